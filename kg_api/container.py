@@ -62,7 +62,7 @@ from kg_api.spaces.registry import (
 )
 from kg_api.spaces.snapshot import forget_snapshots, share_snapshots
 from kg_api.spaces.switch import DropService, SpaceChecker, SwitchService
-from kg_api.transfer.importing import MovingService
+from kg_api.transfer.importing import TransferService
 
 log = structlog.get_logger()
 
@@ -110,7 +110,7 @@ class Container:
         self.ingest = IngestService(graph, self.reader, ask)
         self.review = ReviewService(graph, ask)
         self.folders = FolderService(graph, _folder_access(settings))
-        self.moving = MovingService(graph, files, self.configure, self.extraction, ask, spaces=spaces)
+        self.transfer = TransferService(graph, files, self.configure, self.extraction, ask, spaces=spaces)
 
         llm = LanguageModel(settings)
         imagining = LanguageModel(settings, RetryPolicy(tries=1))  # a search makes no second attempt

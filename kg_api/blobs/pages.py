@@ -79,17 +79,17 @@ class PageService:
             UnreadableDocument: The page cannot be rendered.
             TooBusy: Too many requests wait for pages.
         """
-        original, wanted = self._asked(request)
+        original, wanted = self._find_page(request)
         key = _key(original, wanted)
         drawn = None if key in known else self._draw_page(original, wanted)
         return PagePicture(key, original.document, drawn)
 
     def image(self, request: PageRequest) -> PageImage:
-        original, wanted = self._asked(request)
+        original, wanted = self._find_page(request)
         drawn = self._draw_page(original, wanted)
         return PageImage(drawn.content, request.page, drawn.pages, drawn.boxed)
 
-    def _asked(self, request: PageRequest) -> tuple[Original, PageToDraw]:
+    def _find_page(self, request: PageRequest) -> tuple[Original, PageToDraw]:
         identity = identify_document(self._graph, request.called, request.ontology)
         original = find_original(self._graph, identity)
         return original, self._wanted(original, request)

@@ -57,9 +57,9 @@ class SheetNotes:
         """Count a page header or footer. `&P` and `&N` are page number and page count."""
         words = join_lines(_PAGE_NUMBER.sub(" ", text))
         if any(map(str.isalnum, words)):
-            self.leave_out("headers and footers of pages", words)
+            self.count_skipped("headers and footers of pages", words)
 
-    def leave_out(self, what: str, example: str = "") -> None:
+    def count_skipped(self, what: str, example: str = "") -> None:
         count, first = self._left_out.get(what, (0, ""))
         self._left_out[what] = count + 1, first or join_lines(example)
 
@@ -169,7 +169,7 @@ def _find_columns(rows: Sequence[Row]) -> list[tuple[int, int]]:
     found = list[tuple[int, int]]()
     end = 0
     for at in sorted({at for row in rows for at, cell in enumerate(row) if cell}):
-        if not found or (at > end and _is_beside(rows, found[-1], at)):
+        if not found or (at > end and _is_separate_table(rows, found[-1], at)):
             found.append((at, at + 1))
         else:
             found[-1] = (found[-1][0], at + 1)
@@ -177,7 +177,7 @@ def _find_columns(rows: Sequence[Row]) -> list[tuple[int, int]]:
     return found
 
 
-def _is_beside(rows: Sequence[Row], one: tuple[int, int], left: int) -> bool:
+def _is_separate_table(rows: Sequence[Row], one: tuple[int, int], left: int) -> bool:
     """Check if a blank column separates two tables and is not just a spacer inside one.
 
     The right table has its own labels in its first column, or the same header as the left one.

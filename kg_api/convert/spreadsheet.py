@@ -95,7 +95,7 @@ def _read_values(data: bytes, notes: SheetNotes) -> Iterator[Sheet]:
     for each in workbook.sheets_metadata:
         name = str(each.name)
         if "WorkSheet" not in str(each.typ):
-            notes.leave_out("sheets without cells", name)
+            notes.count_skipped("sheets without cells", name)
             continue
         cells = workbook.get_sheet_by_name(name)
         if int(cells.height) * int(cells.width) > MAX_CELLS:
@@ -114,7 +114,7 @@ def _read_ods_words(archive: zipfile.ZipFile, notes: SheetNotes) -> Iterator[str
                 numbers.update(each)
             has_value = len(each) or any(key.endswith("value") for key in said)
             if "formula" in said and not has_value:
-                notes.leave_out("formulas without a stored result", said["formula"])
+                notes.count_skipped("formulas without a stored result", said["formula"])
         elif get_local_name(each) == "p" and each not in numbers:
             yield "".join(each.itertext())
 

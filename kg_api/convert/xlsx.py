@@ -89,7 +89,7 @@ def read_xlsx_sheets(archive: zipfile.ZipFile, notes: SheetNotes) -> Iterator[Sh
             _SheetReader(book, sheet, link.target).read()
             yield sheet
         else:
-            notes.leave_out("sheets without cells", name)
+            notes.count_skipped("sheets without cells", name)
 
 
 def _read_styles(root: Any) -> list[_Style]:
@@ -242,7 +242,7 @@ class _SheetReader:
                             for word in each.iter()
                             if get_local_name(word) in {"t", "text"}
                         )
-                        notes.leave_out("comments on cells", "".join(words))
+                        notes.count_skipped("comments on cells", "".join(words))
 
     def _read_drawing(self, part: str) -> None:
         package, notes = self._book.package, self._book.notes
@@ -251,14 +251,14 @@ class _SheetReader:
             if name == "txBody":
                 self._sheet.texts += read_lines(each)
             elif name == "pic":
-                notes.leave_out("pictures")
+                notes.count_skipped("pictures")
             elif name == "graphicData" and each.get("uri", "").endswith("/diagram"):
-                notes.leave_out("diagrams")
+                notes.count_skipped("diagrams")
             elif name == "chart":
                 chart = package.get_target(part, each.get(q("r:id"), ""))
                 root = package.parse(chart) if chart else None
                 title = None if root is None else next(root.iter(q("c:title")), None)
-                notes.leave_out("charts", "" if title is None else " ".join(read_lines(title)))
+                notes.count_skipped("charts", "" if title is None else " ".join(read_lines(title)))
 
 
 @cache

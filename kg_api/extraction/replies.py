@@ -134,7 +134,7 @@ def find_quote(text: str, quote: str) -> Quote | None:
         The verbatim span of `text`, or None.
     """
     quoted, sought = QuotedText(quote), QuoteSearch(text)
-    return sought.as_it_is(quoted) or sought.find_ignoring_form(quoted) or sought.alike(quoted)
+    return sought.find_exact(quoted) or sought.find_ignoring_form(quoted) or sought.alike(quoted)
 
 
 def is_long_enough(quote: str, passage: str) -> bool:
@@ -171,7 +171,7 @@ class QuoteSearch:
     def folded(self) -> FoldedText:
         return fold(self.text)
 
-    def as_it_is(self, quote: QuotedText) -> Quote | None:
+    def find_exact(self, quote: QuotedText) -> Quote | None:
         """Find the exact quote, which is the fastest search."""
         at = find_whole_word(self.text, quote.wanted, 0) if quote.wanted else None
         return None if at is None else _quote(self.text, at, at + len(quote.wanted), 1.0, quote.said)

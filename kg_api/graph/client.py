@@ -46,7 +46,7 @@ log = structlog.get_logger()
 Row = dict[str, Any]
 T = TypeVar("T")
 
-ROWS_A_STATEMENT = 2000  # rows per statement, the default of `portions`
+MAX_ROWS_PER_STATEMENT = 2000  # rows per statement, the default of `portions`
 CONNECT_SECONDS = 5.0
 CONNECTION_SECONDS = 5.0
 """Maximum age of a connection. A firewall can drop an idle connection silently. The driver notices that after
@@ -342,7 +342,7 @@ class Graph:
 Reader = Graph | Transaction  # a reader: the database, or an open transaction
 
 
-def portions(items: Sequence[T], size: int = ROWS_A_STATEMENT) -> Iterator[Sequence[T]]:
+def portions(items: Sequence[T], size: int = MAX_ROWS_PER_STATEMENT) -> Iterator[Sequence[T]]:
     """Yield items in parts of at most `size`, in their order."""
     for start in range(0, len(items), size):
         yield items[start : start + size]

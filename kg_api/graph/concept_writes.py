@@ -46,7 +46,7 @@ from kg_api.schemas.concepts import Extraction, ExtractionConfig
 from kg_api.schemas.embedding import RefusedSource
 from kg_api.schemas.vocabulary import Selection
 
-SOURCES_A_TRANSACTION: Final = 250
+MAX_SOURCES_PER_TRANSACTION: Final = 250
 """At most 12,500 appearances, with 50 concepts per source. 30,000 exceed 512 MB of heap."""
 
 
@@ -77,7 +77,7 @@ def forget_in_parts(
             forget_evidence(tx, ids)
             tx.run("concepts/unmark_sources", source_ids=ids)
 
-    for ids in portions(sorted(source_ids), SOURCES_A_TRANSACTION):
+    for ids in portions(sorted(source_ids), MAX_SOURCES_PER_TRANSACTION):
         graph.transaction(partial(forget, ids=ids))
 
 

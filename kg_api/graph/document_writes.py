@@ -55,8 +55,8 @@ from kg_api.wording import pluralize
 SOURCES_A_STATEMENT = 1000
 AskForExtraction = Callable[[Transaction, str, int], None]
 """Requests extraction of a number of sources of an ontology, in the transaction that stores them."""
-SOURCES_A_TRANSACTION = 2000
-CHARACTERS_A_TRANSACTION = 4_000_000
+MAX_SOURCES_PER_TRANSACTION = 2000
+MAX_CHARACTERS_PER_TRANSACTION = 4_000_000
 """Limit of one transaction, unless a single document exceeds it, because Neo4j holds all of it in its heap.
 """
 
@@ -87,7 +87,7 @@ def split_to_transactions(records: Sequence[DocumentRecord]) -> Iterator[list[Do
     part, sources, characters = list[DocumentRecord](), 0, 0
     for record in records:
         sources, characters = sources + len(record.sources), characters + record.characters
-        if part and (sources > SOURCES_A_TRANSACTION or characters > CHARACTERS_A_TRANSACTION):
+        if part and (sources > MAX_SOURCES_PER_TRANSACTION or characters > MAX_CHARACTERS_PER_TRANSACTION):
             yield part
             part, sources, characters = [], len(record.sources), record.characters
         part.append(record)
@@ -105,7 +105,7 @@ def forget_evidence_of_gone(graph: Graph, records: Sequence[DocumentRecord]) -> 
     stored = graph.read("sources/ids_of_changed", documents=rows)
     kept = {source.source_id for record in records for source in record.sources} if stored else set[str]()
     gone = [row["source_id"] for row in stored if row["source_id"] not in kept]
-    if len(gone) > concept_writes.SOURCES_A_TRANSACTION:
+    if len(gone) > concept_writes.MAX_SOURCES_PER_TRANSACTION:
         forget_in_parts(graph, gone)
 
 
@@ -357,7 +357,7 @@ def delete_ontology(graph: Graph, name: str) -> Deleted:
 def delete_evidence_in_parts(graph: Graph, document_ids: Sequence[str], goes: Goes) -> None:
     """Delete in parts the evidence of documents that one transaction deletes, if there is much."""
     rows = {each: graph.read("sources/ids_of_document", document_id=each) for each in document_ids}
-    if sum(map(len, rows.values())) > concept_writes.SOURCES_A_TRANSACTION:
+    if sum(map(len, rows.values())) > concept_writes.MAX_SOURCES_PER_TRANSACTION:
         for each, found in rows.items():
             forget_in_parts(graph, [row["source_id"] for row in found], lambda tx, each=each: goes(tx, each))
 

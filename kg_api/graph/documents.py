@@ -198,19 +198,21 @@ def find_same_texts(tx: Transaction, written: Sequence[DocumentRecord]) -> dict[
 
 def read_same_texts(graph: Graph, record: DocumentRecord) -> Names:
     """Read the stored documents with the same text as a new document."""
-    return _by_text(graph.read("documents/of_same_text", **_asked([record]))).get(record.text_hash, ())
+    return _by_text(graph.read("documents/of_same_text", **_to_parameters([record]))).get(
+        record.text_hash, ()
+    )
 
 
 def find_stored(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, Names]:
     """Return by text hash the other stored documents with that text."""
-    return _by_text(tx.run("documents/of_same_text", **_asked(records)))
+    return _by_text(tx.run("documents/of_same_text", **_to_parameters(records)))
 
 
 def _by_text(rows: Sequence[Row]) -> dict[str, Names]:
     return {row["text"]: tuple(row["documents"]) for row in rows if row["documents"]}
 
 
-def _asked(records: Sequence[DocumentRecord]) -> dict[str, Any]:
+def _to_parameters(records: Sequence[DocumentRecord]) -> dict[str, Any]:
     return {
         "ontology": records[0].ontology,
         "texts": sorted({each.text_hash for each in records}),

@@ -266,7 +266,7 @@ class QuestionWords:
         self._begun = re.compile(begun, re.IGNORECASE) if prefix else None
         asked = [_POSSESSIVE.sub("", word) for word in split_question_terms(question)[:MAX_TERMS]]
         variants = [_forms(each.words) for each in find_variants(question)]
-        telling = [*map(_forms, _telling(asked)), *variants]
+        telling = [*map(_forms, _select_significant(asked)), *variants]
         self._telling = frozenset(form for forms in telling for form in forms)
         self._alone = frozenset(forms[0] for forms in telling if len(forms) == 1)
         known = frozenset(form for word in asked for form in _forms(word))
@@ -362,7 +362,7 @@ def _forms(text: str) -> list[str]:
     return [token.form for word in _WORD.finditer(text) for token in _split(word[0])]
 
 
-def _telling(words: list[str]) -> list[str]:
+def _select_significant(words: list[str]) -> list[str]:
     """Return the significant words, or all indexed words if none is significant."""
     stop = find_stop_words(words) | OMITTED
     known = [word for word in words if word.lower() not in OMITTED]

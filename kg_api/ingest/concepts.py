@@ -131,7 +131,7 @@ def _place(given: ConceptGiven, sources: Sequence[PlacedConcepts]) -> Iterator[M
     lost: list[str] = []
     for said in given.quotes:
         quote = QuotedText(said)
-        as_it_is = ((at, each.text.as_it_is(quote)) for at, each in enumerate(sources))
+        as_it_is = ((at, each.text.find_exact(quote)) for at, each in enumerate(sources))
         best = _best(as_it_is) or _best(
             (at, each.text.find_ignoring_form(quote)) for at, each in enumerate(sources)
         )
@@ -162,7 +162,7 @@ def _best(hits: Iterable[tuple[int, Quote | None]]) -> tuple[int, Quote] | None:
 
 def _says(placed: PlacedConcepts, names: Iterable[QuotedText]) -> Quote | None:
     for name in names:
-        hit = placed.text.as_it_is(name) or placed.text.find_ignoring_form(name)
+        hit = placed.text.find_exact(name) or placed.text.find_ignoring_form(name)
         if hit is not None:
             # Return the sentence around a hit, or the hit if the sentence is too long or the hit crosses its
             # boundary

@@ -131,7 +131,7 @@ class FolderListing:
         except OSError:
             return False
 
-    def has_gone(self, name: str) -> bool:
+    def is_deleted(self, name: str) -> bool:
         """Check that no file with this name exists. Return False if this is unknown."""
         if name != normalize_document_name(name) or not name.startswith(self.prefix):
             return True  # synced with another prefix, or with unnormalized names by an older version
@@ -516,7 +516,7 @@ class FileOutcome:
     record: DocumentRecord | None = None
 
 
-def refuse(document: str, reason: str, stamp: str = "") -> FileOutcome:
+def build_rejection(document: str, reason: str, stamp: str = "") -> FileOutcome:
     return FileOutcome(document, "refused", RefusedFile(document=document, reason=reason, stamp=stamp))
 
 

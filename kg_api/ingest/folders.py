@@ -56,13 +56,13 @@ from kg_api.ingest.folder_listing import (
     UnsettledFile,
     add_results,
     add_same_texts,
+    build_rejection,
     compute_file_stamp,
     describe_failure,
     inside,
     list_folder,
     read_mounts,
     read_settled,
-    refuse,
     remembered,
 )
 from kg_api.ingest.reader import DocumentReader
@@ -104,7 +104,7 @@ class FileInspection:
     def at(self, file: FileToIngest, known: KnownFile | None) -> FileOutcome:
         """Inspect a file. Read it if its fingerprint changed, and parse it if its content changed."""
         if known and known.taken_by:
-            return refuse(file.document, name_taken(file.document, known.taken_by))
+            return build_rejection(file.document, name_taken(file.document, known.taken_by))
         try:
             path = inside(file.path, self.listing.root, self.listing.is_private)
             remembered = self._recall(file, known, self._as_read(file, compute_file_stamp(path.stat())))
@@ -112,14 +112,14 @@ class FileInspection:
         except UnsettledFile:
             return FileOutcome(file.document, "postponed")
         except InvalidInput as error:
-            return refuse(file.document, str(error))
+            return build_rejection(file.document, str(error))
         except OSError as error:
-            return refuse(file.document, f"cannot be read: {error.strerror or error}")
+            return build_rejection(file.document, f"cannot be read: {error.strerror or error}")
 
     def _recall(self, file: FileToIngest, known: KnownFile | None, stamp: str) -> FileOutcome | None:
         before = self.refused_before.get(file.document)
         if before and before.stamp == stamp + self._pictures.stamp(file, before.stamp):
-            return refuse(file.document, before.reason, before.stamp)
+            return build_rejection(file.document, before.reason, before.stamp)
         if known and known.as_filed and known.stamp == stamp + self._pictures.stamp(file, known.stamp):
             return FileOutcome(file.document, "unchanged")
         return None
@@ -137,12 +137,12 @@ class FileInspection:
         try:
             record = self._record(file.document, content, path.as_uri(), beside)
         except InvalidInput as error:
-            return refuse(file.document, str(error), content.stamp or "")
+            return build_rejection(file.document, str(error), content.stamp or "")
         except (Unavailable, ConfigurationError):
             raise
         except Exception as error:  # isolate internal errors, so that one file does not stop the scan
             log.exception("a file cannot be parsed", document=file.document)
-            return refuse(file.document, describe_failure(error), content.stamp or "")
+            return build_rejection(file.document, describe_failure(error), content.stamp or "")
         return FileOutcome(file.document, None, mark=mark, record=record)
 
     @property
@@ -305,7 +305,7 @@ class Scan:
 
     def _write_without_last(self, batch: Sequence[FileOutcome], reason: str) -> None:
         """Reject the last file of a batch. Only the last file can fail to be stored."""
-        self._write([*batch[:-1], refuse(batch[-1].document, reason)])
+        self._write([*batch[:-1], build_rejection(batch[-1].document, reason)])
 
     def _write(self, batch: Sequence[FileOutcome]) -> None:
         refusals = [each.refusal for each in batch if each.refusal]
@@ -347,9 +347,9 @@ class Scan:
                 f"{self._folder.path} changed during the scan, as if mounted or replaced. kg deleted "
                 "nothing further. The next scan checks again"
             )
-        really = {name: self._listing.has_gone(name) for name in names}
+        really = {name: self._listing.is_deleted(name) for name in names}
         deleted = set[str]()
-        gone = [document_id(self._folder.ontology, name) for name, has_gone in really.items() if has_gone]
+        gone = [document_id(self._folder.ontology, name) for name, deleted in really.items() if deleted]
         folder_id = self._folder.folder_id
         delete_evidence_in_parts(
             self._graph, gone, lambda tx, each: folders.is_of_folder(tx, folder_id, each)

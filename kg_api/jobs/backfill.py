@@ -50,9 +50,9 @@ class Backfill:
         cache_entries: int,
         extraction: ExtractionRequests | None = None,
         collect: Callable[[], int] = lambda: 0,
-        *looks: Callable[[], None],
+        *hooks: Callable[[], None],
     ) -> None:
-        self._looks = looks
+        self._hooks = hooks
         self._graph = graph
         self._collect = collect
         self._extraction = extraction
@@ -76,7 +76,7 @@ class Backfill:
         delete_unused_types(self._graph)
         while prune_cache(self._graph, self._cache_entries) or prune_writes(self._graph):
             run.checkpoint()
-        for look in self._looks:
+        for look in self._hooks:
             run.checkpoint()
             look()
         if deleted := self._collect():

@@ -320,10 +320,10 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
                 self._take(target, rest, lambda: target.embed(rest))
             for item in due:  # after the accepted items, so that the model counts as working
                 if item.identity in error.reasons:
-                    self._set_aside(target, item, RejectedText(error.reasons[item.identity]))
+                    self._record_rejection(target, item, RejectedText(error.reasons[item.identity]))
         except RejectedText as error:
             if len(due) == 1:
-                self._set_aside(target, due[0], error)
+                self._record_rejection(target, due[0], error)
             for half in halves(due):
                 self._take(target, half, lambda half=half: target.embed(half))
         else:
@@ -343,7 +343,9 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
         target.run_follow_up()  # before rejections, which may move the cursor back
         self._reject(target)
 
-    def _set_aside(self, target: EmbeddingTarget[ItemT, BatchT], item: ItemT, error: RejectedText) -> None:
+    def _record_rejection(
+        self, target: EmbeddingTarget[ItemT, BatchT], item: ItemT, error: RejectedText
+    ) -> None:
         if isinstance(error, LostItem):  # independent of the model
             self._reject_one(target, item, error)
         else:
@@ -566,7 +568,7 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
         """Embed sources. A source that exceeds the model's limit is split into chunks, never truncated."""
         planned, versions = self._planned(items)
         key = self._plan.space.key
-        alone = _alone(planned)
+        alone = _map_whole_sources(planned)
         chunks = [each for each in planned if id(each) not in {id(one) for one in alone.values()}]
         places = [each.place(key) for each in chunks]
         there = set[str]()
@@ -626,7 +628,7 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
             return planned, self._planner.versions
 
 
-def _alone(planned: Sequence[PlannedChunk]) -> dict[str, PlannedChunk]:
+def _map_whole_sources(planned: Sequence[PlannedChunk]) -> dict[str, PlannedChunk]:
     """Return the chunks that equal a source and overlap no other chunk, by source."""
     touched = dict[str, int]()
     for each in planned:

@@ -336,7 +336,7 @@ class Runner:
             outcome = "released"
         except Yielded:
             jobs.give_back(graph, owner)
-            log.info("job lets others go first", **about)
+            log.info("job yielded", **about)
             outcome = "yielded"
         except Paused as pause:
             jobs.give_back(graph, owner, delay_seconds=pause.seconds)
@@ -416,7 +416,7 @@ class WorkerRegistration:
         try:
             jobs.forget_worker(self._graph, self._name)
         except DatabaseUnavailable as error:
-            log.warning("no farewell", reason=str(error))
+            log.warning("worker not unregistered", reason=str(error))
 
 
 # Batches of pending items
@@ -490,7 +490,7 @@ MAX_CHARACTERS = 4_000_000  # total text in flight. A larger batch runs separate
 MAX_TOGETHER = 1000  # items per transaction across batches
 
 BatchT = TypeVar("BatchT")
-Landed = tuple[Sequence[ItemT], Callable[[], BatchT]]
+CompletedBatch = tuple[Sequence[ItemT], Callable[[], BatchT]]
 """The items of a batch, and a function that returns the result or raises the error."""
 
 
@@ -529,7 +529,7 @@ class BatchPipeline(Generic[ItemT, BatchT]):
 
     def over(
         self, read: Iterator[Sequence[ItemT]], is_current: Callable[[], bool]
-    ) -> Generator[list[Landed[ItemT, BatchT]]]:
+    ) -> Generator[list[CompletedBatch[ItemT, BatchT]]]:
         """Submit batches while `is_current` holds, and yield their results in order, some together."""
         # A job that stops or yields submits no more batches. Submitted batches are returned first.
         try:
@@ -569,7 +569,7 @@ class BatchPipeline(Generic[ItemT, BatchT]):
         self._reason = self._reason or reason
         self._ends.set()
 
-    def _await_first_batch(self) -> list[Landed[ItemT, BatchT]]:
+    def _await_first_batch(self) -> list[CompletedBatch[ItemT, BatchT]]:
         """Wait for the first batch while the job holds its lease.
 
         Return it with completed batches that follow it.

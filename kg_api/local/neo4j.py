@@ -293,7 +293,7 @@ def run_admin(
         finally:
             end_admin(home)
         if processes.exit_code(process) != 0:
-            why = processes.telling([log], ("ERROR", "Exception", "Caused", "recover"))
+            why = processes.select_crash_lines([log], ("ERROR", "Exception", "Caused", "recover"))
             raise ManagedProcessError(f"{failure}: {why}")
 
 

@@ -287,7 +287,9 @@ def tail(path: Path, lines: int) -> list[str]:
         return []
 
 
-def telling(paths: Iterable[Path], markers: Sequence[str] = (), lines: int = 6, search: int = 200) -> str:
+def select_crash_lines(
+    paths: Iterable[Path], markers: Sequence[str] = (), lines: int = 6, search: int = 200
+) -> str:
     """Return the log lines that explain a crash: the last lines with a marker, or the last lines."""
     found: list[str] = []
     for path in paths:
@@ -736,7 +738,7 @@ def read_complaint(role: Role) -> str | None:
 def describe_death(role: Role, how: str = "") -> str:
     """Report that the process of a role died, with the last lines of its logs."""
     ended = f" ({how})" if how else ""
-    last_words = telling([*role.more_logs, role.log], role.markers)
+    last_words = select_crash_lines([*role.more_logs, role.log], role.markers)
     return f"{role.name} died{ended}. Its log {role.log} ends with:\n{last_words or '(nothing)'}"
 
 

@@ -254,7 +254,7 @@ class State:
                 return each.message
         return None
 
-    def refused(self) -> str | None:
+    def get_failure(self) -> str | None:
         """Return the message of a role that needs a change by a person, or None."""
         return next((each.message for each in self.roles.values() if each.state == "failed"), None)
 

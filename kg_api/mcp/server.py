@@ -123,7 +123,7 @@ async def _serve(server: Server[Any]) -> None:
                 async for each in incoming:
                     if isinstance(each, Exception):
                         with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
-                            await outgoing.send(SessionMessage(_refusal(each)))
+                            await outgoing.send(SessionMessage(_build_error(each)))
                     else:
                         await onward.send(each)
 
@@ -133,7 +133,7 @@ async def _serve(server: Server[Any]) -> None:
         tasks.cancel_scope.cancel()
 
 
-def _refusal(error: Exception) -> JSONRPCError:
+def _build_error(error: Exception) -> JSONRPCError:
     broken = not isinstance(error, ValidationError) or error.errors()[0]["type"] == "json_invalid"
     code, message = (
         (PARSE_ERROR, "the line is not JSON") if broken else (INVALID_REQUEST, "no JSON-RPC message")

@@ -396,7 +396,10 @@ def write_chunk_contexts(ask: Ask, part: DocumentPart, chunks: Sequence[Chunk]) 
     """Return one-line contexts of chunks from one prompt. Missing contexts are requested again one by one."""
     found = read(ask(question(part, chunks)))
     names = list_unguessable_ids(chunks)
-    return [found.get(name) or _alone(ask, part, chunk) for name, chunk in zip(names, chunks, strict=True)]
+    return [
+        found.get(name) or _write_single_context(ask, part, chunk)
+        for name, chunk in zip(names, chunks, strict=True)
+    ]
 
 
 def read(answer: str) -> dict[str, str]:
@@ -406,7 +409,7 @@ def read(answer: str) -> dict[str, str]:
     return {name: text for name, text in lines.items() if text}
 
 
-def _alone(ask: Ask, part: DocumentPart, chunk: Chunk) -> str:
+def _write_single_context(ask: Ask, part: DocumentPart, chunk: Chunk) -> str:
     contexts = list(read(ask(question(part, [chunk]))).values())
     if len(contexts) != 1:
         raise LlmFailed(

@@ -64,7 +64,7 @@ class DeterministicEmbedder(TokenizedEmbedder):
         numbers = by_text(parts)
         around = self.embed_passages(list(numbers))
         within = {at: row for mine, row in zip(numbers.values(), around, strict=True) for at in mine}
-        return join_vectors(self.embed_passages([part.alone for part in parts]), within)
+        return join_vectors(self.embed_passages([part.separate_text for part in parts]), within)
 
     def embed_query(self, text: str) -> Vectors:
         pieces = self.embed_passages(self._pieces(text))

@@ -124,7 +124,7 @@ def open_nomic(settings: Settings, choice: ModelChoice, policy: RetryPolicy | No
 
     provider = Provider(EMBEDDING, TEXT_VARIABLES["nomic"], model.name, own.base_url, own.api_key)
     hint, find = "correct the space's dimensions", partial(get_reply_items, name="embeddings")
-    body = partial(_nomic_words, model.name, model.asks_for)
+    body = partial(_nomic_words, model.name, model.requested_dimensions)
     endpoint = JsonEndpoint[str](
         provider, "/v1/embedding/text", body=body, find=find, dimensions=model.dimensions, hint=hint
     )
@@ -224,7 +224,7 @@ class OpenAIEndpoint:
     def ask(self, items: Sequence[str], *, query: bool, seconds: float, max_bytes: int) -> EmbeddingReply:
         size, facts, traits = self._model.dimensions, self._model.facts, self._traits
         prefix = facts.query_prefix if query else facts.passage_prefix
-        is_sent = traits.sends_dimensions.get(size, self._model.asks_for is not None)
+        is_sent = traits.sends_dimensions.get(size, self._model.requested_dimensions is not None)
         form, tried = _Form(traits.takes_base64, size if is_sent else None), set[_Form]()
         while True:
             tried.add(form)

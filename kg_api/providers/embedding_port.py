@@ -31,7 +31,7 @@ class TextPart:
     before: str = ""  # prefix of the part if it is embedded alone
 
     @property
-    def alone(self) -> str:
+    def separate_text(self) -> str:
         return self.before + self.text[self.start : self.end]
 
 
@@ -444,7 +444,7 @@ class RemoteModel:
     dimensions: int  # equal to or below the dimensions of the facts
 
     @property
-    def asks_for(self) -> int | None:
+    def requested_dimensions(self) -> int | None:
         """Requested size of vectors, or None for the model's default."""
         return self.dimensions if self.dimensions != self.facts.dimensions else None
 

@@ -260,9 +260,9 @@ class JsonClient:
     def read(self, reply: Reply) -> object:
         if (status := reply.failed_as) is None:
             return reply.body
-        raise self.refusal(status, reply.headers, reply.body)
+        raise self.build_error(status, reply.headers, reply.body)
 
-    def refusal(self, status: int, headers: Mapping[str, str], body: object) -> Exception:
+    def build_error(self, status: int, headers: Mapping[str, str], body: object) -> Exception:
         reason = "rejected" if status in _REJECTED else _REASONS.get(status)
         self._count(reason or ("server" if is_retryable(status) else "other"))
         failure, service = classify(status, headers, body, self.provider), self.provider.service

@@ -139,7 +139,7 @@ class LocalEmbedder(TokenizedEmbedder):
         return self._embed(texts, self._identity.passage_prefix)
 
     def embed_parts(self, parts: Sequence[TextPart]) -> Vectors:
-        return join_vectors(self.embed_passages([part.alone for part in parts]), self.within(parts))
+        return join_vectors(self.embed_passages([part.separate_text for part in parts]), self.within(parts))
 
     def within(self, parts: Sequence[TextPart]) -> dict[int, Vectors]:
         """Embed parts by their tokens in their texts, by index. Parts without tokens are missing."""

@@ -178,7 +178,7 @@ class Chat:
             return reply
         failed = self._client.receive(reply)
         self._check_schema(failed, with_schema=with_schema)
-        raise self._client.refusal(failed.status, failed.headers, failed.body)
+        raise self._client.build_error(failed.status, failed.headers, failed.body)
 
     def _check_schema(self, reply: HttpReply, *, with_schema: bool) -> None:
         if with_schema and not self._takes_schemas and reply.status in _NO_SCHEMAS:

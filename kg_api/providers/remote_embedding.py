@@ -44,7 +44,7 @@ AskedT_contra = TypeVar("AskedT_contra", str, bytes, contravariant=True)
 KNOWN_GOOD = "The library on the hill opens at nine in the morning."
 """A text that every working server embeds."""
 MAX_AT_FAULT = 20  # rejected texts before the first success, from which the server itself is at fault
-BYTES_A_NUMBER = 32  # a number has up to 25 characters in JSON
+BYTES_PER_NUMBER = 32  # a number has up to 25 characters in JSON
 MAX_BYTES = 256 * MIB
 EMBEDDING = Service(
     kind="embed",
@@ -319,7 +319,7 @@ class Batches(Generic[ItemT]):
         return True
 
     def _send(self, items: Sequence[ItemT], *, query: bool, seconds: float) -> EmbeddingReply:
-        max_bytes = min(len(items) * self._dimensions * BYTES_A_NUMBER + MIB, MAX_BYTES)
+        max_bytes = min(len(items) * self._dimensions * BYTES_PER_NUMBER + MIB, MAX_BYTES)
         with nullcontext() if query else self._limiter.slot():
             return self._endpoint.ask(items, query=query, seconds=seconds, max_bytes=max_bytes)
 

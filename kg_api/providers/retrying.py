@@ -150,7 +150,7 @@ def _log_retry(kind: str, state: tenacity.RetryCallState) -> None:
     reason = str(state.outcome.exception()) if state.outcome else ""
     seconds = round(state.upcoming_sleep, 2)
     meters().count("provider_retries", kind)
-    log.warning("asking again", reason=reason, tries=state.attempt_number, wait_seconds=seconds)
+    log.warning("retrying", reason=reason, tries=state.attempt_number, wait_seconds=seconds)
 
 
 class Limiter:

@@ -53,7 +53,7 @@ from kg_api.spaces.snapshot import OntologySnapshot, get_snapshots
 class ImageLooker(Protocol):
     """Reads images in separate processes."""
 
-    def look_at(self, data: bytes, /) -> ReadImage: ...
+    def read_image(self, data: bytes, /) -> ReadImage: ...
 
 
 class QueryImage:
@@ -77,7 +77,7 @@ class QueryImage:
             UnreadableDocument: The file is not a supported image.
             TooBusy: Too many files are being read.
         """
-        return int(self._reader.look_at(self._content()).perceptual_hash, 16)
+        return int(self._reader.read_image(self._content()).perceptual_hash, 16)
 
     def get_vector(self, space: Space) -> NDArray[np.float32]:
         """Get the vector in an image space.

@@ -30,7 +30,7 @@ log = structlog.get_logger()
 
 AUTO_WORDS = 12  # minimum words of a long question in `auto` mode
 AUTO_ANSWERS = 3
-LEFT_ALONE_SECONDS = 5.0
+OPEN_SECONDS = 5.0
 """Pause after a failure of the language model. Searches continue without hypothetical answers."""
 
 
@@ -56,7 +56,7 @@ class Hyde:
             return [], str(error)
         except (ConfigurationError, LlmUnavailable) as error:
             asked = error.retry_after_seconds if isinstance(error, LlmUnavailable) else None
-            self._down = time.monotonic() + max(LEFT_ALONE_SECONDS, asked or 0), str(error)
+            self._down = time.monotonic() + max(OPEN_SECONDS, asked or 0), str(error)
             log.warning("no hypothetical answers", error=type(error).__name__, reason=str(error))
             return [], str(error)
 

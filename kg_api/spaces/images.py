@@ -44,13 +44,13 @@ class OpenImageSpace(WatchedModel[ImageEmbedder]):
 
     def embed_pixels(self, images: Sequence[Pixels]) -> NDArray[np.float32]:
         """Embed images in the format of `rendering`. Return shape (len(images), dimensions)."""
-        return self._asked(lambda: self.embedder().embed_images(images))
+        return self._query_model(lambda: self.embedder().embed_images(images))
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Embed a text query for images. Return shape (dimensions,)."""
-        return self._asked(lambda: self.embedder().embed_query(normalise_width(text)))
+        return self._query_model(lambda: self.embedder().embed_query(normalise_width(text)))
 
-    def _asked(self, ask: Callable[[], NDArray[np.float32]]) -> NDArray[np.float32]:
+    def _query_model(self, ask: Callable[[], NDArray[np.float32]]) -> NDArray[np.float32]:
         if failure := self._breaker.open_failure:
             raise failure.again()
         self.ensure_verified()

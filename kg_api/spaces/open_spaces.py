@@ -50,7 +50,7 @@ from kg_api.schemas.vocabulary import Modality
 
 log = structlog.get_logger()
 
-LEFT_ALONE_SECONDS = 5.0
+OPEN_SECONDS = 5.0
 """Pause after a failure, during which queries immediately use full-text search only."""
 PROVEN_SECONDS = 5.0  # time for which a verified remote model is trusted
 MAX_SPACES = 32  # each has its own index, and a local space keeps its model in memory
@@ -98,23 +98,23 @@ class CircuitBreaker:
             return True
         return not self.lasting and time.monotonic() - proven_at > PROVEN_SECONDS
 
-    def proven(self, asked_at: float) -> None:
+    def record_probe(self, asked_at: float) -> None:
         """Record a successful probe sent at `asked_at`. A later failure remains."""
         with self._lock:
             if self.failure is None or self.failure.at <= asked_at:
                 self.failure = None
                 self._proven_at = asked_at
 
-    def failed(self, error: Fault) -> None:
+    def record_failure(self, error: Fault) -> None:
         """Pause the model and require a verification afterwards."""
         asked = error.retry_after_seconds if isinstance(error, EmbeddingUnavailable) else None
         now = time.monotonic()
         with self._lock:
-            self.failure = Failure(error, now, now + max(LEFT_ALONE_SECONDS, asked or 0))
+            self.failure = Failure(error, now, now + max(OPEN_SECONDS, asked or 0))
             self._proven_at = None
             self.changes += isinstance(error, OtherModel)
 
-    def doubted(self) -> None:
+    def require_probe(self) -> None:
         """Require a verification before the next use."""
         with self._lock:
             self._proven_at = None
@@ -212,10 +212,10 @@ class WatchedModel(ABC, Generic[ModelT]):
             store_probe(self._graph, self.space, answered)
             self.space = find_space(self._graph, self.space.slug)
         check_probe(self.space, answered)
-        self._breaker.proven(asked_at)
+        self._breaker.record_probe(asked_at)
 
     def _open_circuit(self, error: Fault) -> None:
-        self._breaker.failed(error)
+        self._breaker.record_failure(error)
         log.warning(
             "circuit open: no requests to the model",
             space=self.space.slug,
@@ -432,7 +432,7 @@ class OpenSpace(WatchedModel[Embedder]):
             self._open_circuit(error)
             raise
         except FAULTS:
-            self._breaker.doubted()
+            self._breaker.require_probe()
             raise
 
     def calibrate_soon(self) -> None:
@@ -495,7 +495,7 @@ class OpenSpace(WatchedModel[Embedder]):
             self._open_circuit(error)
             raise
         except FAULTS:
-            self._breaker.doubted()
+            self._breaker.require_probe()
             raise
 
     def trouble(self) -> str | None:
@@ -526,7 +526,7 @@ class OpenSpace(WatchedModel[Embedder]):
             self.check()
         except KgError as error:
             if isinstance(error, FAULTS):
-                self._breaker.failed(error)
+                self._breaker.record_failure(error)
         finally:
             self._looking.release()
 

@@ -138,7 +138,7 @@ class FileSelection:
     """Path, and reason or extension, of each skipped file or folder."""
     problems: list[FileProblem] = field(default_factory=list[FileProblem])
 
-    def leave_out(self, path: Path, kind: str) -> None:
+    def skip(self, path: Path, kind: str) -> None:
         self.left_out[kind] += 1
         self.review.append((to_printable(path), kind))
 
@@ -169,7 +169,7 @@ def select(
         chosen = FolderFilter(path, rules) if within and rules else None
         for found in _below(path, prefix, selection, passed_over, chosen):
             if within and (kind := _unwanted(found, suffixes, chosen)):
-                selection.leave_out(found, kind)
+                selection.skip(found, kind)
                 continue
             document = normalize_document_name(
                 prefix + (found.relative_to(path).as_posix() if within else path.name)
@@ -241,13 +241,13 @@ def _is_entered(
 ) -> bool:
     """Check if to search a folder, and record the reason if not."""
     if passed_over(folder):
-        selection.leave_out(folder, "folder of kg itself")
+        selection.skip(folder, "folder of kg itself")
         return False
     if chosen and (reason := chosen.reason_of(folder, is_folder=True)):
-        selection.leave_out(folder, f"folder {reason}")
+        selection.skip(folder, f"folder {reason}")
         return False
     if folder.is_symlink():  # `os.walk` does not follow links
-        selection.leave_out(folder, "link to a folder")
+        selection.skip(folder, "link to a folder")
     return True
 
 

@@ -275,7 +275,7 @@ def _write_passages(
         done.concepts += write_extractions(tx, state.ontology, found, mark, imported=imported).done
 
 
-class MovingService:
+class TransferService:
     def __init__(
         self,
         graph: Graph,

@@ -65,7 +65,7 @@ class RequestLog:
         app = self.app
         if expected != home:
             app = problem(421, "http", "Misdirected", OTHER_HOME)
-        elif self._origins and (refusal := self._origins.refusal(scope, headers)):
+        elif self._origins and (refusal := self._origins.check(scope, headers)):
             app = problem(*refusal)
         meters().count("http_requests_open")
         traced = root_span(

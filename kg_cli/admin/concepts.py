@@ -134,13 +134,13 @@ def extract(
     """
 
 
-def print_refused(found: RefusedSources) -> None:
+def print_rejected(found: RefusedSources) -> None:
     print_reasons(found)
     again = f". To retry: kg admin concepts extract --ontology {found.ontology!r}" if found.total else ""
     console.say(f"rejected: {pluralize(found.total, 'source')}{again}")
 
 
-@command(group, asks="extraction_refused", show=print_refused)
+@command(group, asks="extraction_refused", show=print_rejected)
 def refused(*, ontology: options.Ontology) -> None:
     """List the sources from which extraction failed, with the reasons.
 

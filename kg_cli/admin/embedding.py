@@ -146,7 +146,7 @@ print_reasons = Table(
 )
 
 
-def print_refused(found: schemas.RefusedSources) -> None:
+def print_rejected(found: schemas.RefusedSources) -> None:
     print_reasons(found)
     console.say(
         f"{pluralize(found.total, 'source')} {are(found.total)} rejected. "
@@ -154,7 +154,7 @@ def print_refused(found: schemas.RefusedSources) -> None:
     )
 
 
-@command(group, asks="refused", show=print_refused)
+@command(group, asks="refused", show=print_rejected)
 def refused(*, ontology: options.Ontology) -> None:
     """List the sources that the model rejected, with the reasons. Only full-text search finds them.
 

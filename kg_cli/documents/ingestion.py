@@ -41,7 +41,7 @@ _CONVERTERS = (
 )
 
 
-def describe_left_out(selection: FileSelection) -> list[str]:
+def describe_skipped(selection: FileSelection) -> list[str]:
     """Count skipped files by kind, and suggest conversions."""
     kinds = selection.left_out
     first = {kind: path for path, kind in reversed(selection.review)}
@@ -413,7 +413,7 @@ def _report(outcome: IngestOutcome, selection: FileSelection, ontology: str, *, 
         console.line(f"  {line}")
     for note in describe_notes(outcome.ingested):
         console.line(f"  note: {note}")
-    for line in describe_left_out(selection):
+    for line in describe_skipped(selection):
         console.line(f"  {line}")
     for path, reason in outcome.failed:
         console.line(f"  failed: {path}: {reason}", "red")

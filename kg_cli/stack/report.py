@@ -131,7 +131,7 @@ def wait_until_ready(
                 return
             reason = found.waiting_for
         said = supervisor.read(home)
-        if refused := said.refused():
+        if refused := said.get_failure():
             raise ConfigurationError(refused)
         if failed := said.failed():
             raise ManagedProcessError(failed)

@@ -424,7 +424,7 @@ def counting(graph: Graph, fail_at: int = -1) -> Any:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(concept_writes, "SOURCES_A_TRANSACTION", 2)
+    monkeypatch.setattr(concept_writes, "MAX_SOURCES_PER_TRANSACTION", 2)
 
 
 @pytest.fixture
@@ -509,7 +509,7 @@ def test_documents_kept_after_an_error_keep_evidence(
 def test_a_large_document_goes(
     graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch, many: int, portion: int
 ) -> None:
-    monkeypatch.setattr(concept_writes, "SOURCES_A_TRANSACTION", portion)
+    monkeypatch.setattr(concept_writes, "MAX_SOURCES_PER_TRANSACTION", portion)
     made = record("large.md", [f"common thing{n} other{n} again{n}" for n in range(many)])
     other = record("other.md", ["common"])
     store_document(graph, made)

@@ -17,8 +17,8 @@ from kg_api.errors import KgError, NotFound, TooBusy
 from kg_api.graph import document_writes, library
 from kg_api.graph.client import Graph, Row, Transaction
 from kg_api.graph.document_writes import (
-    CHARACTERS_A_TRANSACTION,
-    SOURCES_A_TRANSACTION,
+    MAX_CHARACTERS_PER_TRANSACTION,
+    MAX_SOURCES_PER_TRANSACTION,
     StoreResult,
     split_to_transactions,
     store_document,
@@ -362,11 +362,11 @@ def test_concurrent_writers_of_an_ontology_all_succeed(
 
 def test_batches_are_bounded_by_sources_and_by_characters() -> None:
     few = record("few", ["text"])
-    assert [len(part) for part in split_to_transactions([few] * (SOURCES_A_TRANSACTION + 1))] == [
-        SOURCES_A_TRANSACTION,
+    assert [len(part) for part in split_to_transactions([few] * (MAX_SOURCES_PER_TRANSACTION + 1))] == [
+        MAX_SOURCES_PER_TRANSACTION,
         1,
     ]
-    large = replace(few, characters=CHARACTERS_A_TRANSACTION + 1)
+    large = replace(few, characters=MAX_CHARACTERS_PER_TRANSACTION + 1)
     assert [len(part) for part in split_to_transactions([few, few, large, few])] == [2, 1, 1]
     assert list(split_to_transactions([])) == []
 

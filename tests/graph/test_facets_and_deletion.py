@@ -185,7 +185,7 @@ def test_kept_documents_keep_their_evidence(
         return summaries(graph, ids)
 
     monkeypatch.setattr(document_writes, "summaries", changed_meanwhile)
-    monkeypatch.setattr(concept_writes, "SOURCES_A_TRANSACTION", 1)
+    monkeypatch.setattr(concept_writes, "MAX_SOURCES_PER_TRANSACTION", 1)
     assert deletion(library, "number>=39", dry_run=False).documents == 0
     assert concepts(driver) == {"passage": 2}
     assert deletion(library, "number=0", ontology="odd", dry_run=False).documents == 1

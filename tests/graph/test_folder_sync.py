@@ -233,7 +233,7 @@ def test_lost_answers_count_nothing_twice(graph: Graph, folder: Path, followed: 
 def test_evidence_of_large_files_is_removed_in_batches(
     graph: Graph, folder: Path, followed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(concept_writes, "SOURCES_A_TRANSACTION", 1)
+    monkeypatch.setattr(concept_writes, "MAX_SOURCES_PER_TRANSACTION", 1)
     put(folder, large="\n\n".join(f"Number {n}. " * 60 for n in range(3)))
     scan(graph, followed)
     at_once = list[int]()

@@ -77,7 +77,7 @@ def test_every_chunk_is_embedded_in_its_document_window(
     run_jobs(graph, embedder, batch_size=3)
     assert (status(graph).embedded, status(graph).total) == (8, 8)
     assert len(vectors(driver)) == len(embedder.parts), "each once"
-    assert {each["text"] for each in chunks(driver)} == {part.alone for part in embedder.parts}
+    assert {each["text"] for each in chunks(driver)} == {part.separate_text for part in embedder.parts}
     whole = "".join(f"{paragraph(n)}\n\n" for n in range(1, 9))
     windows = {part.text for part in embedder.parts}
     assert all(window in whole for window in windows)
@@ -107,7 +107,7 @@ def test_changed_neighbour_makes_only_its_window_stale(graph: Graph, driver: neo
     store_document(graph, document([*range(20), 99, *range(21, 40)]))
     assert len(vectors(driver)) == 39, "its neighbours answer as they were until they are made anew"
     run_jobs(graph, embedder)
-    said = {part.alone for part in embedder.parts}
+    said = {part.separate_text for part in embedder.parts}
     assert paragraph(99) in said
     assert {paragraph(19), paragraph(21)} & said, "a neighbour whose text is the same is embedded again"
     assert 2 <= len(said) <= 16, "those of a few windows, of forty"
@@ -132,7 +132,7 @@ def test_new_title_in_template_makes_all_chunks_stale(graph: Graph, driver: neo4
     configure(graph, context="late_template")
     store_document(graph, about)
     run_jobs(graph, embedder)
-    assert {part.alone for part in embedder.parts} == {
+    assert {part.separate_text for part in embedder.parts} == {
         f"The Title > Top\n\n{paragraph(n)}" for n in (1, 2, 3)
     }
     assert all("The Title" not in part.text for part in embedder.parts), "the window is the text as it stands"

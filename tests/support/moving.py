@@ -15,7 +15,7 @@ from kg_api.schemas.bundles import (
 from kg_api.settings import Settings
 from kg_api.spaces.configuration import ExtractionService
 from kg_api.transfer.bundles import read_lines
-from kg_api.transfer.importing import MovingService
+from kg_api.transfer.importing import TransferService
 from tests.support.kg import Kg
 
 
@@ -24,7 +24,7 @@ class Mover:
         self.files = StoredFiles(kg.graph, FileBlobStore(folder))
         extractors = Extractors(kg.graph, Settings())
         requests = ExtractionRequests(kg.graph, extractors)
-        self.service = MovingService(
+        self.service = TransferService(
             kg.graph,
             self.files,
             kg.configure,

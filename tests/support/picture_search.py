@@ -18,7 +18,7 @@ COLOURS = ("red", "green", "blue")
 
 
 class Reader:
-    def look_at(self, data: bytes) -> ReadImage:
+    def read_image(self, data: bytes) -> ReadImage:
         return read_image(data, ConversionSettings())
 
 

@@ -102,9 +102,9 @@ def test_each_service_has_errors_of_its_own(
     service: Service, rejected: type[Exception], misconfigured: type[Exception]
 ) -> None:
     client = JsonClient(provider_of(service), "/path")
-    assert type(client.refusal(400, {}, None)) is rejected
-    assert type(client.refusal(401, {}, None)) is misconfigured
-    assert type(client.refusal(503, {}, None)) is RetryableError
+    assert type(client.build_error(400, {}, None)) is rejected
+    assert type(client.build_error(401, {}, None)) is misconfigured
+    assert type(client.build_error(503, {}, None)) is RetryableError
     client.close()
 
 

@@ -74,7 +74,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     }
     notes = (
         *(f"skipped: {what} ({count:,})" for what, count in beside.items() if count),
-        *document.describe_left_out(),
+        *document.describe_skipped(),
         *note_missing(package.read_pieces(WORD_PARTS, document.reader.unshown), text, "the document"),
         *images.notes(),
     )
@@ -89,7 +89,7 @@ class _Document:
         self._styles = Styles(self._parse_related("styles"))
         self._numbering = Numbering(self._parse_related("numbering"), self._styles)
         self._left_out: Counter[str] = Counter()
-        self.reader = TextReader(self._styles, self._left_out, self._mark_note, self._find_picture)
+        self.reader = TextReader(self._styles, self._left_out, self._mark_note, self._find_image)
         self._notes = {kind: self._read_notes(kind) for kind in ("footnote", "endnote")}
         self._note_counts: Counter[str] = Counter()
         self._references: list[tuple[NoteReference, str]] = []
@@ -113,7 +113,7 @@ class _Document:
                 self._close()
                 self._mark = ""
 
-    def describe_left_out(self) -> Iterator[str]:
+    def describe_skipped(self) -> Iterator[str]:
         """Yield notes about visible or hidden content that the text lacks."""
         yield from (f"skipped: {what} ({count:,})" for what, count in self._left_out.items() if count)
         missing = self.reader.fields.without_result
@@ -226,7 +226,7 @@ class _Document:
             else:
                 self._writer.add(paragraph(read_paragraph(each)))
 
-    def _find_picture(self, relationship: str) -> tuple[ReadImage, str] | None:
+    def _find_image(self, relationship: str) -> tuple[ReadImage, str] | None:
         self._picture_count += 1
         name = self._package.get_target(self._part, relationship)
         try:
@@ -270,7 +270,7 @@ class _Document:
             return False
         hidden, deleted = is_switched_on(settings.find(q("w:hidden"))), settings.find(q("w:del")) is not None
         if hidden or deleted:
-            self.reader.leave_out(row, DELETED if deleted else HIDDEN)
+            self.reader.count_skipped(row, DELETED if deleted else HIDDEN)
         return hidden or deleted
 
     def _find(self, container: XmlElement, tag: str) -> Iterator[XmlElement]:

@@ -195,11 +195,11 @@ class TextReader:
         self._styles = styles
         self._left_out = left_out
         self._mark_note = mark_note
-        self._find_picture = find_picture
+        self._find_image = find_picture
         self._style = ""
         self._text = ParagraphText()
         self._handlers: dict[str, Callable[[XmlElement], None]] = {
-            **{q(f"w:{name}"): self.leave_out for name in ("del", "moveFrom")},
+            **{q(f"w:{name}"): self.count_skipped for name in ("del", "moveFrom")},
             q("w:r"): self._read_run,
             q("w:sdt"): self._read_control,
             q("w:fldSimple"): self._read_simple_field,
@@ -238,7 +238,7 @@ class TextReader:
             ):  # links, insertions, tags, bidirectional text, and other containers of runs
                 self._read_children(child)
 
-    def leave_out(self, element: XmlElement, reason: str = DELETED) -> None:
+    def count_skipped(self, element: XmlElement, reason: str = DELETED) -> None:
         """Count the words below a skipped element."""
         texts = list(element.iter(_TEXT, q("w:delText")))
         self.unshown.update(texts)
@@ -274,7 +274,7 @@ class TextReader:
             elif tag in _SKIPPED:
                 continue
             elif look.hidden:
-                self.leave_out(child, HIDDEN)
+                self.count_skipped(child, HIDDEN)
             elif tag in self._signs:
                 self._text.inline.add(self._signs[tag], look.script, struck=look.struck)
             elif handler := self._in_run.get(tag):
@@ -331,7 +331,7 @@ class TextReader:
             elif tag in {q("a:blip"), q("v:imagedata")}:
                 title = child.get(q("o:title"), "") if tag == q("v:imagedata") else ""
                 relationship = child.get(q("r:embed"), "") or child.get(q("r:id"), "")
-                self._add_picture(relationship, words or title, look)
+                self._add_image(relationship, words or title, look)
             elif tag in {q("c:chart"), q("cx:chart")}:
                 self._text.anchored.append(child.get(q("r:id"), ""))
             elif tag == q("dgm:relIds"):
@@ -342,8 +342,8 @@ class TextReader:
                 alternative = child.get("alt", "") if tag == q("v:shape") else ""
                 self._read_graphic(child, alternative or words, look)
 
-    def _add_picture(self, relationship: str, words: str, look: Look) -> None:
-        if found := self._find_picture(relationship):
+    def _add_image(self, relationship: str, words: str, look: Look) -> None:
+        if found := self._find_image(relationship):
             self._text.inline.add(" ")
             self._text.anchored.append(FoundPicture(*found, words))
         else:

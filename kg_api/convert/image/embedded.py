@@ -219,7 +219,7 @@ def convert_markdown(
         if block.kind in {"code", "other"}:  # code may contain examples of images
             continue
         here = left[bisect_left(starts, block.start) : bisect_left(starts, block.end)]
-        alone = list(_alone(text, block, here))
+        alone = list(_iterate_separate(text, block, here))
         within += len(here) - len(alone)
         read = ((each, images.read(files[each.key])) for each in alone)
         taken += [FoundImage(each.start, each.end, image) for each, image in read if image]
@@ -227,7 +227,7 @@ def convert_markdown(
     return Converted(text, notes=(*notes, *images.notes()), images=tuple(taken))
 
 
-def _alone(text: str, block: Block, here: Sequence[ImageReference]) -> Iterator[ImageReference]:
+def _iterate_separate(text: str, block: Block, here: Sequence[ImageReference]) -> Iterator[ImageReference]:
     """Yield the references on lines or in HTML blocks without other text, with their markup."""
     inner = () if block.kind == "markup" else line_borders(text, block.start, block.end)
     lines = [block.start, *inner, block.end] if block.kind in {"markup", "paragraph", "list_item"} else []

@@ -255,7 +255,7 @@ class ConverterPool:
         named = tuple((name, len(content)) for name, content in beside.items())
         return self._answer(Converted, Request("beside", form, beside=named), data, *beside.values())
 
-    def look_at(self, data: bytes) -> ReadImage:
+    def read_image(self, data: bytes) -> ReadImage:
         """Read an image without OCR."""
         made = self._answer(Converted, Request("convert", "image"), data)
         _require_one_image(made)

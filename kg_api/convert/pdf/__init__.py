@@ -14,7 +14,7 @@ from kg_api.convert.pdf.characters import PageText, list_pages_without_text, put
 from kg_api.convert.pdf.document import metadata, opened, outline, title
 from kg_api.convert.pdf.images import PdfImages, PlacedPicture, insert_images, locate_images
 from kg_api.convert.pdf.layout import Column, Line, TextRun, columns, rows
-from kg_api.convert.pdf.removal import forget_unknown, leave_out, take_out_unreadable
+from kg_api.convert.pdf.removal import forget_unknown, remove_headers, take_out_unreadable
 from kg_api.convert.shared.accounting import note_missing
 from kg_api.schemas.documents import Converted
 from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
@@ -42,7 +42,7 @@ def convert(
             *(pictures.notes() if pictures else ()),
             *_note_unreadable(pages),
             *annotations.list_notes(),
-            *_notes(leave_out(pages)),
+            *_notes(remove_headers(pages)),
         )
         made = _assemble_document(document, pages, list(images.read(document)))
         known = "\n".join([made.text, *(text for page in pages for text in page.left_out)])

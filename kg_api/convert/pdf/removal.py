@@ -88,7 +88,7 @@ class _Row(NamedTuple):
     pieces: list[TextRun]
 
 
-def leave_out(pages: Sequence[PageText]) -> tuple[int, int]:
+def remove_headers(pages: Sequence[PageText]) -> tuple[int, int]:
     """Remove headers, footers, and page numbers from the pages.
 
     Returns:

@@ -40,7 +40,7 @@ from kg_api.web.shared.health import QueueWatch, check_readiness, without_names
 from kg_api.web.shared.routes import GuardedRoute
 from kg_api.web.shared.scoped import Routes, example
 from kg_api.web.shared.scopes import public, requires
-from kg_api.web.shared.security import asking
+from kg_api.web.shared.security import get_current_access
 from kg_api.web.shared.streams import JobStreams
 
 key_routes = Routes("keys")
@@ -89,7 +89,7 @@ def ready(request: Request, response: Response) -> Readiness:
         readiness = check_readiness(state.opening, state.queue, state.surroundings.checks())
     if not readiness.ready:
         response.status_code = 503
-    return readiness if asking(request).ontologies is None else without_names(readiness)
+    return readiness if get_current_access(request).ontologies is None else without_names(readiness)
 
 
 jobs = Routes("jobs")
@@ -179,7 +179,7 @@ def create_key(
     key: Annotated[NewKey, example(name="import", scope="write", valid_days=90)],
 ) -> CreatedKey:
     """Only this response contains `key`. 409: an active key has this name."""
-    return keys.create_key(container.graph, key, asking(request).key_id)
+    return keys.create_key(container.graph, key, get_current_access(request).key_id)
 
 
 @key_routes.post("/keys/{key_id}/rotate", "admin", "Replace an API key", status_code=201)
@@ -190,7 +190,7 @@ def rotate_key(
     rotation: Annotated[KeyRotation, example(overlap_hours=1)],
 ) -> CreatedKey:
     """The old key stays valid for `overlap_hours`. 409: it is not active, was replaced, or is ambiguous."""
-    return keys.rotate_key(container.graph, key_id, rotation, asking(request).key_id)
+    return keys.rotate_key(container.graph, key_id, rotation, get_current_access(request).key_id)
 
 
 @key_routes.post("/keys/{key_id}/revoke", "admin", "Revoke an API key")
@@ -202,7 +202,7 @@ def revoke_key(
     force: Annotated[bool, Query(description="Revoke even the last key with all rights.")] = False,
 ) -> ApiKey:
     """The key is invalid within five seconds. Idempotent. 409: ambiguous, or the last key with all rights."""
-    remote = request.app.state.keys_required and asking(request).is_key
+    remote = request.app.state.keys_required and get_current_access(request).is_key
     return keys.revoke_key(container.graph, key_id, but_the_last=remote and not force)
 
 

@@ -48,7 +48,7 @@ def get_export_offer(
     ontology: Annotated[list[OntologyName] | None, Query(max_length=100, description="Default: all.")] = None,
 ) -> BundleOffer:
     """Return ontologies with their configurations, and the excluded data. 404: unknown ontology."""
-    return container.moving.exports.offer(ontology)
+    return container.transfer.exports.offer(ontology)
 
 
 @router.get(
@@ -63,18 +63,18 @@ def export_documents(
     after: Annotated[str, Query(max_length=1000, description="Last document of the previous page.")] = "",
 ) -> Response:
     """Return JSON lines of the next documents: 100 sources or one larger document. Empty at the end."""
-    return Response(container.moving.exports.page(ontology, after), media_type=LINES)
+    return Response(container.transfer.exports.page(ontology, after), media_type=LINES)
 
 
 @router.get("/export/blobs/{key}", "admin", "Export a file", **_describe_download(FILE, "The file."))
 def export_blob(container: Open, key: Key) -> Response:
-    return Response(container.moving.exports.blob(key), media_type=FILE)
+    return Response(container.transfer.exports.blob(key), media_type=FILE)
 
 
 @router.post(f"{IMPORT_PATH}/ontologies", "admin", "Begin to import an ontology")
 def open_import(container: Open, given: Annotated[OntologyToImport, Body()]) -> ImportOpened:
     """An existing ontology keeps its configuration. 409: it needs `replace`. 422: a bundle of a later kg."""
-    return container.moving.open_import(given)
+    return container.transfer.open_import(given)
 
 
 @router.post(
@@ -94,7 +94,7 @@ async def import_lines(
     content = await request.body()
 
     def taken() -> ImportedLines:
-        return container.moving.imports.take(ontology, [*read_lines(content)])
+        return container.transfer.imports.take(ontology, [*read_lines(content)])
 
     return await run_in_threadpool(taken)
 
@@ -104,4 +104,4 @@ async def import_blob(container: Open, request: Request, key: Key) -> KeptBlob:
     """Keep a file for an hour, or while a document uses it. 422: the content has another key."""
     require_type(request, FILE)
     content = await request.body()
-    return await run_in_threadpool(container.moving.imports.keep, key, content)
+    return await run_in_threadpool(container.transfer.imports.keep, key, content)

@@ -13,7 +13,7 @@ from kg_api.schemas.base import Called, NodeId, OntologyName
 from kg_api.schemas.filters import MAX_CONDITIONS
 from kg_api.schemas.vocabulary import MAX_OFFSET, MAX_PAGE
 from kg_api.web.shared.opening import StartUp
-from kg_api.web.shared.security import asking
+from kg_api.web.shared.security import get_current_access
 
 # These are async, because a thread switch would take much of the time of a small request
 
@@ -82,7 +82,7 @@ def _own_idempotency_key(
     ] = None,
 ) -> str | None:
     """Return the Idempotency-Key with the id of the API key, so callers never get responses of others."""
-    return None if key is None else f"{asking(request).key_id}/{key}"
+    return None if key is None else f"{get_current_access(request).key_id}/{key}"
 
 
 IdempotencyKey = Annotated[str | None, Depends(_own_idempotency_key)]

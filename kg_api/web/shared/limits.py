@@ -162,7 +162,7 @@ class OriginCheck:
         self._hosts = frozenset(hosts)
         self._origins = frozenset(origins)
 
-    def refusal(self, scope: Scope, headers: Headers) -> tuple[int, str, str, str] | None:
+    def check(self, scope: Scope, headers: Headers) -> tuple[int, str, str, str] | None:
         """Return the arguments of the problem response, or None for an allowed request."""
         host = headers.get("host", "")
         name = _authority(f"http://{host}")[0]

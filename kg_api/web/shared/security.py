@@ -502,7 +502,7 @@ class Guard:
         return access or ANYONE
 
 
-def asking(request: Request) -> Access:
+def get_current_access(request: Request) -> Access:
     """Return the access of the sender of a routed request."""
     return read_caller(request.scope).access
 
@@ -525,7 +525,7 @@ def check_access(request: Request, rule: Rule, path_format: str) -> None:
     """
     if rule.scope is None:
         return
-    access = asking(request)
+    access = get_current_access(request)
     if not access.allows(rule.scope):
         raise Forbidden(
             f"{request.method} {path_format} needs a key of the scope {rule.scope!r}, and {access.key_id} "

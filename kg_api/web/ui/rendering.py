@@ -402,7 +402,7 @@ def address_of_hit(question: Question, hit: Place, number: int | None) -> str:
     return f"{address(below('/ui/read', hit.document_id), **shown)}#p{hit.paragraph}"
 
 
-async def _asked(
+async def _parse_question(
     q: Annotated[str, Query(max_length=MAX_CHARACTERS)] = "",
     ontology: Annotated[str, Query(max_length=1000)] = "",
     mode: Way | Literal[""] = USUAL,
@@ -415,7 +415,7 @@ async def _asked(
     return Question(q, ontology, mode or USUAL, kind, conditions, judging)
 
 
-AskedQuestion = Annotated[Question, Depends(_asked)]
+AskedQuestion = Annotated[Question, Depends(_parse_question)]
 
 Typing = Literal["", "keys", "pause", "end"]
 """`keys`: after each key, keywords only, with the last word as a prefix. `pause`: when typing pauses.

@@ -246,7 +246,7 @@ def test_converter_process_ends_with_its_parent() -> None:
 
 def test_response_without_requested_image_is_rejected(shared: ConverterPool) -> None:
     with pytest.raises(UnreadableDocument, match="an unexpected response"):
-        shared.look_at(b"fine")
+        shared.read_image(b"fine")
     with pytest.raises(UnreadableDocument, match="an unexpected response"):
         shared.convert(b"fine", "image")
 

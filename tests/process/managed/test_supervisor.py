@@ -117,8 +117,8 @@ def test_wrong_settings_are_reported_first(home: Home) -> None:
     told = "a line of the log\nkg: the port is taken.\n  Set another"
     script = f"print({told!r}); raise SystemExit({ConfigurationError.exit_code})"
     with Running(home, script_role(home, "wrong", ("-c", script)), policy=replace(FAST, max_pause=60)):
-        until(lambda: supervisor.read(home).refused(), "the end")
-    assert (supervisor.read(home).refused() or "").startswith(
+        until(lambda: supervisor.read(home).get_failure(), "the end")
+    assert (supervisor.read(home).get_failure() or "").startswith(
         "the port is taken.\n  Set another\nwrong ended"
     )
 

@@ -82,7 +82,7 @@ def test_window_parts_equal_their_chunks(given_paragraphs: list[tuple[str, str]]
     text, paragraphs = document(given_paragraphs)
     spans = by_paragraph(text, paragraphs)
     found = parts(text, paragraphs, spans, [""] * len(spans), MODEL)
-    assert [each.alone for each in found] == [text[span.start : span.end] for span in spans]
+    assert [each.separate_text for each in found] == [text[span.start : span.end] for span in spans]
 
 
 def test_window_contains_all_fitting_neighbours() -> None:

@@ -32,5 +32,5 @@ def test_unknown_type_names_the_list_command() -> None:
 
 
 def test_empty_rejected_list_suggests_no_retry(capsys: pytest.CaptureFixture[str]) -> None:
-    concept_views.print_refused(RefusedSources(ontology="notes", total=0, sources=[]))
+    concept_views.print_rejected(RefusedSources(ontology="notes", total=0, sources=[]))
     assert capsys.readouterr().err == "rejected: 0 sources\n"

@@ -109,14 +109,14 @@ def test_models_are_known(
     choice = ModelChoice(provider, model)
     found = build_remote_model(choice, load_settings())
     assert (found.name, found.dimensions, found.facts.max_tokens) == (model, dimensions, max_tokens)
-    assert found.asks_for is None
+    assert found.requested_dimensions is None
     assert price_of(choice, load_settings()) == price
 
 
 @pytest.mark.parametrize(("model", "least"), [("text-embedding-3-small", 1), ("text-embedding-3-large", 256)])
 def test_matryoshka_models_accept_fewer_dimensions(model: str, least: int) -> None:
     found = build_remote_model(ModelChoice("openai", model, least), load_settings())
-    assert (found.dimensions, found.asks_for) == (least, least)
+    assert (found.dimensions, found.requested_dimensions) == (least, least)
 
 
 @pytest.mark.parametrize(

@@ -22,13 +22,15 @@ def test_relevant_lines_are_the_marked_ones(log: Path) -> None:
     log.write_text(
         "ERROR first\nnoise\nCaused by: port in use\n  at x\nCaused by: port in use\n", encoding="utf-8"
     )
-    assert processes.telling([log], ("ERROR", "Caused by")) == "ERROR first\nCaused by: port in use"
+    assert (
+        processes.select_crash_lines([log], ("ERROR", "Caused by")) == "ERROR first\nCaused by: port in use"
+    )
 
 
 def test_last_lines_are_used_without_marked_ones(log: Path) -> None:
     log.write_text("\n".join(map(str, range(20))), encoding="utf-8")
-    assert processes.telling([log], ("ERROR",), lines=2) == "18\n19"
-    assert processes.telling([log], lines=1) == "19"
+    assert processes.select_crash_lines([log], ("ERROR",), lines=2) == "18\n19"
+    assert processes.select_crash_lines([log], lines=1) == "19"
 
 
 def test_oversized_log_is_rotated_while_written(log: Path) -> None:

@@ -52,4 +52,4 @@ def opened() -> Iterator[Opened]:
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every question proves the model, and none waits."""
     monkeypatch.setattr(open_spaces, "PROVEN_SECONDS", -1.0)
-    monkeypatch.setattr(open_spaces, "LEFT_ALONE_SECONDS", 0.0)
+    monkeypatch.setattr(open_spaces, "OPEN_SECONDS", 0.0)

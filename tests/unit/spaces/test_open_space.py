@@ -54,7 +54,7 @@ def test_vector_of_a_changed_model_is_rejected(opened: Opened) -> None:
 
 
 def test_failed_model_is_verified_before_reuse(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(open_spaces, "LEFT_ALONE_SECONDS", 0.0)
+    monkeypatch.setattr(open_spaces, "OPEN_SECONDS", 0.0)
     opened.space.embed_query("foxes")
     opened.model.always = Status(503)
     with pytest.raises(Exception, match="503"):
@@ -68,7 +68,7 @@ def test_query_in_progress_repeats_after_detected_change(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The query had no probe, because the model was verified just before."""
-    monkeypatch.setattr(open_spaces, "LEFT_ALONE_SECONDS", 0.0)
+    monkeypatch.setattr(open_spaces, "OPEN_SECONDS", 0.0)
     opened.space.embed_query("foxes")
     inner: Any = opened.space.embedder()
     answers, goes_on = threading.Event(), threading.Event()

@@ -118,19 +118,20 @@ def test_only_certainly_deleted_files_are_deleted(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("elsewhere", target_is_directory=True)
     (tmp_path / "dangling.md").symlink_to("nowhere")
     found = list_folder(str(tmp_path), "p/", EVERYWHERE, granted=False)
-    there = {name: found.has_gone(f"p/{name}") for name in ("here.md", "dangling.md", "elsewhere/a.md")}
+    there = {name: found.is_deleted(f"p/{name}") for name in ("here.md", "dangling.md", "elsewhere/a.md")}
     assert there == dict.fromkeys(there, False)
     gone = {
-        name: found.has_gone(f"p/{name}") for name in ("nosuch.md", "here.md/x.md", "no/such.md", "link/a.md")
+        name: found.is_deleted(f"p/{name}")
+        for name in ("nosuch.md", "here.md/x.md", "no/such.md", "link/a.md")
     }
     assert gone == dict.fromkeys(gone, True)
-    assert found.has_gone("here.md"), "its name is another one since it is followed with this prefix"
+    assert found.is_deleted("here.md"), "its name is another one since it is followed with this prefix"
 
 
 def test_uncertain_files_are_kept(tmp_path: Path) -> None:
     found = list_folder(str(tmp_path), "", EVERYWHERE, granted=False)
-    assert found.has_gone("nosuch.md")
-    assert not found.has_gone("x" * 5000 + ".md"), "too long to be looked for"
+    assert found.is_deleted("nosuch.md")
+    assert not found.is_deleted("x" * 5000 + ".md"), "too long to be looked for"
 
 
 def test_hidden_files_are_never_listed(tmp_path: Path) -> None:
@@ -154,8 +155,8 @@ def test_kg_home_below_a_folder_is_skipped(tmp_path: Path) -> None:
     assert found.left_out["folder of kg itself"] == 1, "it is told"
     with pytest.raises(UnreadableDocument, match="a folder of kg"):
         inside(tmp_path / "way.md", tmp_path, found.is_private)
-    assert found.has_gone("kg/secret.md")
-    assert not found.has_gone("note.md")
+    assert found.is_deleted("kg/secret.md")
+    assert not found.is_deleted("note.md")
 
 
 ROOT, SUB = "/nas/notes", "/nas/notes/team"

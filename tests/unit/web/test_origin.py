@@ -36,7 +36,7 @@ async def reply(
     origins = OriginCheck(allowed_hosts(given), given.allowed_web_pages)
 
     async def check(scope: Scope, receive: Receive, send: Send) -> None:
-        refusal = origins.refusal(scope, Headers(scope=scope))
+        refusal = origins.check(scope, Headers(scope=scope))
         await (problem(*refusal) if refusal else inner)(scope, receive, send)
 
     async with httpx.AsyncClient(transport=httpx.ASGITransport(check), base_url="http://127.0.0.1") as client:
