@@ -306,7 +306,7 @@ def _read_qrels(
         if found is None and number == 1 and line.count("\t") == 2:  # noqa: PLR2004 - header of three columns
             continue
         if found is None:
-            told = "is no judgement: write query-id, corpus-id, and a whole number, with tabs between"
+            told = "is not a judgement: write query-id, corpus-id, and a whole number, with tabs between"
             raise _wrong(path, number, f"{line.strip()[:200]!r} {told}")
         query, document, relevance = found[1], found[2], int(found[3])
         for name, known, kind in ((query, queries, "question"), (document, documents, "document")):

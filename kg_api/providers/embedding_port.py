@@ -464,7 +464,7 @@ def build_remote_model(choice: ModelChoice, settings: Settings) -> RemoteModel:
         dimensions = settings.openai.embed_dims
     if not name:
         raise ConfigurationError(
-            f"{variable} is not set where kg runs: set it to the server's model that takes pictures, such as "
+            f"{variable} is not set for the service. Set it to the server's image model, such as "
             f"{', '.join(known)}"
         )
     facts = known.get(name)
@@ -532,8 +532,8 @@ def _size(name: str, facts: KnownModel, wanted: int | None, variable: str) -> in
         return wanted or most
     sizes = f"{least} to {most}" if least else ", ".join(map(str, sorted({most, *facts.sizes})))
     raise ConfigurationError(
-        f"{name} gives vectors of {sizes} numbers, not {wanted}: correct {variable} or the space's "
-        "dimensions, or leave them out"
+        f"{name} returns vectors of {sizes} dimensions, not {wanted}. Correct {variable} or the space's "
+        "dimensions, or omit them."
     )
 
 

@@ -69,8 +69,8 @@ def store_missing_documents(
         )
     if own := sorted(each.document for each in stored.values() if not (each.uri or "").startswith(EVALUATED)):
         raise Conflict(
-            f"the ontology {name!r} holds documents that no evaluation brought, such as {own[0]!r}, and they "
-            "would be replaced. Omit --ontology, or add --in-place to use it unchanged."
+            f"the ontology {name!r} holds documents of your own, such as {own[0]!r}, which would be "
+            "replaced. Omit --ontology, or add --in-place to use it unchanged."
         )
     _configure(client, name, choice, exists=bool(stored))
     there = {each.document: each.uri for each in stored.values()}
@@ -217,7 +217,7 @@ def _question(client: KgClient, concept: Concept, used: set[str]) -> tuple[SetQu
 
 QuestionKind = Literal["quotes", "judgements"]
 KINDS: dict[QuestionKind, str] = {
-    "quotes": "pairs of concepts whose quotes answer: they favour searches through concepts",
+    "quotes": "pairs of concepts with their quotes as answers, which favour searches through concepts",
     "judgements": "questions of users, with judged passages",
 }
 

@@ -29,9 +29,9 @@ def make_backup(folder: Path | None, keep: int | None, *, as_json: bool) -> None
     home = Home(settings.home)
     place = choose_backup_folder(folder)
     if any(place.is_relative_to(copied) for copied in (home.neo4j, home.blobs)):
-        raise InvalidInput(f"{place} is a part of what is backed up: name another folder")
+        raise InvalidInput(f"{place} is part of the backed-up data. Name another folder.")
     if not (home.has_data() or home.restore_file.exists()):
-        raise NotFound(f"there is no database in {home.path}: kg was never started there")
+        raise NotFound(f"{home.path} has no database: kg was never started there")
     with stopped(home, settings), console.waiting_line() as show:
         path, manifest = backup.make_backup(home, settings, place, show)
         removed = backup.remove_oldest(place, keep, manifest.home) if keep else []
@@ -112,7 +112,7 @@ def restore_backup(named: Path, *, replace: bool, agreed: bool, as_json: bool) -
     notes = [*restored.keys, *(f"not in the backup: {each}" for each in manifest.left_out)]
     if settings.blobs.folder or settings.blobs.s3.bucket:
         notes.append(
-            "KG_BLOBS__* names another place for pictures than the home: "
+            "KG_BLOBS__* stores files outside the home. Back them up separately: "
             "see docs/operations/backup-and-transfer.md"
         )
     if as_json:
@@ -134,7 +134,7 @@ def print_backups(folder: Path | None, *, as_json: bool) -> None:
     if as_json:
         console.print_json({"folder": str(place), "backups": [*map(_as_json, found)]})
     elif not found:
-        console.say(f"There are no backups in {place}.")
+        console.say(f"No backups in {place}.")
     else:
         console.print_table(["backup", "made", "size", "whole"], [_row(each) for each in found])
 

@@ -236,12 +236,10 @@ def print_exported(manifest: Manifest, folder: Path, *, as_json: bool, is_checke
         counted = f"{pluralize(each.documents, 'document')}, {pluralize(each.sources, 'source')}"
         console.line(f"{each.configuration.ontology}: {counted}")
     size = sum(each.bytes for each in manifest.files) + manifest.blobs.bytes
-    console.line(
-        f"{folder}: {console.megabytes(size)}, {pluralize(manifest.blobs.files, 'file')} of pictures"
-    )
+    console.line(f"{folder}: {console.megabytes(size)}, {pluralize(manifest.blobs.files, 'stored file')}")
     if manifest.blobs.lost:
-        told = pluralize(len(manifest.blobs.lost), "file")
-        console.note(f"{told} of pictures are lost in this kg: their documents cannot be imported")
+        lost = pluralize(len(manifest.blobs.lost), "stored file")
+        console.note(f"{lost} missing in this kg: their documents cannot be imported")
     console.note(*(f"not in the bundle: {each}" for each in manifest.left_out))
     if is_checked:
         console.say(f"The bundle is complete. kg {manifest.kg_version} wrote it at {manifest.created_at}.")

@@ -125,8 +125,8 @@ def test_invalid_questions_are_rejected(tmp_path: Path, told: str) -> None:
 BAD_QRELS = {
     "line 2: question 'q9' not found in this set": "query-id\tcorpus-id\tscore\nq9\tleases\t1\n",
     "line 1: document 'nowhere' not found in this set": "q1\tnowhere\t1\n",
-    "line 1: 'q1 leases 1' is no judgement: write query-id": "q1 leases 1\n",
-    "is no judgement: write query-id, corpus-id, and a whole number": "q1\tleases\t1\nq1\tmoney\tyes\n",
+    "line 1: 'q1 leases 1' is not a judgement: write query-id": "q1 leases 1\n",
+    "is not a judgement: write query-id, corpus-id, and a whole number": "q1\tleases\t1\nq1\tmoney\tyes\n",
     "line 2: 'q1' and 'leases' were judged otherwise before": "q1\tleases\t1\nq1\tleases\t2\n",
     "no judgements": "query-id\tcorpus-id\tscore\n",
 }
