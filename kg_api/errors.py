@@ -134,7 +134,7 @@ class ProviderMissing(ConfigurationError):
 
 
 class SchemaTooOld(ConfigurationError):
-    """A development version without a schema wrote the database. Export the data with that version."""
+    """An earlier version of kg wrote the database. Use an empty KG_HOME, and ingest the documents again."""
 
 
 class BudgetSpent(ConfigurationError):

@@ -55,7 +55,7 @@ class SpaceMethods:
         dimensions: int | None = None,
         modality: Modality = "text",
     ) -> Call[SpaceInfo]:
-        """Create an embedding space for texts or images. Existing spaces stay."""
+        """Create an embedding space for texts or images. This does not change other spaces."""
         return post(SpaceInfo, "embedding", "spaces", json=build_body(NewSpace, locals()))
 
     @request
@@ -71,39 +71,39 @@ class SpaceMethods:
         activate: bool = False,
         dry_run: bool = False,
     ) -> Call[SpaceBuilding]:
-        """Build a space for ontologies (default: all) while the active space answers searches."""
+        """Build a space for some ontologies (default: all). You can still search with the active space."""
         body = build_body(SpaceBuild, locals())
         return post(SpaceBuilding, "embedding", "spaces", slug, "build", json=body)
 
     @request
     def check_space(self, slug: str, ontology: str | None = None) -> Call[SpaceCheck]:
-        """Check if an embedding space is ready to answer searches."""
+        """Check if a space can be used for searches."""
         return get(SpaceCheck, "embedding", "spaces", slug, "check", ontology=ontology)
 
     @request
     def activate_space(
         self, slug: str, ontologies: Sequence[str] | None = None, *, accept_refused: bool = False
     ) -> Call[SpaceSwitched]:
-        """Activate a built space for searches, in one transaction."""
+        """Use a built space for searches. This is done in one transaction."""
         body = build_body(SpaceActivation, locals())
         return post(SpaceSwitched, "embedding", "spaces", slug, "activate", json=body)
 
     @request
     def rollback_space(self, slug: str, ontologies: Sequence[str] | None = None) -> Call[SpaceSwitched]:
-        """Reactivate the previous space, in one transaction."""
+        """Go back to the previous space. This is done in one transaction."""
         body = build_body(ChosenOntologies, locals())
         return post(SpaceSwitched, "embedding", "spaces", slug, "rollback", json=body)
 
     @request
     def drop_space(self, slug: str, ontology: str | None = None) -> Call[SpaceDropped]:
-        """Delete a space, or the vectors of one ontology in it."""
+        """Delete a space, or only the vectors that it has for one ontology."""
         return delete(SpaceDropped, "embedding", "spaces", slug, ontology=ontology)
 
 
 class KeyMethods:
     @request
     def keys(self) -> Call[ApiKeys]:
-        """List all keys without their secrets, including revoked and expired keys."""
+        """List all keys, including revoked and expired keys. You cannot see the secrets."""
         return get(ApiKeys, "keys")
 
     @request
@@ -115,14 +115,17 @@ class KeyMethods:
         ontologies: Sequence[str] | None = None,
         valid_days: int | None = None,
     ) -> Call[CreatedKey]:
-        """Create a key for some ontologies or for all. Only this response contains the secret, as `key`."""
+        """Create a key for some ontologies or for all.
+
+        You can see the secret in this response only, as `key`.
+        """
         return post(CreatedKey, "keys", json=build_body(NewKey, locals()))
 
     @request
     def rotate_key(
         self, key: str, *, overlap_hours: float = USUAL_OVERLAP_HOURS, valid_days: int | None = None
     ) -> Call[CreatedKey]:
-        """Create a successor of a key, given by id or name. The old key stays valid for `overlap_hours`."""
+        """Replace a key, given by id or name. You can use the old key for `overlap_hours` more."""
         body = build_body(KeyRotation, locals())
         return post(CreatedKey, "keys", extract_key_id(key), "rotate", json=body)
 
@@ -130,13 +133,13 @@ class KeyMethods:
     def audit(
         self, key: str | None = None, *, since: datetime | None = None, offset: int = 0, limit: int = 100
     ) -> Call[AuditPage]:
-        """List the changes of one key, of all keys with a name, or of all keys, the newest first."""
+        """List changes, the newest first. To see the changes from one key, pass the id or name as `key`."""
         of = {"key": None if key is None else extract_key_id(key), "since": since and since.isoformat()}
         return get(AuditPage, "audit", **of, offset=offset, limit=limit)
 
     @request
     def revoke_key(self, key: str, *, force: bool = False) -> Call[ApiKey]:
-        """Revoke a key, given by id or name, within five seconds.
+        """Revoke a key, given by id or name. It can be used for up to five seconds more.
 
         The last key with all permissions cannot revoke itself, unless you pass `force`.
         """
@@ -147,18 +150,18 @@ class KeyMethods:
 class MovingMethods:
     @request
     def export_offer(self, ontologies: Sequence[str] | None = None) -> Call[BundleOffer]:
-        """Return the exportable content of some ontologies or of all, and the content that a bundle omits."""
+        """Show what you can export from some ontologies or from all."""
         named = None if ontologies is None else list(ontologies)
         return get(BundleOffer, "export", ontology=named)
 
     @request
     def export_documents(self, ontology: str, *, after: str = "") -> Call[bytes]:
-        """Return the lines of the next documents after a name, or b"" after the last."""
+        """Get the lines for the next documents after a name. This is b"" after the last document."""
         return get_file("export", "ontologies", ontology, after=after)
 
     @request
     def export_blob(self, key: str) -> Call[bytes]:
-        """Return an exported file by its SHA-256."""
+        """Get an exported file by SHA-256."""
         return get_file("export", "blobs", key)
 
     @request
@@ -170,7 +173,10 @@ class MovingMethods:
         schema_version: int,
         replace: bool = False,
     ) -> Call[ImportOpened]:
-        """Create an ontology with the configuration of a bundle. An existing one needs `replace`."""
+        """Create an ontology using the configuration from a bundle.
+
+        To use an existing one, pass `replace`.
+        """
         given = OntologyToImport(
             format=format, schema_version=schema_version, configuration=configuration, replace=replace
         )
@@ -178,12 +184,12 @@ class MovingMethods:
 
     @request
     def import_lines(self, ontology: str, lines: bytes) -> Call[ImportedLines]:
-        """Store whole documents with vectors and concepts, as returned by `export_documents`."""
+        """Store documents with vectors and concepts, using lines from `export_documents`."""
         path = ("import", "ontologies", ontology, "lines")
         return post(ImportedLines, *path, content=lines, headers=_LINES)
 
     @request
     def import_blob(self, key: str, content: bytes) -> Call[KeptBlob]:
-        """Upload a file. Unused files are deleted after an hour."""
+        """Upload a file. If it is not used, it will be deleted after an hour."""
         path = build_path("import", "blobs", key)
         return Call("PUT", path, KeptBlob, content=content, headers=_FILE)

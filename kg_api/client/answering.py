@@ -67,7 +67,7 @@ class AnsweringMethods:
         window_size: int = 1,
         token_budget: int = 6000,
     ) -> Call[Answered]:
-        """Answer a question from passages, with citations, or return the reason for no answer.
+        """Answer a question with citations, or get the reason why this is not possible.
 
         The options are the fields of AnswerRequest.
         """
@@ -91,5 +91,5 @@ class AnsweringMethods:
         window_size: int = 1,
         token_budget: int = 6000,
     ) -> Events[Statement | Answered]:
-        """Yield the statements of an answer as the model writes them, and finally the whole answer."""
+        """Yield statements when the model has written them, and then the complete answer."""
         return _answer_events(locals())

@@ -24,7 +24,7 @@ FILES = ("image/", "application/x-ndjson", "application/octet-stream")  # conten
 
 
 def read(call: Call[T], response: httpx.Response) -> T:
-    """Read the response as the model of its call.
+    """Read the response to a call as a model.
 
     Raises:
         KgError: The subclass that the service named, with its message.
@@ -40,7 +40,7 @@ def read(call: Call[T], response: httpx.Response) -> T:
 
 
 def read_page_image(page: int, response: httpx.Response) -> PageImage:
-    """Read a page image with the values of its response headers."""
+    """Read a page image, using the values from the response headers."""
     pages, boxed = (int(response.headers.get(name, 0)) for name in ("KG-Pages", "KG-Boxed-Words"))
     return PageImage(response.content, page, pages, boxed)
 
@@ -68,7 +68,7 @@ def report_foreign_server(url: httpx.URL) -> ServiceUnreachable:
 
 
 def parse_problem(content: str | bytes, otherwise: str = "kg broke off") -> KgError:
-    """Parse the error of a problem document. Other content becomes a KgError with `otherwise`."""
+    """Parse the error in a problem document. If this is not possible, use `otherwise`."""
     try:
         body = json.loads(content)
         slug, detail = body["type"].removeprefix("urn:kg:"), body["detail"]
@@ -78,7 +78,7 @@ def parse_problem(content: str | bytes, otherwise: str = "kg broke off") -> KgEr
 
 
 def _find_error(tree: type[KgError], slug: str) -> type[KgError]:
-    """Find the error class of a slug below `tree`, or KgError for an error of a newer service."""
+    """Find the error class for a slug below `tree`. If a newer service has sent it, use KgError."""
     if tree.slug() == slug:
         return tree
     found = (_find_error(branch, slug) for branch in tree.__subclasses__())
@@ -86,7 +86,7 @@ def _find_error(tree: type[KgError], slug: str) -> type[KgError]:
 
 
 def unwrap_event(event: AnswerEvent) -> Statement | Answered:
-    """Return the content of a streamed event.
+    """Get the content from a streamed event.
 
     Raises:
         ServiceUnreachable: The event is empty.
@@ -98,7 +98,7 @@ def unwrap_event(event: AnswerEvent) -> Statement | Answered:
 
 
 def read_last(call: Call[T], last: object) -> T:
-    """Read the last event of a stream as the answer of a call.
+    """Read the last event in a stream as the answer to a call.
 
     Raises:
         ServiceUnreachable: The stream ended before the whole answer.

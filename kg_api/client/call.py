@@ -1,4 +1,4 @@
-"""Description of a REST call: path, parameters, body and type of the response."""
+"""Description of a REST call: path, parameters, body, and response type."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_THINKING_SECONDS = 120.0  # limit for the first event of an answer, which ma
 
 
 class Unset(Enum):
-    """Marks an omitted option if None has a meaning of its own."""
+    """Marks an option that you have not used, if you can also set it to None."""
 
     UNSET = "unset"
 
@@ -36,7 +36,7 @@ _QUOTED = "%/?#:@!$&'()*+,;=[]~"  # characters that stay in an image reference, 
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
-    """One request and the type of its response."""
+    """Request, and the type to use for the response."""
 
     method: str
     path: str
@@ -54,7 +54,7 @@ class Call(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Events(Generic[T]):
-    """A request with a streamed response."""
+    """Request with a streamed response."""
 
     call: Call[Any]
     convert: Callable[[Any], T] = lambda event: event
@@ -83,7 +83,7 @@ def _quote(part: str) -> str:
 
 
 def get(answer: type[T], *path: str, **params: Any) -> Call[T]:
-    """Describe a GET request. Parameters that are None are omitted."""
+    """Describe a GET request. To omit a parameter, use None."""
     return Call("GET", build_path(*path), answer, params=build_params(**params))
 
 
@@ -95,12 +95,12 @@ def get_file(*path: str, **params: Any) -> Call[bytes]:
 
 
 def delete(answer: type[T], *path: str, **params: Any) -> Call[T]:
-    """Describe a DELETE request. Parameters that are None are omitted."""
+    """Describe a DELETE request. To omit a parameter, use None."""
     return Call("DELETE", build_path(*path), answer, params=build_params(**params))
 
 
 def post(answer: type[T], *path: str, **parts: Any) -> Call[T]:
-    """Describe a POST request with parts such as `json`."""
+    """Describe a POST request, using parts such as `json`."""
     return Call("POST", build_path(*path), answer, **parts)
 
 
@@ -109,12 +109,15 @@ def put(answer: type[T], *path: str, json: Any, dry_run: bool) -> Call[T]:
 
 
 def patch(answer: type[T], *path: str, json: Any, **params: Any) -> Call[T]:
-    """Describe a PATCH request. Parameters that are None are omitted."""
+    """Describe a PATCH request. To omit a parameter, use None."""
     return Call("PATCH", build_path(*path), answer, params=build_params(**params), json=json)
 
 
 def build_params(**params: Any) -> dict[str, Any]:
-    """Return query parameters without None. Invalid Unicode is replaced, so that a lookup finds nothing."""
+    """Build query parameters, omitting None.
+
+    Invalid Unicode will be replaced, so that a lookup finds nothing.
+    """
     return {name: _unicode(value) for name, value in params.items() if value is not None}
 
 
@@ -125,14 +128,14 @@ def _unicode(value: Any) -> Any:
 
 
 def build_body(request: type[BaseModel], options: Mapping[str, Any], **more: Any) -> dict[str, Any]:
-    """Build the non-default fields of a request as JSON.
+    """Build the JSON body for a request. Fields that have the default value are not sent.
 
-    None omits a field, unless the field accepts None.
+    To omit a field, use None. This is not possible for a field that can be None.
 
     Args:
-        request: Model of the request.
-        options: Fields by name. A method with an option for each field passes `locals()`.
-        more: Fields without an option, or with another option name.
+        request: Model to use for the request.
+        options: Fields by name. If a method has an option for each field, pass `locals()`.
+        more: Fields that are not options, or that have another name as an option.
     """
     given = {**options, **more}
     asked = {
@@ -144,13 +147,16 @@ def build_body(request: type[BaseModel], options: Mapping[str, Any], **more: Any
 
 
 def build_change_body(request: type[BaseModel], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Build the given options of a change as JSON, including None."""
+    """Build the JSON body for a change from the options that are set, including None."""
     given = {name: options[name] for name in request.model_fields if options[name] is not UNSET}
     return valid(request, given).model_dump(mode="json", exclude_unset=True)
 
 
 def build_batch_body(documents: Sequence[DocumentText | Mapping[str, Any]]) -> dict[str, Any]:
-    """Build the body of a batch, unchecked: the service validates each document separately."""
+    """Build the body for a batch.
+
+    This does not check it, since the service checks each document separately.
+    """
     given = [
         each.model_dump(mode="json", exclude_defaults=True) if isinstance(each, DocumentText) else dict(each)
         for each in documents
@@ -164,7 +170,7 @@ def build_batch_body(documents: Sequence[DocumentText | Mapping[str, Any]]) -> d
 
 
 def fields_of(request: type[BaseModel], options: Mapping[str, Any]) -> dict[str, str | list[str]]:
-    """Return a request as form fields for a file upload. A list becomes a repeated field."""
+    """Build form fields to upload with a file. A list is sent as a repeated field."""
     fields = build_body(request, options).items()
     return {
         name: [_field(each) for each in cast("list[Any]", value)]
@@ -179,7 +185,7 @@ def _field(value: Any) -> str:
 
 
 def build_form(options: Mapping[str, Any]) -> dict[str, str]:
-    """Build the fields of an uploaded document as form fields."""
+    """Build the form fields to upload with a document."""
     fields = build_body(DocumentUpload, options)
     return {name: _field(value) for name, value in fields.items()}
 
@@ -187,6 +193,6 @@ def build_form(options: Mapping[str, Any]) -> dict[str, str]:
 def build_file_parts(
     content: bytes, images: Mapping[str, bytes] | None
 ) -> list[tuple[str, tuple[str, bytes]]]:
-    """Build a file and its images, named by their references in the file, as parts of a form."""
+    """Build the form parts for a file and the images that it references."""
     named = (("images", (quote(name, safe=_QUOTED), image)) for name, image in (images or {}).items())
     return [("file", ("file", content)), *named]

@@ -1,4 +1,4 @@
-"""Synchronous and asynchronous client of the REST service."""
+"""Synchronous and asynchronous client for the REST service."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ class Methods(
     KeyMethods,
     MovingMethods,
 ):
-    """All requests of the service."""
+    """All requests that you can send to the service."""
 
     @request
     def health(self) -> Call[Health]:
-        """Check if the service process is alive."""
+        """Check if the service process is running."""
         return get(Health, "health")
 
     @request
     def readiness(self) -> Call[Readiness]:
-        """Return whether the service is ready, with its checks and the reason for waiting."""
+        """Check if you can use the service. If not, you can see the reason in `waiting_for`."""
         return Call("GET", "/ready", Readiness, accepted=frozenset({503}))
 
 
 class KgClient(Methods, Sending):
-    """Client of a kg service. Every method raises the errors of kg_api.errors with the service's message.
+    """Client for a kg service. Every method can raise the errors from kg_api.errors.
 
     kg_api.schemas describes the options that are fields of a request, with their limits.
 
@@ -60,7 +60,7 @@ class KgClient(Methods, Sending):
     """
 
     def source_pages(self, search: SourceSearch | str) -> Generator[SourceHits]:
-        """Yield all pages of a search. `limit` is the number of hits per page.
+        """Yield all pages from a search. `limit` is the number of hits on each page.
 
         To set options, pass a `SourceSearch` (also in `kg_api.client`).
 
@@ -77,7 +77,7 @@ class KgClient(Methods, Sending):
 
 
 class AsyncKgClient(Methods, AsyncSending):
-    """Client of a kg service. Every method raises the errors of kg_api.errors with the service's message.
+    """Client for a kg service. Every method can raise the errors from kg_api.errors.
 
     kg_api.schemas describes the options that are fields of a request, with their limits.
 
@@ -87,7 +87,7 @@ class AsyncKgClient(Methods, AsyncSending):
     """
 
     async def source_pages(self, search: SourceSearch | str) -> AsyncGenerator[SourceHits]:
-        """Yield all pages of a search. `limit` is the number of hits per page.
+        """Yield all pages from a search. `limit` is the number of hits on each page.
 
         To set options, pass a `SourceSearch` (also in `kg_api.client`).
 

@@ -1,4 +1,4 @@
-"""Client methods for concepts, relationships and subgraphs."""
+"""Client methods for concepts, relationships, and subgraphs."""
 
 from __future__ import annotations
 
@@ -53,7 +53,10 @@ class ConceptMethods:
         ontologies: Sequence[str] | None = None,
         limit: int = 10,
     ) -> Call[ConceptHits]:
-        """Find concepts by vectors, full text and name. A hit without `fits` is only the nearest concept."""
+        """Find concepts by vectors, full text, and name.
+
+        If `fits` is not set, a hit is only the nearest concept.
+        """
         several = None if ontologies is None else list(ontologies)
         if several == []:
             raise InvalidInput("ontologies is empty. Omit the parameter to search all")
@@ -62,39 +65,42 @@ class ConceptMethods:
 
     @request
     def concept(self, concept_id: str, *, limit: int = 20) -> Call[ConceptDetails]:
-        """Return a concept with up to `limit` quotes as evidence and up to `limit` related concepts."""
+        """Get a concept with up to `limit` quotes and up to `limit` related concepts."""
         return get(ConceptDetails, "concepts", concept_id, limit=limit)
 
     @request
     def get_concept_context(
         self, concept_id: str, *, window_size: int = 2, limit: int = 10
     ) -> Call[ConceptContext]:
-        """Get the sources of a concept, each with its neighbours in the same document."""
+        """Get the sources that contain a concept, with the neighbours from the same document."""
         return get(ConceptContext, "concepts", concept_id, "context", window_size=window_size, limit=limit)
 
     @request
     def related_concepts(self, concept_id: str, *, hops: int = 1, limit: int = 50) -> Call[RelatedConcepts]:
-        """Return the concepts that are related to a concept within `hops`."""
+        """Find the concepts that can be reached from a concept in `hops` steps."""
         return get(RelatedConcepts, "concepts", concept_id, "related", hops=hops, limit=limit)
 
     @request
     def concept_paths(
         self, start: str, end: str, *, ontology: str | None = None, hops: int = 4, limit: int = 5
     ) -> Call[ConceptPaths]:
-        """Find the shortest paths between two concepts, each given by id, name or phrase."""
+        """Find the shortest paths between two concepts. You can use an id, a name, or a phrase for each."""
         ends = {"from": start, "to": end}
         return get(ConceptPaths, "concepts", "paths", **ends, ontology=ontology, hops=hops, limit=limit)
 
     @request
     def concepts(self, ontology: str, *, offset: int = 0, limit: int = 100) -> Call[ConceptList]:
-        """List the concepts of an ontology by number of sources, the highest first, one page at a time."""
+        """List the concepts in an ontology, one page at a time. Concepts from more sources are first."""
         return get(ConceptList, "ontologies", ontology, "concepts", offset=offset, limit=limit)
 
     @request
     def concept_merges(
         self, ontology: str, *, concept_id: str | None = None, offset: int = 0, limit: int = 100
     ) -> Call[ConceptMerges]:
-        """List merged concepts with the reasons, the latest first, or only the merges into one concept."""
+        """List merged concepts with the reasons, the latest first.
+
+        To see the merges into a concept, use `concept_id`.
+        """
         asked = {"concept_id": concept_id, "offset": offset, "limit": limit}
         return get(ConceptMerges, "ontologies", ontology, "concept-merges", **asked)
 
@@ -102,7 +108,7 @@ class ConceptMethods:
     def undo_concept_merge(
         self, ontology: str, merge_id: str, *, by: str | None = None
     ) -> Call[ConceptMerge]:
-        """Undo a merge permanently. The merged concept gets its data back."""
+        """Separate merged concepts. They will not be merged again."""
         body = build_body(Decision, locals())
         path = ("ontologies", ontology, "concept-merges", merge_id, "undo")
         return post(ConceptMerge, *path, json=body)
@@ -117,7 +123,7 @@ class ConceptMethods:
         limit: int = 10,
         min_similarity: float | None = None,
     ) -> Call[RelationshipHits]:
-        """Find relationships that sources state, by vector search."""
+        """Find relationships that are stated in sources, using vector search."""
         body = build_body(RelationshipSearch, locals())
         return post(RelationshipHits, "relationships", "search", json=body)
 
@@ -131,7 +137,7 @@ class ConceptMethods:
         where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
         seconds: float = 10,
     ) -> Call[Subgraph]:
-        """Build a subgraph by the steps of a ConstructiveQuery: seed, expand, filter, rank and limit."""
+        """Build a subgraph from the steps in a ConstructiveQuery: seed, expand, filter, rank, and limit."""
         body = build_body(ConstructiveQuery, locals())
         return post(Subgraph, "queries", "constructive", json=body)
 
@@ -147,7 +153,7 @@ class ConceptMethods:
     def propose_relationship_types(
         self, ontology: str, *, min_similarity: float = ALIKE, limit: int = 20
     ) -> Call[TypeProposals]:
-        """Find relationship types that may be synonyms, without a change."""
+        """Find relationship types that may be synonyms. This does not change them."""
         asked = {"min_similarity": min_similarity, "limit": limit}
         path = ("ontologies", ontology, "relationship-types", "proposals")
         return get(TypeProposals, *path, **asked)
@@ -164,7 +170,7 @@ class ConceptMethods:
     def relationship_type_merges(
         self, ontology: str, *, offset: int = 0, limit: int = 100
     ) -> Call[TypeMerges]:
-        """List the merges of relationship types with author and time, the latest first."""
+        """List merges of relationship types, with author and time. The latest is first."""
         path = ("ontologies", ontology, "relationship-types", "merges")
         return get(TypeMerges, *path, offset=offset, limit=limit)
 
@@ -178,7 +184,7 @@ class ConceptMethods:
     def set_relationship_stance(
         self, ontology: str, kind: str, stance: Stance | None
     ) -> Call[RelationshipType]:
-        """Set whether a type supports or contradicts. None derives the stance from the name of the type."""
+        """Set if a type supports or contradicts. To use the default for its name, pass None."""
         body = {"type": kind, "stance": stance}
         path = ("ontologies", ontology, "relationship-types", "stance")
         return put(RelationshipType, *path, json=body, dry_run=False)
@@ -187,10 +193,10 @@ class ConceptMethods:
     def import_concepts(
         self, rows: Sequence[ConceptRow | dict[str, Any]], *, ontology: str
     ) -> Call[ConceptsImported]:
-        """Link concepts to stored sources, at most 500 rows per call.
+        """Link concepts to stored sources. You can send up to 500 rows in a call.
 
-        Pass all rows of a document in one call, because an import replaces the previous import of its
-        sources. `kg_api.schemas.concepts.portions` splits more rows accordingly.
+        Pass all rows for a document in the same call, because this replaces what was imported for
+        these sources before. To split more rows, use `kg_api.schemas.concepts.portions`.
         """
         body = build_body(ConceptImport, locals())
         return post(ConceptsImported, "ontologies", ontology, "concepts", json=body)

@@ -25,18 +25,18 @@ KeySource = str | Callable[[str, str], str] | None
 
 @dataclass(frozen=True, slots=True)
 class ExpectedHome:
-    """Home of the service that has to answer, because another kg may use the same address later."""
+    """Home that the service must have, because another kg may use the same URL later."""
 
     instance: str
     describe_other: Callable[[], str]
-    """Returns a message about the other program and the fix."""
+    """Function to describe another program at this URL, and how to fix this."""
 
 
 class ClientAuth(httpx.Auth):
-    """Sends an API key with each request and checks that a service of the expected home answers.
+    """Sends an API key with each request, and checks that the service belongs to the expected home.
 
-    The service rejects a request for another home, but another program would accept it. Therefore a HEAD
-    request precedes each request with data until the home has answered.
+    If the request is for another home, the service rejects it, but another program would not. To prevent
+    this, a HEAD request is sent before each request with data, until the home has responded.
     """
 
     def __init__(self, key: Callable[[str, str], str] | None, expected: ExpectedHome | None) -> None:
@@ -73,7 +73,7 @@ class ClientAuth(httpx.Auth):
 def options(
     base_url: str, api_key: KeySource, timeout_seconds: float, expected_home: ExpectedHome | None = None
 ) -> dict[str, Any]:
-    """Return the options of an httpx client. Requests to this machine ignore the proxies of the environment.
+    """Build the options for an httpx client. On this machine, proxies from the environment are not used.
 
     Raises:
         ConfigurationError: The URL or the API key is invalid.
@@ -89,7 +89,7 @@ def options(
 
 
 def traced(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return headers with the current trace of the calling program if it has imported OpenTelemetry."""
+    """Add the current trace to the headers, if the calling program has imported OpenTelemetry."""
     found = dict(headers)
     if "opentelemetry.trace" in sys.modules:
         from kg_api.tracing import carry_trace  # noqa: PLC0415 - the import takes 60 ms without tracing
@@ -109,9 +109,9 @@ def _auth(api_key: KeySource, expected_home: ExpectedHome | None) -> httpx.Auth 
 
 
 def parts(client: httpx.Client | httpx.AsyncClient, call: Call[Any]) -> dict[str, Any]:
-    """Return the arguments of an httpx request except method and path.
+    """Build the arguments for an httpx request, except method and path.
 
-    Uploads (OCR), imports and exports get a timeout of several minutes.
+    Uploads (OCR), imports, and exports can take several minutes.
     """
     told = {
         "params": call.params,
@@ -129,7 +129,7 @@ def parts(client: httpx.Client | httpx.AsyncClient, call: Call[Any]) -> dict[str
 
 
 def _verification(url: httpx.URL) -> ssl.SSLContext | bool:
-    """Return the TLS verification. Loopback HTTP skips loading the trusted certificates (25 to 45 ms)."""
+    """Get the TLS verification. On loopback without TLS, the certificates (25 to 45 ms) are not loaded."""
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if url.scheme == "http" and is_loopback(url.host) else True
 
 
@@ -144,7 +144,7 @@ def _address(base_url: str) -> httpx.URL:
 
 
 def report_unreachable(base_url: httpx.URL, error: httpx.RequestError) -> ServiceUnreachable:
-    """Return an error for a failed request or a timeout."""
+    """Build an error for a request that failed or timed out."""
     if isinstance(error, httpx.ReadTimeout):
         return ServiceUnreachable(
             f"kg at {redact_url(base_url)} did not respond in time. The request may still be in "
@@ -157,5 +157,5 @@ def report_unreachable(base_url: httpx.URL, error: httpx.RequestError) -> Servic
 
 
 def redact_url(url: httpx.URL) -> str:
-    """Return a URL without credentials and query."""
+    """Remove credentials and query from a URL."""
     return str(url.copy_with(username="", password="", query=None))

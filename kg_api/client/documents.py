@@ -1,4 +1,4 @@
-"""Client methods to store, preview, list, read, change and delete documents."""
+"""Client methods to store, preview, list, read, change, and delete documents."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class DocumentMethods:
         format: Format | None = None,  # noqa: A002 - the field's name
         review: bool = False,
     ) -> Call[Ingested]:
-        """Store a text document. A document with the same name is replaced."""
+        """Store a text document. This replaces a document that has the same name."""
         body = build_body(DocumentText, locals())
         return post(Ingested, "documents", json=body)
 
@@ -79,7 +79,7 @@ class DocumentMethods:
         ocr: OcrMode = "auto",
         images: Mapping[str, bytes] | None = None,
     ) -> Call[Ingested]:
-        """Store the content of a file. The service detects the encoding, and the format if you omit it.
+        """Store the content from a file. The service detects the encoding, and the format if you omit it.
 
         `images` maps relative references of a Markdown or HTML document, such as `img/boat.png`, to files.
         Hits show `modified`, the time of the last change (ISO 8601), if the document states no date. `ocr`
@@ -95,7 +95,7 @@ class DocumentMethods:
         *,
         idempotency_key: str | None = None,
     ) -> Call[IngestedBatch]:
-        """Store up to 1,000 text documents. The outcomes are in the same order.
+        """Store up to 1,000 text documents. You get the outcomes in the same order.
 
         The service validates each document separately and rejects only invalid documents. If two documents
         have the same ontology and name, the service rejects the second.
@@ -114,7 +114,7 @@ class DocumentMethods:
         title: str,
         metadata: dict[str, MetadataValue] | None = None,
     ) -> Call[Ingested]:
-        """Store messages as one Markdown document. A conversation with the same title is replaced.
+        """Store messages as a Markdown document. This replaces a conversation that has the same title.
 
         Only new messages are embedded. A message has author, text and an optional timestamp (ISO 8601 with
         time zone).
@@ -135,7 +135,7 @@ class DocumentMethods:
         format: Format | None = None,  # noqa: A002 - the field's name
         review: bool = False,
     ) -> Call[DocumentPreview]:
-        """Return the chunks and costs that a text would cause, without storing or paying for anything."""
+        """Show chunks and cost for a text. This does not store it, and you do not pay for it."""
         body = build_body(DocumentText, locals())
         return post(DocumentPreview, "documents", "preview", json=body)
 
@@ -155,7 +155,7 @@ class DocumentMethods:
         ocr: OcrMode = "auto",
         images: Mapping[str, bytes] | None = None,
     ) -> Call[DocumentPreview]:
-        """Return the chunks and costs that a file would cause, without storing or paying for anything."""
+        """Show chunks and cost for a file. This does not store it, and you do not pay for it."""
         form, files = build_form(locals()), build_file_parts(content, images)
         return post(DocumentPreview, "documents", "preview", data=form, files=files)
 
@@ -168,7 +168,10 @@ class DocumentMethods:
         offset: int = 0,
         limit: int = 100,
     ) -> Call[DocumentPage]:
-        """List documents, one page at a time. Filter by conditions such as `date>=2025-01-01`."""
+        """List documents, one page at a time.
+
+        You can filter them by conditions such as `date>=2025-01-01`.
+        """
         filtered = {"ontology": ontology, "where": list(where) if where else None}
         return get(DocumentPage, "documents", **filtered, offset=offset, limit=limit)
 
@@ -181,12 +184,12 @@ class DocumentMethods:
         where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
         limit: int = 20,
     ) -> Call[Facets]:
-        """Count the values of fields, such as `author` or `date:year`, among the matching documents."""
+        """Count the values in fields such as `author` or `date:year`, for the documents that match."""
         return post(Facets, "queries", "facets", json=build_body(FacetRequest, locals()))
 
     @request
     def document(self, document_id: str, *, ontology: str | None = None) -> Call[DocumentContent]:
-        """Return a document with its text, given its id, at least 8 digits of its id, or its name."""
+        """Get a document with the text. You can use an id, 8 or more digits from an id, or a name."""
         return get(DocumentContent, "documents", document_id, ontology=ontology)
 
     @request
@@ -199,7 +202,7 @@ class DocumentMethods:
         metadata: dict[str, MetadataValue] | None = None,
         ontology: str | None = None,
     ) -> Call[DocumentChanged]:
-        """Change the title, URI or metadata of a document. A metadata value of None deletes the key.
+        """Change title, URI, or metadata for a document. To delete a key from the metadata, use None.
 
         The document is re-embedded only if the contexts of its chunks use a changed value.
         """
@@ -208,7 +211,7 @@ class DocumentMethods:
 
     @request
     def delete_document(self, document_id: str, *, ontology: str | None = None) -> Call[Deleted]:
-        """Delete a document, given its id, at least 8 digits of its id, or its name.
+        """Delete a document. You can use an id, 8 or more digits from an id, or a name.
 
         A missing full id returns zero counts and a note. A missing name raises NotFound.
         """
@@ -223,7 +226,7 @@ class DocumentMethods:
         dry_run: bool = True,
         expected_digest: str | None = None,
     ) -> Call[DeletedMatching]:
-        """Return the matching documents, or delete them with `dry_run=False`.
+        """Show the documents that match. To delete them, use `dry_run=False`.
 
         With `expected_digest`, the `digest` of a dry run, deletion requires the same documents.
         """

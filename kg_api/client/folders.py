@@ -10,7 +10,7 @@ from kg_api.schemas.folders import Folder, FolderList, FolderRemoved, NewFolder,
 class FolderMethods:
     @request
     def folders(self) -> Call[FolderList]:
-        """List the synced folders with the results of their last scans."""
+        """List the synced folders, to see the results from the last scans."""
         return get(FolderList, "folders")
 
     @request
@@ -28,7 +28,7 @@ class FolderMethods:
         review: bool = False,
         grant: str | None = None,
     ) -> Call[Folder]:
-        """Sync a folder on the worker's machine and request its first scan.
+        """Sync a folder on the worker's machine, and request the first scan.
 
         The folder must be below KG_SYNC__ROOTS. `kg folders add` sends a `grant` for other folders.
         """
@@ -42,5 +42,5 @@ class FolderMethods:
 
     @request
     def remove_folder(self, folder_id: str, *, delete_documents: bool = False) -> Call[FolderRemoved]:
-        """Stop the sync of a folder. The documents stay, unless you pass `delete_documents`."""
+        """Stop syncing a folder. To delete the documents, use `delete_documents`."""
         return delete(FolderRemoved, "folders", folder_id, delete_documents=delete_documents)

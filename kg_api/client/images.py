@@ -19,7 +19,7 @@ from kg_api.schemas.vocabulary import SourceKind
 class ImageMethods:
     @request
     def images(self, ontology: str | None = None, *, offset: int = 0, limit: int = 100) -> Call[ImagePage]:
-        """List images by ontology and document, with the text that represents each."""
+        """List images by ontology and document, with the text that is used to find each."""
         return get(ImagePage, "images", ontology=ontology, offset=offset, limit=limit)
 
     @request
@@ -28,7 +28,7 @@ class ImageMethods:
 
     @request
     def thumbnail(self, source_id: str) -> Call[bytes]:
-        """Return an image as WebP with at most 256 pixels per side."""
+        """Get an image as WebP, with up to 256 pixels on each side."""
         return get_file("images", source_id, "thumbnail")
 
     @request
@@ -42,7 +42,7 @@ class ImageMethods:
         width: int | None = None,
         ontology: str | None = None,
     ) -> Call[PageImage]:
-        """Return a page of a PDF document as a PNG image.
+        """Get a page from a PDF document as a PNG image.
 
         Args:
             document: Name, ONTOLOGY/NAME or id of the document.
@@ -67,7 +67,7 @@ class ImageMethods:
         same_document: bool = False,
         limit: int = 10,
     ) -> Call[RelatedSources]:
-        """Find passages that belong to an image, or images that belong to a passage.
+        """Find passages for an image, or images for a passage.
 
         The options are the fields of RelatedSearch.
         """
@@ -86,7 +86,7 @@ class ImageMethods:
         limit: int = 10,
         min_similarity: float | None = None,
     ) -> Call[ImageHits]:
-        """Find images by text or by a stored image. The options are the fields of ImageSearch."""
+        """Find images using a text or a stored image. You can use the fields in ImageSearch as options."""
         body = build_body(ImageSearch, locals())
         return post(ImageHits, "queries", "images", "search", json=body)
 
@@ -101,9 +101,9 @@ class ImageMethods:
         limit: int = 10,
         min_similarity: float | None = None,
     ) -> Call[ImageHits]:
-        """Find images by an image file, which is not stored.
+        """Find images using an image file. The file will not be stored.
 
-        The options are the fields of ImageScope.
+        You can use the fields in ImageScope as options.
         """
         fields = fields_of(ImageScope, locals())
         files = {"file": ("picture", file)}

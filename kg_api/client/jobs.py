@@ -26,28 +26,28 @@ class JobMethods:
 
     @request
     def cancel_job(self, job_id: str) -> Call[Job]:
-        """Cancel a waiting or running job. Data that it has written stays."""
+        """Cancel a job. This does not remove data that it has written."""
         return post(Job, "jobs", job_id, "cancel")
 
     @request
     def retry_job(self, job_id: str) -> Call[Job]:
-        """Queue a failed job again. A job that waits for its next attempt starts now."""
+        """Queue a failed job again. If it waits for the next attempt, it will start now."""
         return post(Job, "jobs", job_id, "retry")
 
     @stream
     def follow_job(self, job_id: str) -> Events[Job]:
-        """Yield a job after each change until it has ended.
+        """Yield a job after each change, until it has ended.
 
-        The stream may stop earlier if the service or its database stops. In that case, call `job`.
+        This can stop earlier, when the service or the database stops. In this case, use `job`.
         """
         return Events(get(Job, "jobs", job_id, "events"), is_last=lambda job: job.state in FINISHED)
 
     @stream
     def follow_jobs(self, ontology: str | None = None) -> Events[Job]:
-        """Yield unfinished and recently ended jobs, and then jobs after each change, without an end."""
+        """Yield unfinished and recently ended jobs, and then each job that changes. This does not end."""
         return Events(get(Job, "jobs", "events", ontology=ontology))
 
     @request
     def queue(self) -> Call[QueueStatus]:
-        """Return the state of the queue and its workers."""
+        """Get the state of the queue, to see jobs and workers."""
         return get(QueueStatus, "queue")

@@ -1,4 +1,4 @@
-"""Client methods for ontologies: communities, synonyms, language, embedding and concept extraction."""
+"""Client methods for ontologies: communities, synonyms, language, embedding, and concept extraction."""
 
 from __future__ import annotations
 
@@ -49,18 +49,18 @@ class OntologyMethods:
     def community(
         self, ontology: str, community_id: str, *, concepts: int = 20, passages: int = 5
     ) -> Call[CommunityDetails]:
-        """Return a community with its main concepts, passages and documents."""
+        """Get a community, to see the main concepts, passages, and documents."""
         path = ("ontologies", ontology, "communities", community_id)
         return get(CommunityDetails, *path, concepts=concepts, passages=passages)
 
     @request
     def detect_communities(self, ontology: str) -> Call[JobStarted]:
-        """Start the detection of communities now. A worker starts it automatically after enough changes."""
+        """Detect communities now. A worker will do this when enough has changed."""
         return post(JobStarted, "ontologies", ontology, "communities")
 
     @request
     def passage_map(self, ontology: str, *, limit: int = USUAL_MAP_POINTS) -> Call[PassageMap]:
-        """Return the passages of an ontology as points in two dimensions, in columns."""
+        """Get the passages in an ontology as points on a map."""
         return get(PassageMap, "ontologies", ontology, "map", limit=limit)
 
     @request
@@ -69,18 +69,24 @@ class OntologyMethods:
 
     @request
     def set_synonyms(self, ontology: str, groups: Sequence[Sequence[str]]) -> Call[Synonyms]:
-        """Replace the synonyms by groups such as `["k8s", "kubernetes"]`. An empty list deletes all."""
+        """Replace the synonyms, using groups such as `["k8s", "kubernetes"]`.
+
+        To delete all, use an empty list.
+        """
         body = {"groups": [[*group] for group in groups]}
         return put(Synonyms, "ontologies", ontology, "synonyms", json=body, dry_run=False)
 
     @request
     def language(self, ontology: str) -> Call[OntologyLanguage]:
-        """Return the language in which the sources of an ontology are indexed."""
+        """Get the language that is used to index the sources in an ontology."""
         return get(OntologyLanguage, "ontologies", ontology, "language")
 
     @request
     def set_language(self, ontology: str, language: TextLanguage) -> Call[OntologyLanguage]:
-        """Reindex the sources in another language. Repeat the call until the result is `complete`."""
+        """Use another language to index the sources.
+
+        You have to repeat this until the result is `complete`.
+        """
         body = {"language": language}
         return put(OntologyLanguage, "ontologies", ontology, "language", json=body, dry_run=False)
 
@@ -92,7 +98,7 @@ class OntologyMethods:
 
     @request
     def embedding_config(self, ontology: str) -> Call[EmbeddingConfiguration]:
-        """Return the embedding configuration of an ontology, its stale items and the cost of re-embedding."""
+        """Get the embedding configuration, to see stale items and the cost to re-embed them."""
         return get(EmbeddingConfiguration, "ontologies", ontology, "embedding-config")
 
     @request
@@ -110,9 +116,9 @@ class OntologyMethods:
         space: str | Unset | None = UNSET,
         embed_on_ingest: bool | Unset | None = UNSET,
     ) -> Call[EmbeddingConfiguration]:
-        """Change the embedding configuration. The options are the fields of EmbeddingConfigChange.
+        """Change how kg embeds an ontology. You can use the fields in EmbeddingConfigChange as options.
 
-        Omitted options keep their value. None restores the default.
+        To keep a value, omit the option. To use the default, set it to None.
         """
         body, path = (
             build_change_body(EmbeddingConfigChange, locals()),
@@ -136,19 +142,22 @@ class OntologyMethods:
         dry_run: bool = False,
         idempotency_key: str | None = None,
     ) -> Call[RegenerationStarted]:
-        """Embed missing and stale items of one ontology or of all. With `force`, embed all items."""
+        """Embed missing and stale items. To embed all items again, use `force`."""
         body = build_body(Regeneration, locals(), type=kind)
         headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
         return post(RegenerationStarted, "embeddings", "regenerate", json=body, headers=headers)
 
     @request
     def refused(self, ontology: str) -> Call[RefusedSources]:
-        """List the sources that the embedding model rejects, with the reasons."""
+        """List the sources that the embedding model rejects, to see the reasons."""
         return get(RefusedSources, "ontologies", ontology, "refused")
 
     @request
     def extraction_config(self, ontology: str, *, with_cost: bool = False) -> Call[ExtractionStatus]:
-        """Return the extraction configuration and progress, and optionally the cost of pending sources."""
+        """Get the configuration and the progress for extraction.
+
+        You can also get the cost to extract pending sources.
+        """
         return get(ExtractionStatus, "ontologies", ontology, "extraction-config", with_cost=with_cost or None)
 
     @request
@@ -161,23 +170,23 @@ class OntologyMethods:
         per_source: int | Unset | None = UNSET,
         budget: float | Unset | None = UNSET,
     ) -> Call[ExtractionStatus]:
-        """Change the extraction configuration. The options are the fields of ExtractionConfig.
+        """Change how kg extracts concepts. You can use the fields in ExtractionConfig as options.
 
-        Omitted options keep their value. None restores the setting of the service.
+        To keep a value, omit the option. To use the setting from the service, set it to None.
         """
         body = build_change_body(ExtractionConfig, locals())
         return put(ExtractionStatus, "ontologies", ontology, "extraction-config", json=body, dry_run=dry_run)
 
     @request
     def extract_concepts(self, ontology: str, *, stale: bool = False) -> Call[JobStarted]:
-        """Extract concepts from pending sources now, and retry rejected sources.
+        """Extract concepts from pending and rejected sources now.
 
-        With `stale`, also read sources again that another model or prompt has read, which may cost money.
+        Use `stale` to include sources that another model or prompt has read. This may cost money.
         """
         params = {"stale": True} if stale else {}
         return post(JobStarted, "ontologies", ontology, "extraction", params=params)
 
     @request
     def extraction_refused(self, ontology: str) -> Call[RefusedSources]:
-        """List the sources without extracted concepts, with the reasons."""
+        """List the sources that have no extracted concepts, to see the reasons."""
         return get(RefusedSources, "ontologies", ontology, "extraction-refused")

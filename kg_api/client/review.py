@@ -1,4 +1,4 @@
-"""Client methods for decisions by people: document approval, proposed links and relevance judgements."""
+"""Client methods to approve documents, decide on proposed links, and judge passages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ReviewMethods:
     def waiting(
         self, ontology: str | None = None, *, offset: int = 0, limit: int = 100
     ) -> Call[WaitingDocuments]:
-        """List documents that were sent with `review` and are pending approval, one page at a time."""
+        """List documents that wait for approval, one page at a time."""
         return get(WaitingDocuments, "waiting", ontology=ontology, offset=offset, limit=limit)
 
     @request
@@ -37,7 +37,10 @@ class ReviewMethods:
         all: bool = False,  # noqa: A002 - the field's name
         after: str | None = None,
     ) -> Call[Approved]:
-        """Store pending documents by name, or a batch of all. Pass the returned `next` as `after`."""
+        """Store pending documents by name, or use `all` to store a batch.
+
+        Then pass `next` from the response as `after`.
+        """
         return post(Approved, "waiting", "approve", json=build_body(Approval, locals()))
 
     @request
@@ -48,7 +51,7 @@ class ReviewMethods:
         documents: Sequence[str] | None = None,
         all: bool = False,  # noqa: A002 - the field's name
     ) -> Call[Rejected]:
-        """Discard pending documents by name, or up to 1,000 per request with `all`."""
+        """Reject pending documents by name, or use `all` to reject up to 1,000."""
         return post(Rejected, "waiting", "reject", json=build_body(Review, locals()))
 
 
@@ -67,33 +70,33 @@ class ProposalMethods:
         offset: int = 0,
         limit: int = 100,
     ) -> Call[Proposals]:
-        """List proposed links, the best first, with the reason and the texts of both ends."""
+        """List proposed links, the best first. You can see the reason and both texts."""
         chosen = {"ontology": ontology, "kind": kind, "state": state, "offset": offset, "limit": limit}
         return get(Proposals, "proposals", **chosen)
 
     @request
     def proposal(self, proposal_id: str) -> Call[Proposal]:
-        """Return a proposed link."""
+        """Get a proposed link."""
         return get(Proposal, "proposals", proposal_id)
 
     @request
     def accept_proposal(self, proposal_id: str, *, by: str | None = None) -> Call[Proposal]:
-        """Accept a link. Related concepts, paths and the source graph then show the link."""
+        """Accept a link. You can then see it in related concepts, paths, and the source graph."""
         return _decide(proposal_id, "accept", by)
 
     @request
     def reject_proposal(self, proposal_id: str, *, by: str | None = None) -> Call[Proposal]:
-        """Reject a link permanently."""
+        """Reject a link. It will not be proposed again."""
         return _decide(proposal_id, "reject", by)
 
     @request
     def undo_proposal(self, proposal_id: str, *, by: str | None = None) -> Call[Proposal]:
-        """Reopen an accepted or rejected proposal and delete its link."""
+        """Undo a decision on a proposal. This deletes the link, if you accepted it before."""
         return _decide(proposal_id, "undo", by)
 
     @request
     def search_proposals(self, ontology: str, *, anew: bool = False) -> Call[JobStarted]:
-        """Search for links now, without waiting for changes. With `anew`, search everything again."""
+        """Search for links now. To search everything again, use `anew`."""
         return post(JobStarted, "ontologies", ontology, "proposals", params=build_params(anew=anew or None))
 
 
@@ -102,7 +105,7 @@ class JudgementMethods:
     def judge(
         self, ontology: str, *, question: str, source_id: str, relevance: int, by: str | None = None
     ) -> Call[Judgement]:
-        """Store the relevance of a passage to a question: 2 answers it, 1 helps, 0 is irrelevant."""
+        """Judge a passage for a question: 2 if it answers this, 1 if it helps, 0 if it is irrelevant."""
         body = build_body(JudgementRequest, locals())
         return put(Judgement, "ontologies", ontology, "judgements", json=body, dry_run=False)
 
@@ -110,7 +113,7 @@ class JudgementMethods:
     def judgements(
         self, ontology: str, question: str | None = None, *, offset: int = 0, limit: int = 100
     ) -> Call[Judgements]:
-        """List judgements by question, or those for one question, with the current passages."""
+        """List judgements by question. You can see the passages as they are now."""
         chosen = {"question": question, "offset": offset, "limit": limit}
         return get(Judgements, "ontologies", ontology, "judgements", **chosen)
 
@@ -123,6 +126,9 @@ class JudgementMethods:
     def delete_judgements(
         self, ontology: str, question: str, source_id: str | None = None
     ) -> Call[JudgementsDeleted]:
-        """Delete the judgements for a question, of one passage (given by its full id) or of all."""
+        """Delete the judgements for a question.
+
+        To delete the judgement on one passage, use the full `source_id`.
+        """
         chosen = {"question": question, "source_id": source_id}
         return delete(JudgementsDeleted, "ontologies", ontology, "judgements", **chosen)

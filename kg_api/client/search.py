@@ -1,4 +1,4 @@
-"""Client methods to search sources, find similar sources and read documents."""
+"""Client methods to search sources, find similar sources, and read documents."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kg_api.schemas.vocabulary import USUAL_READ, Fusion, GroupBy, HybridMode, S
 
 
 def get_page(search: SourceSearch) -> Call[SourceHits]:
-    """Describe the request for one page of a search."""
+    """Describe the request to get a page from a search."""
     body = search.model_dump(mode="json", exclude_unset=True)
     return post(SourceHits, "queries", "sources", "search", json=body)
 
@@ -61,7 +61,7 @@ class SearchMethods:
         window_size: int = 2,
         token_budget: int | None = None,
     ) -> Call[SourceHits]:
-        """Find sources by vectors, full text or both. The options are the fields of SourceSearch."""
+        """Find sources by vectors, full text, or both. You can use the fields in SourceSearch as options."""
         body = build_body(SourceSearch, locals())
         return post(SourceHits, "queries", "sources", "search", json=body)
 
@@ -86,7 +86,7 @@ class SearchMethods:
         window_size: int = 2,
         token_budget: int | None = None,
     ) -> Call[HybridHits]:
-        """Find concepts, and sources also through concepts. The options are the fields of HybridSearch."""
+        """Find sources, also using concepts. You can use the fields in HybridSearch as options."""
         return post(HybridHits, "queries", "hybrid", json=build_body(HybridSearch, locals()))
 
     @request
@@ -97,7 +97,7 @@ class SearchMethods:
     def source_context(
         self, source_id: str, *, window_size: int = 2, token_budget: int | None = None
     ) -> Call[SourceWindow]:
-        """Return a source with its neighbours, within an optional token budget."""
+        """Get a source with neighbours, up to a token budget if you set one."""
         params = {"window_size": window_size, "token_budget": token_budget}
         return get(SourceWindow, "sources", source_id, "context", **params)
 
@@ -110,7 +110,7 @@ class SearchMethods:
         start: int | None = None,
         token_budget: int = USUAL_READ,
     ) -> Call[DocumentReading]:
-        """Read a document from a paragraph, within the token budget. To continue, pass `next` as `start`."""
+        """Read a document from a paragraph, up to the token budget. To read on, pass `next` as `start`."""
         params = {"ontology": ontology, "start": start, "token_budget": token_budget}
         return get(DocumentReading, "reading", document_id, **params)
 
@@ -127,7 +127,7 @@ class SearchMethods:
         group_duplicates: bool = True,
         exact: bool = False,
     ) -> Call[SimilarSources]:
-        """Find passages similar to a source. The options are the fields of SimilarSearch."""
+        """Find passages that are similar to a source. You can use the fields in SimilarSearch as options."""
         body = build_body(SimilarSearch, locals())
         return post(SimilarSources, "queries", "sources", source_id, "similar", json=body)
 
@@ -135,7 +135,7 @@ class SearchMethods:
     def cross_document_similarity(
         self, source_id: str, *, limit: int = 10, min_similarity: float | None = None
     ) -> Call[SimilarSources]:
-        """Find passages similar to a source in other documents of all ontologies."""
+        """Find passages in other documents that are similar to a source, from all ontologies."""
         body = build_body(SimilarSearch, {"limit": limit, "min_similarity": min_similarity})
         return post(SimilarSources, "queries", "sources", source_id, "similar", json=body)
 
@@ -153,6 +153,6 @@ class SearchMethods:
         across_documents_only: bool = True,
         repeated: bool = False,
     ) -> Call[SourceGraph]:
-        """Return a graph of similar sources. The options are the fields of GraphRequest."""
+        """Get a graph to show similar sources. You can use the fields in GraphRequest as options."""
         body = build_body(GraphRequest, locals())
         return post(SourceGraph, "queries", "sources", "graph", json=body)

@@ -1,4 +1,4 @@
-"""HTTP connections of both clients, and decorators that turn request descriptions into methods."""
+"""HTTP connections for both clients, and decorators to send request descriptions."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Sending:
         return read(call, response)
 
     def _follow(self, call: Call[T], silence: float) -> Generator[T]:
-        """Yield the data of each event until the service ends the stream.
+        """Yield data from each event, until the service ends the stream.
 
         Raises:
             KgError: An error of the service, or ServiceUnreachable if the stream breaks.
@@ -133,7 +133,7 @@ class AsyncSending:
 
 
 class request(Generic[P, T]):  # noqa: N801 - a decorator
-    """Turns a request description into a method that sends it, which is a coroutine in `AsyncKgClient`."""
+    """Turns a request description into a method to send it. In `AsyncKgClient`, this is a coroutine."""
 
     def __init__(self, describe: Callable[Concatenate[Any, P], Call[T]]) -> None:
         @wraps(describe)
@@ -159,7 +159,7 @@ class request(Generic[P, T]):  # noqa: N801 - a decorator
 
 
 class stream(Generic[P, T]):  # noqa: N801 - a decorator
-    """Turns an event description into a method that yields them until the last."""
+    """Turns an event description into a method to yield them, until the last."""
 
     def __init__(self, describe: Callable[Concatenate[Any, P], Events[T]]) -> None:
         @wraps(describe)
