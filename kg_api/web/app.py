@@ -43,7 +43,7 @@ from kg_api.web.ui.routes.embedding import BuildCounts
 WITH_FILES = ("/documents", search.PATH, transfer.IMPORT_PATH)
 DESCRIPTION = "Find passages of your documents with exact offsets. Errors are problem+json (RFC 9457)."
 MAX_LARGE_BODIES = 4
-"""Number of largest bodies that all processes hold at once. kg rejects further ones for the moment."""
+"""Maximum number of large bodies to hold in all processes. Others are rejected."""
 SUBJECTS = (
     search.router,
     concepts.concepts,
@@ -67,7 +67,10 @@ ROUTES = guarded_routes([*ROUTERS, *PAGES, rendering.router])
 
 
 class Service(FastAPI):
-    """Application with its middleware outside of FastAPI's, which requests of `DirectRoutes` never enter."""
+    """Application with its own middleware.
+
+    Requests to `DirectRoutes` do not use the middleware from FastAPI.
+    """
 
     outer: Callable[[ASGIApp], ASGIApp]
 
@@ -78,7 +81,7 @@ class Service(FastAPI):
 def create_app(
     settings: Settings, on_hopeless: Callable[[KgError], None], *, opened: bool = False
 ) -> FastAPI:
-    """Create the application. `on_hopeless` handles permanent failures, such as a newer schema.
+    """Create the application. `on_hopeless` is called if a failure is permanent, such as a newer schema.
 
     With `opened`, the application accepts requests only when the service is ready. Otherwise `/health`
     answers at once.

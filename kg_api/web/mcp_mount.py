@@ -28,7 +28,7 @@ PATH = "/mcp"
 
 
 class McpMount:
-    """ASGI application at /mcp. It answers during `running`."""
+    """ASGI application at /mcp. It can be used during `running`."""
 
     def __init__(self, opening: StartUp, settings: ApiSettings) -> None:
         self._library = Library(opening.container)
@@ -63,7 +63,7 @@ class McpMount:
 
 
 def _accepting(scope: Scope) -> Scope:
-    """Return the request with an Accept header. It is optional in HTTP, but the SDK requires it."""
+    """Add an Accept header to the request. HTTP does not need this, but the SDK does."""
     headers: list[tuple[bytes, bytes]] = scope["headers"]
     if any(name == b"accept" and value.strip() for name, value in headers):
         return scope
@@ -72,13 +72,13 @@ def _accepting(scope: Scope) -> Scope:
 
 
 def _unread(error: HTTPException) -> JSONResponse:
-    """Return the JSON-RPC error for an unreadable body."""
+    """Build the JSON-RPC error for a body that cannot be read."""
     told = {"code": PARSE_ERROR, "message": str(error.detail)}
     return JSONResponse({"jsonrpc": "2.0", "id": None, "error": told}, error.status_code)
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that first returns the body again, then later messages such as a disconnect."""
+    """Make a `receive` to read the body again, and then later messages such as a disconnect."""
     ahead: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receiving() -> Message:

@@ -1,4 +1,4 @@
-"""Request id, log, metrics, and host checks of every request."""
+"""Request id, log, metrics, and host checks for every request."""
 
 from __future__ import annotations
 

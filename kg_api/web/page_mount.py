@@ -53,7 +53,7 @@ def heading_of(problem: dict[str, Any]) -> str:
 
 
 def sentences_of(problem: dict[str, Any], path: str) -> list[str]:
-    """Return the message of an error for people, without paths of fields."""
+    """Get the message from an error to show it to people. Paths to fields are omitted."""
     if problem["status"] == HTTPStatus.NOT_FOUND and problem["type"] == "urn:kg:http":
         return [f"No page at {path[:MAX_SHOWN_PATH]}."]
     told: dict[str, str] = {}
@@ -70,7 +70,7 @@ KEPT: Final = ("retry-after", "www-authenticate", "allow", "set-cookie", "x-requ
 
 
 class ErrorPages:
-    """Middleware that shows problem documents as pages and redirects anonymous users to the sign-in page."""
+    """Middleware to show problem documents as pages, and to redirect anonymous users to the sign-in page."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

@@ -45,18 +45,18 @@ from kg_api.wording import is_loopback
 
 METRICS = "PROMETHEUS_MULTIPROC_DIR"
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
-"""Seconds until a dead process restarts. The delay doubles, unless the process lived long enough."""
+"""Seconds until a dead process is restarted. This is doubled, unless the process lived long enough."""
 LIVED_SECONDS = 60.0
 ORPHAN_SECONDS = 15.0
-"""Time limit for the shutdown of a process whose parent has died. Otherwise it would keep the port."""
+"""Time limit to stop a process when its parent has died. Otherwise it would keep the port."""
 
 Serve = Callable[[socket_module.socket], None]
-"""Main function of a child process. It must be at module level, because a new interpreter calls it."""
+"""Main function for a child process. It has to be at module level, because a new interpreter calls it."""
 
 
 @contextmanager
 def shared_metrics(processes: int) -> Generator[None]:
-    """Share metrics between all processes. Enter it before any import of prometheus_client."""
+    """Share metrics between all processes. You have to use this before you import prometheus_client."""
     if processes == 1 or METRICS in os.environ:
         yield
         return
@@ -66,7 +66,7 @@ def shared_metrics(processes: int) -> Generator[None]:
 
 
 class Workers:
-    """Child processes that serve the same socket. Dead processes restart with growing delays.
+    """Child processes to serve the same socket. If one dies, it will be restarted with a growing delay.
 
     uvicorn's supervisor is not suitable: its processes listen before they are ready, it serves nothing
     itself, and it kills processes that are busy for some seconds.
@@ -206,7 +206,7 @@ def serve_when_ready(settings: Settings, listening: socket) -> None:
 
 
 class _Server(uvicorn.Server):
-    """Server that also ends other processes after a signal."""
+    """Server that also ends other processes when it gets a signal."""
 
     end_others: Callable[[], None] = staticmethod(lambda: None)
 
@@ -239,7 +239,7 @@ def _server(settings: Settings, app: FastAPI) -> _Server:
 
 
 def _listen(settings: Settings, home: Home, *, managed: bool) -> socket:
-    """Bind the first free port. A separate check before could be outdated."""
+    """Bind the first free port. If this was checked before, the port could be used by then."""
     host, asked = settings.api.host, settings.api.port
     if asked or not managed:
         candidates = iter((asked or DEFAULT_PORT,))
@@ -269,7 +269,7 @@ def _listen(settings: Settings, home: Home, *, managed: bool) -> socket:
 
 
 def _announce(home: Home, host: str, port: int) -> bool:
-    """Record the service in its home. Return whether the home is writable."""
+    """Record the service in its home. Check if this is possible."""
     try:
         processes.announce(home, host, port)
     except OSError as error:

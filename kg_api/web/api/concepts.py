@@ -88,7 +88,7 @@ def get_community(
 
 @communities.post(OF_ONTOLOGY, "write", "Detect communities now", status_code=202)
 def detect_communities(container: Open, ontology: Ontology) -> JobStarted:
-    """Start a job, or return the current job. Workers also detect communities after enough changes."""
+    """Start a job to detect communities, if there is none. Workers will do this when enough has changed."""
     return container.communities.detect(ontology)
 
 
@@ -112,7 +112,10 @@ def search_concepts(
     ontologies: Ontologies = None,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Maximum number of results.")] = 10,
 ) -> ConceptHits:
-    """Several ontologies are searched as one. A result without `fits` is only the nearest concept."""
+    """If you search several ontologies, you get one list.
+
+    If `fits` is not set, a result is only the nearest concept.
+    """
     wanted = [*([] if ontology is None else [ontology]), *(ontologies or ())]
     return container.concepts.search(query_text, searched(container.graph, wanted or None), limit)
 
@@ -127,7 +130,7 @@ def concept_paths(
     hops: Steps = MAX_HOPS,
     limit: Annotated[int, Query(ge=1, le=MAX_PATHS, description="Maximum number of paths.")] = 5,
 ) -> ConceptPaths:
-    """Connect two concepts by stated relationships, or by sources that contain both (`appears with`)."""
+    """Connect two concepts using relationships, or sources that contain both (`appears with`)."""
     within = searched(container.graph, None if ontology is None else [ontology])
     return container.concepts.paths(start, end, within, hops, limit)
 
@@ -140,7 +143,7 @@ def get_concept(
         int, Query(ge=1, le=MAX_EVIDENCE, description="Maximum quotes, and related concepts.")
     ] = 20,
 ) -> ConceptDetails:
-    """Return a concept with its quotes, their locations, and related concepts."""
+    """Get a concept, with quotes and related concepts. You can see where each quote is."""
     return container.concepts.details(concept_id, limit)
 
 
@@ -155,7 +158,7 @@ def get_concept_context(
         int, Query(ge=1, le=MAX_PASSAGES, description="Minimum number of sources that carry the concept.")
     ] = 10,
 ) -> ConceptContext:
-    """Get the sources of a concept with neighbours of the same document, in merged windows."""
+    """Get the sources for a concept, with neighbours from the same document."""
     return container.concepts.context(concept_id, window_size, limit)
 
 
@@ -175,7 +178,7 @@ def list_concepts(
 
 @concepts.post("/ontologies/{ontology}/concepts", "write", "Import concepts")
 def post_concepts(container: Open, ontology: Ontology, body: ConceptImport) -> ConceptsImported:
-    """Earlier imports of the same sources are replaced. `problems` lists concepts without a location."""
+    """This replaces earlier imports for the same sources. Concepts that were not found are in `problems`."""
     return import_concepts(container.graph, ontology, body.rows)
 
 
@@ -200,7 +203,7 @@ def undo_concept_merge(
     merge_id: Annotated[NodeId, Path(description="Id of a merge.")],
     body: Decision,
 ) -> ConceptMerge:
-    """The merged concept gets its data back. 409: first undo the later merge in the error message."""
+    """Separate merged concepts. 409: you have to undo the later merge in the error message first."""
     return container.concept_merges.undo(ontology, merge_id, body.by)
 
 
@@ -226,7 +229,7 @@ def constructive_query(
         ),
     ],
 ) -> Subgraph:
-    """Return nodes with their paths, edges with quotes, and the dropped data of each step (`cut`)."""
+    """Get nodes with paths, edges with quotes, and for each step the data that was dropped (`cut`)."""
     return container.constructive.query(narrowed(container.graph, query))
 
 
@@ -261,13 +264,13 @@ def get_proposal(container: Open, proposal_id: ProposalId) -> Proposal:
 
 @proposals.post("/proposals/{proposal_id}/accept", "write", "Accept a proposed link", filtered=True)
 def accept_proposal(container: Open, proposal_id: ProposalId, body: Decision) -> Proposal:
-    """Create the link. Related concepts, paths, and the source graph show it. Idempotent."""
+    """Create the link. You can then see it in related concepts, paths, and the source graph."""
     return container.proposals.decide(proposal_id, "accepted", body.by)
 
 
 @proposals.post("/proposals/{proposal_id}/reject", "write", "Reject a proposed link", filtered=True)
 def reject_proposal(container: Open, proposal_id: ProposalId, body: Decision) -> Proposal:
-    """Delete the link, if it was accepted, and never propose it again."""
+    """Delete the link, if it was accepted. It will not be proposed again."""
     return container.proposals.decide(proposal_id, "rejected", body.by)
 
 
@@ -278,7 +281,7 @@ def undo_proposal(container: Open, proposal_id: ProposalId, body: Decision) -> P
 
 @proposals.post("/ontologies/{ontology}/proposals", "write", "Look for links now", status_code=202)
 def search_proposals(container: Open, ontology: Ontology, *, anew: Anew = False) -> JobStarted:
-    """Start a job, or return the current job. Workers also search after changes."""
+    """Start a job, or use the job that exists. Workers will also search when something has changed."""
     return container.proposals.search(ontology, anew=anew)
 
 
@@ -294,7 +297,7 @@ def search_relationships(
     container: Open,
     body: Annotated[RelationshipSearch, example(query_text="what does a lease need", limit=5)],
 ) -> RelationshipHits:
-    """Only vector search. A relationship with several sources is one result."""
+    """This uses vector search only. If several sources state a relationship, you get it once."""
     return container.relationships.search(narrowed(container.graph, body))
 
 
@@ -312,7 +315,7 @@ def propose_relationship_types(
     min_similarity: Annotated[float, Query(ge=0, le=1)] = ALIKE,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Maximum number of proposals.")] = 20,
 ) -> TypeProposals:
-    """Return types with similar names and examples of their relationships. Nothing changes."""
+    """Find types that have similar names, with example relationships. This does not change them."""
     return container.relationship_types.propose(ontology, min_similarity, limit)
 
 
@@ -322,7 +325,7 @@ def put_stance(
     ontology: Ontology,
     body: Annotated[StanceChange, example(type="casts doubt on", stance="contradicts")],
 ) -> RelationshipType:
-    """Set whether a type supports or contradicts. Grounding ignores neutral types."""
+    """Set if a type supports or contradicts. Neutral types are not used for grounding."""
     return container.relationship_types.set_stance(ontology, body)
 
 
@@ -339,7 +342,7 @@ def merge_relationship_types(
     ontology: Ontology,
     body: Annotated[TypeMerging, example(into="requires", merged=["needs"], by="Ada", dry_run=True)],
 ) -> TypeMerge:
-    """Sources keep their own terms, so you can undo a merge. The merge also applies to later sources."""
+    """Sources keep their own terms, so you can undo this. It will also be used for new sources."""
     return container.relationship_types.merge(ontology, body)
 
 

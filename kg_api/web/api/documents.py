@@ -94,7 +94,7 @@ def list_ontologies(container: Open) -> OntologyList:
 
 @stored.delete("/ontologies/{ontology}", "admin", "Delete an ontology")
 def delete_ontology(container: Open, ontology: Ontology) -> Deleted:
-    """Delete an ontology with all its documents. A missing ontology returns zeros and a note."""
+    """Delete an ontology and all documents in it. If it does not exist, you get zeros and a note."""
     deleted = document_writes.delete_ontology(container.graph, ontology)
     container.files.collect_after_delete()
     return deleted
@@ -118,7 +118,7 @@ def list_documents(
 def get_document(
     container: Open, document_id: CalledDocument, ontology: OntologyFilter = None
 ) -> DocumentContent:
-    """Get the unchanged text. 404: unknown name, with suggestions. 409: ambiguous name."""
+    """Get the text as it was stored. 404: unknown name, with suggestions. 409: ambiguous name."""
     return library.find_document(container.graph, document_id, ontology)
 
 
@@ -131,7 +131,7 @@ def change_document(
     change: Annotated[DocumentChange, example(metadata={"tags": ["oncall"], "draft": None})],
     ontology: OntologyFilter = None,
 ) -> DocumentChanged:
-    """The change survives re-ingestion. `job_id`: job that re-embeds chunks with a changed context."""
+    """You can ingest the document again and keep this change. `job_id`: job to re-embed changed contexts."""
     return library.change_called(container.graph, document_id, change, ontology)
 
 
@@ -139,7 +139,7 @@ def change_document(
 def delete_documents(
     container: Open, deletion: Annotated[DocumentDeletion, example(ontology="notes", where=["date<2020"])]
 ) -> DeletedMatching:
-    """Delete documents, or with `dry_run` (default) count them. 409: other documents match than expected."""
+    """Delete documents. Use `dry_run` (default) to count them. 409: other documents match than expected."""
     deleted = delete_matching(container.graph, narrowed(container.graph, deletion))
     container.files.collect_after_delete()
     return deleted
@@ -147,7 +147,7 @@ def delete_documents(
 
 @stored.delete("/documents/{document_id:path}", "write", "Delete a document", filtered=True)
 def delete_document(container: Open, document_id: CalledDocument, ontology: OntologyFilter = None) -> Deleted:
-    """Deletion is idempotent for complete ids. 404: unknown name. 409: ambiguous name."""
+    """You can repeat this if you use a complete id. 404: unknown name. 409: ambiguous name."""
     deleted = document_writes.delete_called(container.graph, document_id, ontology)
     container.files.collect_after_delete()
     return deleted
@@ -180,7 +180,7 @@ def add_folder(
     folder: Annotated[NewFolder, example(path="/home/me/notes", ontology="notes")],
     grant: Grant = None,
 ) -> Folder:
-    """The folder must be in KG_SYNC__ROOTS. 409: it overlaps a folder of the same ontology."""
+    """The folder has to be in KG_SYNC__ROOTS. 409: it overlaps another folder in the same ontology."""
     return container.folders.add(folder, grant)
 
 
@@ -191,7 +191,7 @@ def get_folder(container: Open, folder_id: FolderId) -> Folder:
 
 @folders.post("/folders/{folder_id}/scan", "admin", "Scan a folder now", status_code=202)
 def scan_folder(container: Open, folder_id: FolderId, scan: ScanRequest) -> Folder:
-    """Request a scan. `job_id` is its job. Each folder has at most one scan at a time."""
+    """Request a scan. You can see the job in `job_id`. A folder has up to one scan at the same time."""
     return container.folders.scan(folder_id, allow_empty=scan.allow_empty)
 
 
@@ -202,7 +202,7 @@ def remove_folder(
     *,
     delete_documents: Annotated[bool, Query(description="Also delete the documents of the folder.")] = False,
 ) -> FolderRemoved:
-    """Stop syncing a folder. Its documents stay unless `delete_documents` is set."""
+    """Stop syncing a folder. To delete the documents, use `delete_documents`."""
     return container.folders.remove(folder_id, delete_documents=delete_documents)
 
 
@@ -222,12 +222,12 @@ HEADERS = {
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "Cache-Control": OWN,
 }
-"""Headers of files. An image can also be valid HTML, so browsers must not render it as a page."""
+"""Headers for files. An image can also be valid HTML, so this prevents browsers from showing it as a page."""
 MAX_NAME = 100
 
 
 def _files(*types: str, **headers: str) -> dict[str, Any]:
-    """Return the options of a route that returns files with integer headers."""
+    """Build the options for a route that sends files with integer headers."""
     schema = {"schema": {"type": "string", "format": "binary"}}
     told = {name: {"schema": {"type": "integer"}, "description": text} for name, text in headers.items()}
     found = {"content": dict.fromkeys(types, schema), "description": "The picture.", "headers": told}
@@ -269,7 +269,7 @@ def _picture(file: ImageFile, known: str | None) -> Response:
 
 
 def _file(content: bytes | None, kind: str, key: str, disposition: str = "", **more: str) -> Response:
-    """Return the response with an ETag. Without content, return 304."""
+    """Build the response with an ETag, or use 304 if there is no content."""
     headers = {**HEADERS, "ETag": f'"{key}"'}
     if content is None:
         return Response(status_code=304, headers=headers)
@@ -277,7 +277,7 @@ def _file(content: bytes | None, kind: str, key: str, disposition: str = "", **m
 
 
 def file_name(document: str, suffix: str) -> str:
-    """Return a file name for a header, without characters that file systems reject."""
+    """Build a file name to use in a header. Characters that file systems reject are removed."""
     stem = PurePosixPath(document.replace("\\", "/")).stem
     stem = "".join(each for each in stem if each.isprintable())[:MAX_NAME].strip(". ") or "picture"
     return quote(f"{stem}{suffix}", safe="")
@@ -293,7 +293,7 @@ MAX_FIELDS = 10
 IMAGES = "images"
 """Form parts with images that the document references."""
 NOT_OF_A_DOCUMENT = frozenset({"file", IMAGES, CSRF_FIELD})
-"""Form fields that do not describe the document. The last comes from the web UI."""
+"""Form fields that are not used for the document. The last comes from the web UI."""
 MAX_FIELD_BYTES = 64 * 1024
 
 
@@ -330,14 +330,14 @@ _BATCHED["properties"]["documents"]["items"] = build_openapi_schema(DocumentText
 
 
 def _ingesting(body: dict[str, Any], outcome: type[BaseModel] = Ingested) -> dict[str, Any]:
-    """Return the options of a route that ingests documents."""
+    """Build the options for a route to ingest documents."""
     responses = {200: {"model": outcome, "description": "There is nothing new to embed."}}
     return {"filtered": True, "status_code": 202, "openapi_extra": body, "responses": responses}
 
 
 @ingest.post("/documents", "write", "Ingest a document", **_ingesting(BODY))
 async def ingest_document(container: Open, request: Request, response: Response) -> Ingested:
-    """202: full-text search finds the document now, vector search after the job. 200: nothing to embed."""
+    """202: full text finds the document now, and you can use vectors after the job. 200: no job is needed."""
     ingested = await _take(request, container.ingest.ingest_text, container.ingest.ingest_bytes)
     return _set_status(ingested, response)
 
@@ -346,7 +346,7 @@ async def ingest_document(container: Open, request: Request, response: Response)
 async def ingest_batch(
     container: Open, request: Request, response: Response, key: IdempotencyKey
 ) -> IngestedBatch:
-    """Ingest up to 1,000 texts. Outcomes have the order of the request. A repeated batch changes nothing."""
+    """Ingest up to 1,000 texts. You get the outcomes in the same order, and you can repeat this."""
     require_type(request, "application/json")
     batch = await read_model(request, GivenBatch)
     done = await run_in_threadpool(container.ingest.ingest_batch, batch, key)
@@ -357,7 +357,7 @@ async def ingest_batch(
 
 @ingest.post("/documents/conversation", "write", "Ingest a conversation", **_ingesting(CONVERSATION))
 async def ingest_conversation(container: Open, request: Request, response: Response) -> Ingested:
-    """Each message becomes a section. If you send more messages later, kg embeds only the new ones."""
+    """Each message will be a section. If you send more messages later, only these are embedded."""
     require_type(request, "application/json")
     conversation = await read_model(request, Conversation)
     ingested = await run_in_threadpool(container.ingest.ingest_conversation, conversation)
@@ -372,7 +372,7 @@ async def ingest_conversation(container: Open, request: Request, response: Respo
     openapi_extra=BODY,
 )
 async def preview_document(container: Open, request: Request) -> DocumentPreview:
-    """Parse, split, and chunk a document without storing or embedding it."""
+    """Parse, split, and chunk a document, to see the result. This does not store or embed it."""
     preview = await _take(request, container.ingest.preview_text, container.ingest.preview_bytes)
     config, cost = await run_in_threadpool(container.configure.cost_of_new, preview.record, preview.new)
     change = preview.change
@@ -398,7 +398,7 @@ TakeFile = Callable[[bytes, Incoming, Mapping[str, bytes]], Taken]
 
 
 async def _take(request: Request, text: Callable[[Incoming], Taken], content: TakeFile[Taken]) -> Taken:
-    """Read the document of a request from JSON or a file, and pass it to a function."""
+    """Read the document in a request from JSON or from a file, and pass it to a function."""
     kind = media_type(request)
     if kind == "application/json":
         body = await read_model(request, DocumentText)
@@ -445,7 +445,7 @@ def get_language(container: Open, ontology: Ontology) -> OntologyLanguage:
 def put_language(
     container: Open, ontology: Ontology, choice: Annotated[LanguageChoice, example(language="de")]
 ) -> OntologyLanguage:
-    """Reindex for at most 15 s. If the answer is not `complete`, repeat the request to continue."""
+    """Reindex for up to 15 s. If the answer is not `complete`, repeat the request to continue."""
     return choose_language(container.graph, ontology, choice.language)
 
 
@@ -456,10 +456,10 @@ _NOT_QUOTED = re.compile(rb"/documents/[^?]+/pages/[0-9]+\.png(\?|$)")
 
 
 class PageRoute(ApiRoute):
-    """Route of page images. Requests for a document `book/pages/1.png` must quote the slashes."""
+    """Route for page images. To request a document `book/pages/1.png`, you have to quote the slashes."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Return whether the request is for a page image."""
+        """Check if the request is for a page image."""
         if _NOT_QUOTED.search(scope.get("raw_path") or scope["path"].encode()) is None:
             return Match.NONE, {}
         return super().matches(scope)
@@ -491,7 +491,10 @@ def get_page(
     ontology: OntologyFilter = None,
     known: IfNoneMatch = None,
 ) -> Response:
-    """Mark a passage in yellow and keywords of `query` in orange. `KG-Boxed-Words` counts the keywords."""
+    """Mark a passage in yellow, and the words in `query` in orange.
+
+    You can see their number in `KG-Boxed-Words`.
+    """
     request = PageRequest(document_id, page, width, ontology, source_id, query)
     picture = container.pages.picture(request, known or "")
     if picture.drawn is None:
@@ -520,7 +523,10 @@ def list_waiting_documents(
 
 @review.post("/waiting/approve", "write", "Approve documents that wait", filtered=True)
 def approve_documents(container: Open, review: Annotated[Approval, _BODY]) -> Approved:
-    """Each document has its own outcome. With `all`, repeat with `after` = `next` until `next` is null."""
+    """You get an outcome for each document.
+
+    With `all`, repeat this with `after` = `next` until `next` is null.
+    """
     approved = container.review.approve(review)
     if not approved.outcomes:
         require_ontologies(container.graph, review.ontology)
@@ -529,7 +535,10 @@ def approve_documents(container: Open, review: Annotated[Approval, _BODY]) -> Ap
 
 @review.post("/waiting/reject", "write", "Reject documents that wait", filtered=True)
 def reject_documents(container: Open, review: Annotated[Review, _BODY]) -> Rejected:
-    """Stored documents stay. With `all`, reject up to 1,000 per request. Changed files are pending again."""
+    """This does not change stored documents.
+
+    With `all`, it rejects up to 1,000. Changed files will be pending again.
+    """
     rejected = container.review.reject(review)
     if not rejected.rejected:
         require_ontologies(container.graph, review.ontology)
@@ -548,6 +557,6 @@ def put_synonyms(
     ontology: Ontology,
     synonyms: Annotated[SynonymList, example(groups=[["k8s", "kubernetes"], ["ML", "machine learning"]])],
 ) -> Synonyms:
-    """Replace all groups. Searches also use synonyms, at half weight. No reindexing is necessary."""
+    """Replace all groups. Searches use synonyms too, with half the weight. You do not need to reindex."""
     container.graph.transaction(lambda tx: write_synonyms(tx, ontology, synonyms.groups))
     return Synonyms(ontology=ontology, groups=synonyms.groups)

@@ -55,19 +55,25 @@ def put_embedding_config(
     *,
     dry_run: DryRun = False,
 ) -> EmbeddingConfiguration:
-    """Omitted fields stay. Null restores the default. Current vectors answer until new ones are built."""
+    """To keep a field, omit it.
+
+    To use the default, set it to null. Searches use the old vectors until the end.
+    """
     return container.configure.change(ontology, config, dry_run=dry_run)
 
 
 @spaces.post("/ontologies/{ontology}/embeddings", "write", "Embed missing and stale items", status_code=202)
 def embed_ontology(container: Open, ontology: Ontology, key: IdempotencyKey) -> JobStarted:
-    """Start the job, even if automatic embedding is off."""
+    """Start the job. This is also possible when automatic embedding is off."""
     return container.embeddings.embed(ontology, key)
 
 
 @spaces.get("/ontologies/{ontology}/refused", "read", "List the sources that the model rejected")
 def refused(container: Open, ontology: Ontology) -> RefusedSources:
-    """Only full-text search finds them. kg retries them after a change of text or configuration."""
+    """You can find these sources using full text only.
+
+    They are retried when you change text or configuration.
+    """
     return container.configure.refused(ontology)
 
 
@@ -77,7 +83,7 @@ def regenerate(
     asked: Annotated[Regeneration, example(ontology="notes", force=True)],
     key: IdempotencyKey,
 ) -> RegenerationStarted:
-    """With `force`, re-embed everything."""
+    """To re-embed everything, use `force`."""
     return container.embeddings.regenerate(asked, key)
 
 
@@ -93,13 +99,13 @@ def add_space(
         NewSpace, example(slug="openai_small", provider="openai", model="text-embedding-3-small")
     ],
 ) -> SpaceInfo:
-    """Call the model once to test it. Keys and URLs come from the service's environment. Idempotent."""
+    """Call the model once to test it. Keys and URLs come from the environment. You can repeat this."""
     return container.models.add(space)
 
 
 @spaces.post("/embedding/health", "admin", "Check the health of the embedding models now")
 def check_embedding_health(container: Open) -> EmbeddingHealth:
-    """Embed a test text with each model. Return status, latency, and the error, if any."""
+    """Embed a test text with each model, to see status and latency, or the error."""
     return container.models.health()
 
 
@@ -125,7 +131,7 @@ def put_extraction_config(
     *,
     dry_run: DryRun = False,
 ) -> ExtractionStatus:
-    """Omitted fields stay. Null restores the service's setting. A higher `budget` continues a stopped job."""
+    """To keep a field, omit it. To use the setting from the service, set it to null."""
     return container.extraction.set(ontology, config, dry_run=dry_run)
 
 
@@ -136,7 +142,7 @@ def extract_concepts(
     *,
     stale: Annotated[bool, Query(description="Re-read sources of another model or prompt.")] = False,
 ) -> JobStarted:
-    """Start a job, or return the current job. The job retries sources without extraction."""
+    """Start a job, or use the job that exists. It also retries sources that were not extracted."""
     return container.extraction.extract(ontology, stale=stale)
 
 
@@ -154,29 +160,29 @@ Name = Annotated[Slug, Path(description="Name of an embedding space.")]
 
 @spaces.post(OF_SPACE + "/build", "admin", "Build an embedding space", status_code=202)
 def build(container: Open, slug: Name, asked: SpaceBuild) -> SpaceBuilding:
-    """Embed in the background while the active space answers searches. New text is embedded in both."""
+    """Embed in the background. You can still search with the active space. New text is embedded in both."""
     return container.switch.build(slug, asked)
 
 
 @spaces.get(OF_SPACE + "/check", "admin", "Check whether a space can be activated")
 def check(container: Open, slug: Name, ontology: OntologyFilter = None) -> SpaceCheck:
-    """Check index, model, completeness, and every vector, and query the index with a sample."""
+    """Check index, model, and every vector, and use the index for a sample query."""
     return container.switch.check(slug, None if ontology is None else [ontology])
 
 
 @spaces.post(OF_SPACE + "/activate", "admin", "Activate an embedding space")
 def activate(container: Open, slug: Name, asked: SpaceActivation) -> SpaceSwitched:
-    """Check the space, then activate it for all built ontologies in one transaction. You can roll back."""
+    """Check the space, and then use it for all built ontologies in one transaction. You can roll back."""
     return container.switch.activate(slug, asked.ontologies, accept_refused=asked.accept_refused)
 
 
 @spaces.post(OF_SPACE + "/rollback", "admin", "Roll back to the previously active embedding space")
 def rollback(container: Open, slug: Name, asked: ChosenOntologies) -> SpaceSwitched:
-    """Switch back in one transaction, and abort a build that is not active yet."""
+    """Switch back in one transaction. This will abort a build that is not active yet."""
     return container.switch.rollback(slug, asked.ontologies)
 
 
 @spaces.delete(OF_SPACE, "admin", "Drop a space, or the vectors of one ontology in it", status_code=202)
 def drop(container: Open, slug: Name, ontology: OntologyFilter = None) -> SpaceDropped:
-    """Start a job that deletes index and vectors. A space that answers or is being built stays."""
+    """Start a job to delete index and vectors. This is not possible if the space is used or being built."""
     return container.drop.drop(slug, ontology)

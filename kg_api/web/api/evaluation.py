@@ -32,7 +32,7 @@ def put_judgement(
         JudgementRequest, example(question="how are retries delayed?", source_id="queues.md#12", relevance=2)
     ],
 ) -> Judgement:
-    """A new judgement replaces the old one. It counts while the text of the passage is unchanged."""
+    """This replaces the old judgement. It will be used until the text of the passage is changed."""
     return judge(container.graph, ontology, judgement)
 
 

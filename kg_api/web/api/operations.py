@@ -56,7 +56,7 @@ NO_KEYS = frozenset({"local", "anyone"})
 def list_audit(
     container: Open, key: OfKey = None, since: Since = None, offset: Offset = 0, limit: PageSize = 100
 ) -> AuditPage:
-    """Entries appear within a second after the response and are kept for a year."""
+    """You can see a change within a second after the response. Changes are kept for a year."""
     graph = container.graph
     key_ids = None if key is None else [key] if key in NO_KEYS else find_key_ids(read_keys(graph), key)
     from_then = since.replace(tzinfo=UTC) if since is not None and since.tzinfo is None else since
@@ -71,7 +71,7 @@ health_router = APIRouter(tags=["health"], route_class=GuardedRoute)
 @health_router.get("/health", summary="Liveness check")
 @public()
 async def health(request: Request) -> Health:
-    """Answer while the process runs. `notes` lists problems around the process."""
+    """This answers while the process is running. You can see problems around the process in `notes`."""
     around = request.app.state.surroundings
     return Health(version=__version__, instance=around.instance(), notes=around.notes())
 
@@ -80,7 +80,7 @@ async def health(request: Request) -> Health:
 @health_router.get("/ready", summary="Readiness check", responses={503: {"model": Readiness}})
 @public(identified=True)
 def ready(request: Request, response: Response) -> Readiness:
-    """Return 503 if searches cannot run, jobs wait without a worker, or a process keeps dying.
+    """Return 503 if you cannot search, if jobs have to wait for a worker, or if a process keeps dying.
 
     If keys are required, only keys for all ontologies get more than `ready` and `waiting_for`.
     """
@@ -140,7 +140,10 @@ def get_job(container: Open, job_id: JobId) -> Job:
 
 @jobs.get("/jobs/{job_id}/events", "read", "Stream the progress of a job", **EVENTS)
 async def follow_job(request: Request, container: Open, job_id: JobId) -> Response:
-    """Send `progress` events with the Job, then `end`. If the stream breaks, get the job. 429: too many."""
+    """Send `progress` events with the Job, and then `end`.
+
+    If this breaks, use the job. 429: too many streams.
+    """
     identity = await run_in_threadpool(identify_job, container.graph, job_id)
     await run_in_threadpool(find_job, container.graph, identity)  # return 404 before the stream starts
     streams: JobStreams = request.app.state.streams
@@ -149,13 +152,13 @@ async def follow_job(request: Request, container: Open, job_id: JobId) -> Respon
 
 @jobs.post("/jobs/{job_id}/cancel", "write", "Cancel a job", filtered=True)
 def cancel(container: Open, job_id: JobId) -> Job:
-    """Written data stays. Cancelled embedding stays off until you start it again. 409: the job has ended."""
+    """Written data stays. Embedding stays off until you start it again. 409: the job has ended."""
     return cancel_job(container.graph, identify_job(container.graph, job_id))
 
 
 @jobs.post("/jobs/{job_id}/retry", "write", "Retry a job", filtered=True)
 def retry(container: Open, job_id: JobId) -> Job:
-    """Requeue an incomplete job with the same id, or run a waiting job now. 409: it cannot be retried."""
+    """Queue an incomplete job again with the same id, or run a waiting job now. 409: this is not possible."""
     return container.embeddings.retry(identify_job(container.graph, job_id))
 
 
@@ -178,7 +181,7 @@ def create_key(
     request: Request,
     key: Annotated[NewKey, example(name="import", scope="write", valid_days=90)],
 ) -> CreatedKey:
-    """Only this response contains `key`. 409: an active key has this name."""
+    """You can see `key` in this response only. 409: an active key has this name."""
     return keys.create_key(container.graph, key, get_current_access(request).key_id)
 
 
@@ -189,7 +192,7 @@ def rotate_key(
     key_id: CalledKey,
     rotation: Annotated[KeyRotation, example(overlap_hours=1)],
 ) -> CreatedKey:
-    """The old key stays valid for `overlap_hours`. 409: it is not active, was replaced, or is ambiguous."""
+    """You can use the old key for `overlap_hours`. 409: it is not active, was replaced, or is ambiguous."""
     return keys.rotate_key(container.graph, key_id, rotation, get_current_access(request).key_id)
 
 
@@ -201,7 +204,7 @@ def revoke_key(
     *,
     force: Annotated[bool, Query(description="Revoke even the last key with all rights.")] = False,
 ) -> ApiKey:
-    """The key is invalid within five seconds. Idempotent. 409: ambiguous, or the last key with all rights."""
+    """The key can be used for up to five seconds more. 409: ambiguous, or the last key with all rights."""
     remote = request.app.state.keys_required and get_current_access(request).is_key
     return keys.revoke_key(container.graph, key_id, but_the_last=remote and not force)
 
@@ -225,7 +228,7 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-"""Headers of the API documentation. Only own scripts run. Swagger UI needs inline styles."""
+"""Headers for the API documentation. Only own scripts can be used. Swagger UI needs inline styles."""
 
 
 @health_router.head("/", include_in_schema=False)
@@ -256,5 +259,5 @@ async def docs_file(name: Literal["swagger-ui.css", "swagger-ui-bundle.js"]) -> 
 
 @cache
 def _swagger_ui() -> PathlibPath:
-    """Return the folder of Swagger UI's files in an installed package. kg does not import the package."""
+    """Find the files for Swagger UI in an installed package, which is not imported."""
     return PathlibPath(str(distribution("fastapi-offline").locate_file("fastapi_offline/static")))

@@ -65,7 +65,7 @@ log = structlog.get_logger()
 
 @asynccontextmanager
 async def close_answer(writing: Writing) -> AsyncGenerator[None]:
-    """Close an answer after the block, also on cancellation."""
+    """Close an answer after the block. This is also done when it is cancelled."""
     try:
         yield
     finally:
@@ -101,7 +101,7 @@ def augment(
     container: Open,
     request: Annotated[AugmentRequest, example(text="A worker lost its lease.", ontology="handbook")],
 ) -> Augmented:
-    """Split a text, search for each piece, and return the best passages as records and a context block."""
+    """Split a text, search for each piece, and get the best passages as records and as a context block."""
     return container.augment.augment(narrowed(container.graph, request))
 
 
@@ -126,7 +126,7 @@ def answer(
     container: Open,
     request: Annotated[AnswerRequest, example(question="How often is a lease renewed?", ontology="handbook")],
 ) -> Answered | Response:
-    """Return statements with quotes as proof, or a `refusal` if no passage is similar enough.
+    """You get statements with quotes as proof, or `refusal` if there is no passage to use.
 
     Without a language model (KG_LLM__MODEL), the status is 422. With `stream`: `statement` events, then
     `end`, or `error` with a problem document. A comment every 10 s keeps the connection open.
@@ -159,7 +159,7 @@ BODY = request_body(
 
 @router.post(PATH, "read", "Search images by words or by an image", filtered=True, openapi_extra=BODY)
 async def search_images(container: Open, request: Request) -> ImageHits:
-    """Find images by `query_text`, or similar to a stored (`source_id`) or uploaded image (`file`)."""
+    """Find images using `query_text`, a stored image (`source_id`), or a file that you upload (`file`)."""
     kind, service = media_type(request), container.image_search
     if kind == "application/json":
         asked = await read_model(request, ImageSearch)
@@ -175,7 +175,7 @@ async def search_images(container: Open, request: Request) -> ImageHits:
 
 
 def _fields(form: FormData) -> dict[str, Any]:
-    """Return the form fields without the file. A list is a repeated field."""
+    """Get the form fields, but not the file. To send a list, repeat the field."""
     fields: dict[str, Any] = {}
     for name, value in form.multi_items():
         text = str(value)
@@ -211,7 +211,7 @@ def get_map(container: Open, ontology: Ontology, limit: Points = USUAL_MAP_POINT
     "/queries/sources/{source_id:path}/related", "read", "Find sources related to a source", filtered=True
 )
 def related_sources(container: Open, source_id: SourceId, request: RelatedSearch) -> RelatedSources:
-    """Combine neighbours by document, concepts, text, and image. `through` explains each result."""
+    """Find neighbours using document, concepts, text, and image. You can see the reason in `through`."""
     return container.related.related(source_id, narrowed(container.graph, request))
 
 
@@ -223,7 +223,10 @@ def search_sources(
     container: Open,
     search: Annotated[SourceSearch, example(query_text="lease and heartbeat", ontology="handbook")],
 ) -> SourceHits:
-    """Find the best sources with their exact location. `degraded` reports failed parts of the search."""
+    """Find the best sources and where they are.
+
+    If a part of the search fails, you can see this in `degraded`.
+    """
     return container.search.search(narrowed(container.graph, search))
 
 
@@ -241,7 +244,7 @@ def get_source_context(
     window_size: Annotated[int, Query(ge=0, le=MAX_WINDOW)] = 2,
     token_budget: Annotated[int | None, Query(ge=1, le=MAX_TOKEN_BUDGET)] = None,
 ) -> SourceWindow:
-    """Return paragraphs before and after, from the same document. `left_out` exceeded the budget."""
+    """Get paragraphs before and after, from the same document. `left_out` did not fit into the budget."""
     return container.search.context(source_id, window_size, token_budget)
 
 
@@ -262,7 +265,10 @@ def read_document(
         int, Query(ge=1, le=MAX_TOKEN_BUDGET, description="One paragraph is always returned.")
     ] = USUAL_READ,
 ) -> DocumentReading:
-    """Read up to 200 paragraphs. `next` is the next `start`. 404: unknown name. 409: ambiguous name."""
+    """Read up to 200 paragraphs.
+
+    To read on, use `next` as `start`. 404: unknown name. 409: ambiguous name.
+    """
     return container.search.read(document_id, ontology, start, token_budget)
 
 

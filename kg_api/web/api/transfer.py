@@ -47,7 +47,7 @@ def get_export_offer(
     container: Open,
     ontology: Annotated[list[OntologyName] | None, Query(max_length=100, description="Default: all.")] = None,
 ) -> BundleOffer:
-    """Return ontologies with their configurations, and the excluded data. 404: unknown ontology."""
+    """Get ontologies with their configurations, and the data that is not included. 404: unknown ontology."""
     return container.transfer.exports.offer(ontology)
 
 
@@ -62,7 +62,7 @@ def export_documents(
     ontology: Ontology,
     after: Annotated[str, Query(max_length=1000, description="Last document of the previous page.")] = "",
 ) -> Response:
-    """Return JSON lines of the next documents: 100 sources or one larger document. Empty at the end."""
+    """Get JSON lines for the next documents: 100 sources or one larger document. Empty at the end."""
     return Response(container.transfer.exports.page(ontology, after), media_type=LINES)
 
 
@@ -73,7 +73,7 @@ def export_blob(container: Open, key: Key) -> Response:
 
 @router.post(f"{IMPORT_PATH}/ontologies", "admin", "Begin to import an ontology")
 def open_import(container: Open, given: Annotated[OntologyToImport, Body()]) -> ImportOpened:
-    """An existing ontology keeps its configuration. 409: it needs `replace`. 422: a bundle of a later kg."""
+    """An existing ontology keeps its configuration. 409: use `replace`. 422: the bundle is too new."""
     return container.transfer.open_import(given)
 
 
@@ -89,7 +89,10 @@ async def import_lines(
     request: Request,
     ontology: Ontology,
 ) -> ImportedLines:
-    """Store documents, or passages of stored documents. Idempotent. 422: invalid line, nothing stored."""
+    """Store documents, or passages for stored documents.
+
+    You can repeat this. 422: invalid line, nothing stored.
+    """
     require_type(request, LINES)
     content = await request.body()
 
@@ -101,7 +104,7 @@ async def import_lines(
 
 @router.put(IMPORT_PATH + "/blobs/{key}", "admin", "Import a file", openapi_extra=_sent(FILE))
 async def import_blob(container: Open, request: Request, key: Key) -> KeptBlob:
-    """Keep a file for an hour, or while a document uses it. 422: the content has another key."""
+    """Keep a file for an hour, or while it is used by a document. 422: the content has another key."""
     require_type(request, FILE)
     content = await request.body()
     return await run_in_threadpool(container.transfer.imports.keep, key, content)

@@ -22,7 +22,7 @@ log = structlog.get_logger()
 
 SWEEP_SECONDS = 0.5
 FILES_KEPT_FREE = 192
-"""File descriptors reserved for the database, logs, uploads, and documents."""
+"""File descriptors to keep for the database, logs, uploads, and documents."""
 MAX_BACKLOG = 1024
 MAX_OVERHEAD_BYTES = 64 * 1024
 """Maximum number of bytes of headers, trailers, and an incomplete head, as in h11."""
@@ -30,7 +30,7 @@ TIMED_OUT = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-lengt
 
 
 class Phase(IntEnum):
-    """Phase of a connection. If too many are open, kg closes lower phases first."""
+    """Phase of a connection. If too many are open, lower phases will be closed first."""
 
     LINGERING = 0
     """The response is complete, but the client still sends the body or does not read the rest."""
@@ -115,7 +115,7 @@ class Connection(HttpToolsProtocol):
             self.send_400_response("The request has too many bytes outside its body.")
 
     def _ignore_upgrade(self, rest: bytes) -> None:
-        """Read the body of an Upgrade request. httptools parses only its head.
+        """Read the body from an Upgrade request, since httptools only parses its head.
 
         Clients that prefer HTTP/2, such as Java's, send such requests. kg answers with HTTP/1.1 (RFC 9110).
         """
@@ -179,7 +179,7 @@ class Connection(HttpToolsProtocol):
         return Phase.BODY if awaited else Phase.RUNNING
 
     def is_overdue(self, now: float) -> bool:
-        """Check if the connection is in its phase for too long or transfers too few bytes."""
+        """Check if the connection takes too long in this phase, or if it is too slow."""
         phase, unsent = self.phase(), self.transport.get_write_buffer_size()
         self._moved += max(self._unsent - unsent, 0)
         self._unsent = unsent
@@ -198,7 +198,7 @@ class Connection(HttpToolsProtocol):
         return is_stalled
 
     def give_up(self) -> None:
-        """Close the connection, with a status before any response. Abort if the client does not read."""
+        """Close the connection, with a status if no response was sent. Abort if the client does not read."""
         phase = self.phase()
         if phase in {Phase.ANSWER, Phase.LINGERING}:
             self.transport.abort()
@@ -209,7 +209,7 @@ class Connection(HttpToolsProtocol):
 
 
 def connections_and_backlog(settings: ApiSettings) -> tuple[int, int]:
-    """Return the maximum numbers of connections and of waiting connections.
+    """Compute how many connections can be open, and how many can wait.
 
     Both together leave enough file descriptors. The process accepts all waiting connections at once.
     """

@@ -19,7 +19,7 @@ from kg_api.web.shared.security import get_current_access
 
 
 def container_of(request: Request) -> Container:
-    """Return the container. Raise Unavailable before it is open."""
+    """Get the container. Raise Unavailable if it is not open yet."""
     opening: StartUp = request.app.state.opening
     return opening.container()
 
@@ -81,7 +81,7 @@ def _own_idempotency_key(
         ),
     ] = None,
 ) -> str | None:
-    """Return the Idempotency-Key with the id of the API key, so callers never get responses of others."""
+    """Add the key id to the Idempotency-Key, so that you cannot get the response to another key."""
     return None if key is None else f"{get_current_access(request).key_id}/{key}"
 
 

@@ -16,19 +16,19 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 FORWARDED_HOST: Final = "kg_forwarded_host"
-"""Scope key of the host that a trusted proxy reports."""
+"""Scope key for the host that is reported by a trusted proxy."""
 _PREFIX: Final = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+")
 _WITH_ADDRESS: Final = ("location", "hx-redirect", "hx-location", "hx-push-url", "hx-replace-url")
 _ADDRESS: Final = re.compile(
     r"(?<=\s)((?:href|src|action|formaction|hx-(?:get|post|put|patch|delete)|sse-connect"
     r'|data-(?:address|below|map|once|passages))=")(?=/(?!/))'
 )
-"""URL attributes of a page. Quotation marks in texts of pages are escaped, so they do not match."""
+"""URL attributes in a page. Quotation marks in texts are escaped, so they do not match."""
 _prefix: Final[ContextVar[str]] = ContextVar("path_prefix", default="")
 
 
 class Forwarded:
-    """Middleware for headers of trusted proxies and for the path prefix (KG_API__ROOT_PATH).
+    """Middleware to use headers from trusted proxies, and a path prefix (KG_API__ROOT_PATH).
 
     Args:
         app: Next application.
@@ -60,17 +60,17 @@ class Forwarded:
 
 
 def path_prefix() -> str:
-    """Return the path prefix of the current client. "": none."""
+    """Get the path prefix for this request. "": none."""
     return _prefix.get()
 
 
 def below_prefix(path: str) -> str:
-    """Return a path of kg as the current client sees it."""
+    """Get the path that the current client should use for a path in kg."""
     return _prefix.get() + path
 
 
 def own_path(path: str) -> str:
-    """Return the path of kg for a path that the current client sees."""
+    """Get the path in kg for a path that was used by the current client."""
     prefix = _prefix.get()
     return path.removeprefix(prefix) if prefix and path.startswith(f"{prefix}/") else path
 
@@ -82,7 +82,7 @@ def page_below_prefix(page: str) -> str:
 
 
 def pieces_below_prefix(pieces: Iterable[str]) -> Iterator[str]:
-    """Add the path prefix to each URL of a streamed page. Split pieces after tags, so no URL is divided."""
+    """Add the path prefix to each URL in a streamed page. Pieces are split after tags, to keep URLs whole."""
     rest = ""
     for piece in pieces:
         whole, end, rest = f"{rest}{piece}".rpartition(">")  # not `+`: jinja's Markup escapes its operand
@@ -97,7 +97,7 @@ def _read_prefix(header: str) -> str:
 
 
 def _remove(prefix: str, scope: Scope) -> None:
-    """Remove the prefix from the path. Some proxies have already removed it."""
+    """Remove the prefix from the path, if this was not done by the proxy."""
     path: str = scope["path"]
     if path != prefix and not path.startswith(f"{prefix}/"):
         return

@@ -41,14 +41,14 @@ class QueueWatch:
         return self._looking.recent()
 
     def status_if_known(self) -> QueueStatus | None:
-        """Return the queue status for metrics, or None if it is unavailable."""
+        """Get the queue status for metrics, if it is available."""
         try:
             return self.status()
         except KgError:
             return None
 
     def check(self) -> Check:
-        """Check that workers process waiting jobs.
+        """Check if workers can process the jobs that wait.
 
         The check passes while the service itself is younger than the limit: after a pause of the machine, the
         worker needs time to start.
@@ -76,22 +76,22 @@ def _idle(status: QueueStatus) -> str:
 
 GIB = 1024**3
 PASSING_DEATHS = 2
-"""Number of consecutive deaths of a process after which the service is not ready. One restart is quick."""
+"""Number of times that a process can die before the service is not ready. To restart once is quick."""
 
 
 class ProcessHealth:
-    """Supervisor and disk of the home of this service."""
+    """Supervisor and disk in the home that is used by this service."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._home = Home(settings.home)
 
     def checks(self) -> list[Check]:
-        """Return the checks of processes and disk, as far as they apply."""
+        """List the checks for processes and disk that can be used here."""
         return [check for check in (self._processes(), self._disk()) if check is not None]
 
     def instance(self) -> str | None:
-        """Return the id of the home. None if the home is not writable."""
+        """Get the id of the home. None if the home is not writable."""
         return self._home.instance()
 
     def notes(self) -> list[str]:
@@ -99,7 +99,7 @@ class ProcessHealth:
         return [check.detail for check in self.checks() if not check.ok]
 
     def _processes(self) -> Check | None:
-        """Return whether processes keep dying. None for the supervisor of another stack."""
+        """Check if processes keep dying. None if the supervisor belongs to another stack."""
         uri = self._settings.neo4j.uri or self._home.bolt_uri()
         said = supervisor.read(self._home)
         if said.neo4j_uri != uri or processes.load(self._home.pid_file("supervisor")) is None:
@@ -125,11 +125,11 @@ class ProcessHealth:
 # Readiness
 
 DEGRADING = frozenset({"model", "disk"})
-"""Checks that can fail without affecting readiness."""
+"""Checks that can fail when you can still use the service."""
 
 
 def check_readiness(opening: StartUp, queue: QueueWatch, around: Sequence[Check]) -> Readiness:
-    """Return the readiness of all parts.
+    """Check if all parts are ready.
 
     Without a model or with a full disk, the service stays ready: full-text search still works.
     """
@@ -148,7 +148,7 @@ def check_readiness(opening: StartUp, queue: QueueWatch, around: Sequence[Check]
 
 
 def without_names(readiness: Readiness) -> Readiness:
-    """Return the readiness without the names of spaces and models."""
+    """Remove the names of spaces and models, to show this to keys for some ontologies."""
     blocking = next((each.name for each in readiness.checks if _blocks(each)), None)
     part = {None: "the service to open", "worker": "a worker", "processes": "a process that keeps dying"}
     waiting_for = None if readiness.ready else part.get(blocking, "an index")
@@ -160,7 +160,7 @@ def _blocks(check: Check) -> bool:
 
 
 def _index_checks(graph: Graph, states: Sequence[EmbeddingState], new: Space) -> Iterator[Check]:
-    """Check the indexes that searches use now, without indexes of builds."""
+    """Check the indexes that are used by searches now. Builds are not included."""
     wanted = {TEXT_INDEX, new.index_name, *(each.answering.space.index_name for each in states)}
     wanted |= {plan.space.image_index_name for each in states for plan in each.images[:1]}
     there = index_states(graph)

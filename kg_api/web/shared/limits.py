@@ -27,7 +27,7 @@ SMALL_BYTES = 1024 * 1024
 
 
 class BodyLimit:
-    """Limit of request body sizes, with or without Content-Length.
+    """Limit for request bodies. It can be used when there is no Content-Length.
 
     Args:
         limit_of: Function that returns the maximum number of bytes for a path.
@@ -87,17 +87,17 @@ MAX_DEPTH = 64
 MAX_VALUES = 100_000
 """Maximum number of values in a body. The longest conversation has 40,000."""
 _SIGN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{},]', re.DOTALL)
-"""A string, whose content does not count, or a sign that begins a value or ends a container."""
+"""A string, which is not counted, or a sign that begins a value or ends a container."""
 
 
 class OutOfBounds(ValueError):
-    """JSON that is nested too deeply or has too many values."""
+    """JSON that is nested too deeply, or that has too many values."""
 
     status = 400
 
 
 class TooManyValues(OutOfBounds):
-    """JSON with more values than any request needs."""
+    """JSON that has more values than a request can need."""
 
     status = 413
 
@@ -126,15 +126,15 @@ def check_bounds(content: bytes) -> None:
 # allowed origins.
 
 LINKED = frozenset({"/", "/docs"})
-"""Targets of links on other pages, in addition to /ui."""
+"""Pages to which other sites can link, in addition to /ui."""
 OURS = frozenset({"same-origin", "none"})
-"""Allowed values of Sec-Fetch-Site. `none`: typed URL or bookmark."""
+"""Values that can be used in Sec-Fetch-Site. `none`: typed URL or bookmark."""
 MAX_SHOWN_NAME = 100
 _PORTS = {"http": 80, "https": 443}
 
 
 def allowed_hosts(settings: ApiSettings) -> frozenset[str]:
-    """Return the allowed host names in addition to loopback names.
+    """List the host names that can be used, in addition to loopback names.
 
     Raises:
         ConfigurationError: The service listens on a public address without host names.
@@ -163,7 +163,7 @@ class OriginCheck:
         self._origins = frozenset(origins)
 
     def check(self, scope: Scope, headers: Headers) -> tuple[int, str, str, str] | None:
-        """Return the arguments of the problem response, or None for an allowed request."""
+        """Check if a request is allowed. If not, get the arguments for the problem response."""
         host = headers.get("host", "")
         name = _authority(f"http://{host}")[0]
         if not self._is_known(name):
@@ -188,7 +188,7 @@ class OriginCheck:
         return is_loopback(name) or name in self._hosts
 
     def _own(self, scope: Scope, host: str) -> list[str]:
-        """Return the hosts of own pages: the Host header, and the host that a proxy received."""
+        """List the hosts for own pages: the Host header, and the host that was used to call a proxy."""
         forwarded: str = scope.get(FORWARDED_HOST, "").partition(",")[0].strip()
         return [host, *([forwarded] if self._is_known(_authority(f"http://{forwarded}")[0]) else [])]
 
@@ -210,7 +210,7 @@ def _is_same(origin: str, host: str) -> bool:
 
 @lru_cache(1000)
 def _authority(address: str) -> tuple[str, int | None]:
-    """Return host name and port. The name is empty for an invalid URL."""
+    """Split a URL to get host name and port. If it is invalid, the name is empty."""
     try:
         parts = urlsplit(address)
         return parts.hostname or "", parts.port or _PORTS.get(parts.scheme)
@@ -221,7 +221,7 @@ def _authority(address: str) -> tuple[str, int | None]:
 # Strict JSON. Python's parser accepts NaN and duplicate keys
 
 LARGE_BYTES = 64 * 1024
-"""Maximum size to parse in the event loop. For a small body, a thread costs more than parsing."""
+"""Maximum size to parse a body in the event loop. For a small body, a thread costs more than this."""
 LARGE_AT_ONCE = 2
 MAX_KEYS = 1000
 
@@ -280,7 +280,7 @@ def valid(model: type[ModelT], given: Any) -> ModelT:
 
 
 async def read_model(request: Request, model: type[ModelT]) -> ModelT:
-    """Parse the body of a request as a model.
+    """Parse the body from a request, using a model.
 
     Raises:
         HTTPException: 400, for invalid JSON.
@@ -290,7 +290,7 @@ async def read_model(request: Request, model: type[ModelT]) -> ModelT:
 
 
 async def read_bounded(request: Request) -> bytes:
-    """Read the body of a request after a check of the JSON limits.
+    """Read the body from a request, and check the limits for JSON.
 
     Raises:
         HTTPException: 400 or 413, if a limit is exceeded.
@@ -311,7 +311,10 @@ def _out_of_bounds(error: OutOfBounds) -> HTTPException:
 
 
 async def read_body(request: Request, reading: Callable[[bytes], ReadT]) -> ReadT:
-    """Parse the body of a request. Use a few threads for large bodies. Waiting requests hold no thread."""
+    """Parse the body from a request.
+
+    Large bodies use a few threads, and you can wait for them without a thread.
+    """
     body = await request.body()
     if len(body) <= LARGE_BYTES:
         return reading(body)
@@ -319,7 +322,7 @@ async def read_body(request: Request, reading: Callable[[bytes], ReadT]) -> Read
 
 
 def media_type(request: Request) -> str:
-    """Return the media type of a body without parameters, or an empty text."""
+    """Get the media type of a body, or an empty text. Parameters are omitted."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 

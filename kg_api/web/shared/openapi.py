@@ -1,4 +1,4 @@
-"""OpenAPI document of the service, with kg's errors, keys, and event streams."""
+"""OpenAPI document for the service, with errors, keys, and event streams."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kg_api.web.shared.scopes import get_route_rule
 MEDIA_TYPE = "application/problem+json"
 _SCHEMAS = "#/components/schemas/"
 EXTRA_MODELS: tuple[type[BaseModel], ...] = (Problem, Job, Answered, AnswerEvent)
-"""Models that no response body references."""
+"""Models that are not used in a response body."""
 
 RESPONSES: dict[int | str, dict[str, Any]] = {
     "default": {
@@ -27,7 +27,7 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
         "content": {MEDIA_TYPE: {"schema": {"$ref": f"{_SCHEMAS}{Problem.__name__}"}}},
     }
 }
-"""Response of every operation, instead of FastAPI's 422."""
+"""Response for every operation. It is used instead of the 422 from FastAPI."""
 KEYS = {
     "type": "http",
     "scheme": "bearer",
@@ -36,7 +36,10 @@ KEYS = {
 
 
 def _describe_keys(document: dict[str, Any], routes: Iterable[APIRoute]) -> None:
-    """Add the required scope to each operation. The empty alternative covers services without keys."""
+    """Add the scope that is needed to each operation.
+
+    If a service has no keys, the empty alternative is used.
+    """
     document["components"]["securitySchemes"] = {"key": KEYS}
     for route in routes:
         rule = get_route_rule(route.endpoint)
@@ -64,7 +67,7 @@ def request_body(
     required: Sequence[str] = (),
     parts: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the OpenAPI description of a manually parsed body.
+    """Build the OpenAPI description for a body that is parsed by hand.
 
     Args:
         model: Model of the JSON body.
@@ -84,7 +87,7 @@ def request_body(
 
 
 def complete_description(app: FastAPI, routes: Sequence[APIRoute]) -> None:
-    """Add error and event models and the required scopes to the OpenAPI document."""
+    """Add models for errors and events to the OpenAPI document, and the scopes that you need."""
     plain = app.openapi
 
     def openapi() -> dict[str, Any]:

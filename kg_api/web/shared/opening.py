@@ -1,4 +1,4 @@
-"""Opening of the container while the service already answers /health and waits for the database."""
+"""Opens the container. The service can already answer /health, and wait for the database."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RETRY_SECONDS = 1.0
 
 
 class StartUp:
-    """Container that a thread opens with retries."""
+    """Container that is opened in a thread, with retries."""
 
     def __init__(self, settings: Settings, on_hopeless: Callable[[KgError], None]) -> None:
         self._settings = settings
@@ -60,7 +60,7 @@ class StartUp:
         return self._container
 
     def waiting_for(self) -> str | None:
-        """Return the reason why the container is not open, or None."""
+        """Get the reason why you cannot use the container yet."""
         return self._reason if self._container is None else None
 
     def up_seconds(self) -> float:

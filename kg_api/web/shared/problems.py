@@ -32,7 +32,7 @@ RETRY_AFTER_SECONDS = 2
 FULL_RETRY_AFTER_SECONDS = 30
 METHOD_NOT_ALLOWED = 405
 MAX_SHOWN_PATH = 200
-"""Maximum number of characters of a path in an error."""
+"""Maximum number of characters to show from a path in an error."""
 
 
 class ProblemResponse(JSONResponse):
@@ -82,7 +82,7 @@ def install(app: FastAPI, routes: Sequence[BaseRoute] = ()) -> None:
 
 
 def answer_error(request: Request, error: KgError | HTTPException | RequestValidationError) -> Response:
-    """Return the response for an error of a route that FastAPI does not serve."""
+    """Build the response to an error in a route that is not served by FastAPI."""
     if isinstance(error, KgError):
         return _on_kg_error(request, error)
     return _on_http_error(request, error) if isinstance(error, HTTPException) else _on_invalid(request, error)
@@ -109,7 +109,7 @@ def _on_http_error(request: Request, error: HTTPException) -> Response:
 
 
 def _nowhere(request: Request) -> str:
-    """Return the message for a path without a route."""
+    """Describe a path that has no route."""
     asked = f"{request.method} {redact_keys(request.url.path[:MAX_SHOWN_PATH])}"
     return f"{NO_ROUTE} {asked}. /openapi.json describes all paths"
 
@@ -122,10 +122,10 @@ def _list_methods(request: Request) -> list[str]:
 
 
 def of_ending() -> Response:
-    """Return the response for requests that a shutdown interrupts."""
+    """Build the response to requests that are interrupted by a shutdown."""
     return of_error(Unavailable("the service stopped before the end of this request. Try again"))
 
 
 def of_bug() -> Response:
-    """Return the response for unexpected errors. It contains no details."""
+    """Build the response to unexpected errors. This does not include details."""
     return _response(build_problem(KgError(SOMETHING_WRONG)))

@@ -1,4 +1,4 @@
-"""Route classes of the API, which check access, parameters, and bodies."""
+"""Route classes for the API, to check access, parameters, and bodies."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class GuardedRoute(APIRoute):
-    """Route that checks the key before it reads the request and records changes in the audit log."""
+    """Route that checks the key before it reads the request. Changes are recorded in the audit log."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         self.rule = get_route_rule(endpoint)
@@ -56,7 +56,7 @@ class GuardedRoute(APIRoute):
 
 
 def guarded_routes(routers: Iterable[APIRouter]) -> list[GuardedRoute]:
-    """Return all routes of the routers.
+    """List all routes in the routers.
 
     Raises:
         TypeError: A route does not check keys.
@@ -75,7 +75,7 @@ class StrictRequest(Request):
 
 
 class ApiRoute(GuardedRoute):
-    """Route that rejects unknown parameters and bodies."""
+    """Route that rejects parameters and bodies that it does not know."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         waits = inspect.iscoroutinefunction(endpoint) or "response" in inspect.signature(endpoint).parameters
@@ -119,14 +119,14 @@ class ApiRoute(GuardedRoute):
         return strictly
 
     def takes_only_a_body(self) -> bool:
-        """Check if `DirectRoutes` can serve this route."""
+        """Check if `DirectRoutes` can be used for this route."""
         body, parameters = self.body_field, {*inspect.signature(self.endpoint).parameters}
         opened = {each.name for each in self.dependant.dependencies if is_container(each.call)}
         waits = inspect.iscoroutinefunction(self.endpoint)
         return body is not None and parameters == {*opened, body.name} and not waits
 
     async def answer(self, request: Request) -> Response:
-        """Answer a request of a route that takes only a body."""
+        """Answer a request to a route that only needs a body."""
         check_access(request, self.rule, self.path_format)
         _check_parameters(request, set(), set())
         require_type(request, "application/json")
@@ -149,7 +149,7 @@ class ApiRoute(GuardedRoute):
 
 
 class DirectRoutes:
-    """Middleware that serves routes whose path is constant and whose endpoint takes only a body.
+    """Middleware for routes that have a constant path and only need a body.
 
     Searches are such routes. FastAPI's router, exit stacks, and dependencies take a third of the CPU time of
     a search, and these routes use none of them. FastAPI serves all other requests.
@@ -179,7 +179,7 @@ class DirectRoutes:
 
 
 def _check_parameters(request: Request, known: set[str], several: set[str]) -> None:
-    """Reject unknown and duplicate query parameters, so kg never ignores a filter.
+    """Reject query parameters that are unknown or repeated, so that a filter is not ignored.
 
     Raises:
         InvalidInput: A parameter is unknown or duplicate.

@@ -16,12 +16,12 @@ Declare = Callable[[EndpointT], EndpointT]
 
 
 def example(**fields: Any) -> Any:
-    """Return the declaration of a body with an example."""
+    """Declare a body with an example."""
     return Body(openapi_examples={"example": {"value": fields}})
 
 
 class Routes:
-    """Routes of one subject: REST routes with a tag, or pages outside the OpenAPI document."""
+    """Routes for a subject: REST routes with a tag, or pages that are not in the OpenAPI document."""
 
     def __init__(self, tag: str | None = None, route_class: type[GuardedRoute] | None = None) -> None:
         route_class = route_class or (ApiRoute if tag else GuardedRoute)
@@ -56,7 +56,7 @@ class Routes:
         head: bool = False,
         **options: Any,
     ) -> Declare[EndpointT]:
-        """Declare a route. The options are those of `requires` and FastAPI. `head` adds a HEAD route."""
+        """Declare a route. You can use the options for `requires` and FastAPI. `head` adds a HEAD route."""
 
         def declare(endpoint: EndpointT) -> EndpointT:
             requires(scope, filtered=filtered, audited=audited)(endpoint)

@@ -1,4 +1,4 @@
-"""Required scope of each route. A route without a declaration fails at import."""
+"""Scope that is needed for each route. If you do not declare a route, the import fails."""
 
 from __future__ import annotations
 
@@ -12,32 +12,35 @@ from kg_api.schemas.vocabulary import KeyScope
 
 PAGES: Final = "/ui"
 BESIDE_ROUTES: Final = ("/openapi.json", "/.well-known/")
-"""Public paths without a route. MCP clients request the second and expect 404."""
+"""Public paths that have no route. MCP clients request the second, and expect to get 404."""
 _RULE: Final = "kg_rule"
 EndpointT = TypeVar("EndpointT", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Access rule of a route."""
+    """Rule to access a route."""
 
     scope: KeyScope | None
-    """Required scope. None: the route is public and returns no stored text, name, or count."""
+    """Scope that is needed. None: the route is public and does not return text, names, or counts."""
     filtered: bool | None = None
-    """Whether a key for some ontologies suffices. None: only if the path contains the ontology."""
+    """Whether you can use a key for some ontologies. None: only if the ontology is in the path."""
     audited: bool = False
     identified: bool = False
-    """Whether a public route checks a key. Users with access to all ontologies get more details."""
+    """Whether a public route checks the key, to show more details to users who can see all ontologies."""
 
     def admits_some(self, path_format: str) -> bool:
-        """Check if a key for some ontologies may call the route. By default, its path must name one."""
+        """Check if you can call the route with a key for some ontologies.
+
+        By default, one has to be in the path.
+        """
         return "{ontology}" in path_format if self.filtered is None else self.filtered
 
 
 def requires(
     scope: KeyScope, *, filtered: bool | None = None, audited: bool | None = None
 ) -> Callable[[EndpointT], EndpointT]:
-    """Declare the scope of a route.
+    """Declare the scope that is needed for a route.
 
     Args:
         scope: Required scope. A higher scope includes it.
@@ -49,7 +52,7 @@ def requires(
 
 
 def public(*, audited: bool = False, identified: bool = False) -> Callable[[EndpointT], EndpointT]:
-    """Declare that a route needs no key."""
+    """Declare a route that can be used without a key."""
     return _declare(Rule(None, None, audited, identified))
 
 
@@ -74,7 +77,7 @@ def get_route_rule(endpoint: Callable[..., Any]) -> Rule:
 
 
 class PublicPaths:
-    """Paths without authentication, known before routing."""
+    """Paths that can be used without authentication, known before routing."""
 
     def __init__(self, routes: Iterable[APIRoute]) -> None:
         rules = [(each.path_format, get_route_rule(each.endpoint)) for each in routes]

@@ -1,4 +1,4 @@
-"""Authentication, authorization, rate limits, sessions, and the audit log of the service."""
+"""Authentication, authorization, rate limits, sessions, and the audit log."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ from kg_api.web.shared.scopes import PublicPaths, Rule, is_page
 from kg_api.wording import is_loopback
 
 OWN: Final = "private, no-cache"
-"""Cache-Control for private responses. A proxy must not store them, and a browser must revalidate them."""
+"""Cache-Control for private responses. A proxy must not store them, and a browser has to check them again."""
 
 
 def _mark_private(send: Send) -> Send:
-    """Mark responses as private. A cookie alone does not keep shared caches from storing them."""
+    """Mark responses as private. To do this, a cookie is not enough for shared caches."""
 
     async def send_own(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -70,11 +70,11 @@ def _mark_private(send: Send) -> Send:
 # Rate limits
 
 MAX_FAILED_SIGN_INS: Final = 10
-"""Failed sign-ins per minute and address."""
+"""Number of sign-ins that can fail in a minute from the same address."""
 MAX_WRONG_KEYS: Final = 100
-"""Lookups of wrong REST and MCP keys per minute and address."""
+"""Number of wrong REST and MCP keys that you can send in a minute from the same address."""
 _NETWORK_BITS: Final = 64
-"""Bits of an IPv6 network. The owner of one address has the whole network."""
+"""Bits to use from an IPv6 address, since the owner has the whole network."""
 
 
 class MinuteLimit:
@@ -91,7 +91,7 @@ class MinuteLimit:
         self._limiter = MovingWindowRateLimiter(MemoryStorage())
 
     def hit(self, who: str) -> None:
-        """Count one use.
+        """Count a use.
 
         Raises:
             RateExceeded: The limit is reached. The error has the waiting time.
@@ -99,7 +99,7 @@ class MinuteLimit:
         self._check_limit(self._limiter.hit, _network(who))
 
     def check(self, who: str) -> None:
-        """Raise RateExceeded if the limit is reached. Count nothing."""
+        """Raise RateExceeded if the limit is reached. This is not counted."""
         self._check_limit(self._limiter.test, _network(who))
 
     def forget(self, who: str) -> None:
@@ -120,12 +120,12 @@ def request_limit(most: int | None) -> MinuteLimit:
 
 
 def sign_in_limit() -> MinuteLimit:
-    """Return the limit of sign-ins per address. kg counts an attempt before it checks the key."""
+    """Build the limit for sign-ins. An attempt is counted before the key is checked."""
     return MinuteLimit(MAX_FAILED_SIGN_INS, "too many keys were tried that are none: try again in {wait} s")
 
 
 def wrong_key_limit() -> MinuteLimit:
-    """Return the limit of wrong keys per address.
+    """Build the limit for wrong keys.
 
     Above the limit, kg looks up only keys that were valid in this process, so guesses cost the database
     nothing.
@@ -134,7 +134,7 @@ def wrong_key_limit() -> MinuteLimit:
 
 
 def client_address(scope: Scope) -> str:
-    """Return the address of the client, or of the proxy's client if uvicorn trusts the proxy."""
+    """Get the address of the client. If uvicorn trusts the proxy, this is the address from the proxy."""
     client = scope.get("client")
     return client[0] if client else ""
 
@@ -153,7 +153,7 @@ log = structlog.get_logger()
 
 
 def keys_required(settings: ApiSettings) -> bool:
-    """Return the setting. By default, only a service on a loopback address needs no keys.
+    """Check if you need a key. By default, this is not the case on a loopback address only.
 
     Raises:
         ConfigurationError: The service listens on a public address and the setting is false.
@@ -169,7 +169,7 @@ def keys_required(settings: ApiSettings) -> bool:
 
 
 def warn_if_open(settings: ApiSettings) -> None:
-    """Log a warning if other machines seem to use a service without keys, as through a proxy."""
+    """Log a warning if other machines seem to use a service that has no keys, such as through a proxy."""
     names = [each for each in settings.allowed_host_names if not is_loopback(each)]
     if names and settings.require_keys is None and is_loopback(settings.host):
         log.warning(
@@ -182,23 +182,22 @@ def warn_if_open(settings: ApiSettings) -> None:
 # Sessions of the web UI: cookies and CSRF tokens
 
 COOKIE: Final = "kg_session"
-"""Prefix of the cookie's name. The port follows, because browsers share cookies between the ports of a
-host."""
+"""Prefix for the cookie's name. The port follows, because browsers share cookies between ports."""
 HTTPS: Final = "__Host-"
-"""Name prefix of cookies that browsers accept only from the service itself over HTTPS."""
+"""Name prefix to use for cookies that browsers accept from the service over HTTPS only."""
 BELOW_PATH: Final = "__Secure-"
-"""The same for a cookie with a path, which `__Host-` does not allow."""
+"""Prefix to use if a cookie has a path, since `__Host-` does not allow this."""
 _PORT: Final = re.compile(r":(\d{1,5})$")
 CSRF_HEADER: Final = "X-CSRF-Token"
 CSRF_FIELD: Final = "csrf_token"
 MAX_FILES, MAX_FIELDS, MAX_FIELD_BYTES = 2, 20, 64 * 1024
-"""Limits of forms without a script. A script sends the CSRF token as a header."""
+"""Limits for forms that are sent without a script. A script sends the CSRF token as a header."""
 READING: Final = frozenset({"GET", "HEAD"})
 
 
 @dataclass(slots=True)
 class Caller:
-    """Sender of a request and notes for the logs."""
+    """Sender of a request, and notes to use in the logs."""
 
     known: Access | None = None
     """Access of the sender. None: not yet known, or rejected."""
@@ -237,7 +236,7 @@ def read_caller(scope: Scope) -> Caller:
 
 
 def viewer() -> Caller | None:
-    """Return the signed-in user of the current page. None: anonymous."""
+    """Get the user who is signed in to the current page. None: anonymous."""
     return _VIEWER.get()
 
 
@@ -257,7 +256,7 @@ def may(scope: KeyScope, ontology: str | None = None) -> bool:
 
 @contextmanager
 def set_viewer(caller: Caller) -> Generator[None]:
-    """Make the signed-in user available to pages in the block."""
+    """Set the user who is signed in, to use this for pages in the block."""
     token = _VIEWER.set(caller if caller.session and caller.known else None)
     try:
         yield
@@ -266,7 +265,7 @@ def set_viewer(caller: Caller) -> Generator[None]:
 
 
 def sent_session(scope: Scope) -> SessionToken | None:
-    """Return the session of a request, valid or not. Over HTTPS, ignore cookies that others could set."""
+    """Get the session from a request, if you can trust the cookie. This does not check it."""
     connection = HTTPConnection(scope)
     cookies, name = connection.cookies, _name(connection)
     plain = "" if scope["scheme"] == "https" else cookies.get(name, "")
@@ -274,13 +273,16 @@ def sent_session(scope: Scope) -> SessionToken | None:
 
 
 def usable_session(scope: Scope) -> SessionToken | None:
-    """Return the session of a request. Changes need a page, because only its forms have a CSRF token."""
+    """Get the session from a request.
+
+    To change something, you need a page, since its forms have a CSRF token.
+    """
     counts = scope["method"] in READING or is_page(scope["path"])
     return sent_session(scope) if counts else None
 
 
 async def check_csrf(request: Request) -> None:
-    """Reject a change with only a session cookie, because a foreign page can make a browser send the cookie.
+    """Reject a change if it only has a session cookie, because a foreign page can make a browser send this.
 
     Raises:
         Forbidden: The CSRF token is missing or belongs to another session.
@@ -323,12 +325,15 @@ def drop_cookies(request: Request, response: FastapiResponse) -> None:
 
 
 def _security() -> str:
-    """Return the name prefix of a cookie over HTTPS. With a path, other services must not get the cookie."""
+    """Get the name prefix for a cookie over HTTPS.
+
+    If there is a path, other services must not get the cookie.
+    """
     return BELOW_PATH if path_prefix() else HTTPS
 
 
 def _name(connection: HTTPConnection) -> str:
-    """Return the name of the cookie over plain HTTP, with the port that the browser uses."""
+    """Get the name for the cookie over plain HTTP, with the port that is used by the browser."""
     port = _PORT.search(connection.headers.get("host", ""))
     return f"{COOKIE}_{port[1]}" if port else COOKIE
 
@@ -342,7 +347,7 @@ def _is_https(request: Request) -> bool:
 
 ONTOLOGY_PARAMETERS = frozenset({"ontology", "ontologies"})
 LOOKUPS_AT_ONCE = 4
-"""Threads for key lookups. Wrong keys do not block other requests."""
+"""Threads to look up keys. Wrong keys do not block other requests."""
 NO_KEY: Final = (
     "this service needs an API key. Set KG_API_KEY, or send `Authorization: Bearer kg_...`. An "
     "administrator creates keys with `kg admin keys create`. On the machine of the service, `kg` "
@@ -416,7 +421,7 @@ class Authenticator:
         self._check.forget(session)
 
     async def _in_session(self, scope: Scope) -> Access | None:
-        """Return the access of the session. An expired session counts as anonymous."""
+        """Get the access from the session. If it has expired, the user is anonymous."""
         if (token := usable_session(scope)) is None:
             return None
         if access := await self._owner(token):
@@ -433,7 +438,7 @@ class Authenticator:
 
 
 class Guard:
-    """Middleware that checks key, rate, and size of each request.
+    """Middleware to check key, rate, and size for each request.
 
     If keys are required, a request without a key gets 401 even if no such route exists.
 
@@ -503,12 +508,12 @@ class Guard:
 
 
 def get_current_access(request: Request) -> Access:
-    """Return the access of the sender of a routed request."""
+    """Get the access for a request that was routed."""
     return read_caller(request.scope).access
 
 
 def get_sender_fields(scope: Scope) -> dict[str, str]:
-    """Return the log fields of the sender: the key id, or the claimed key id of a rejected request."""
+    """Get log fields for the sender: the key id, or if it was rejected, the key id that it claims."""
     caller = read_caller(scope)
     if caller.claimed_key and not (caller.known and caller.known.is_key):
         return {"claimed_key": caller.claimed_key}
@@ -516,7 +521,7 @@ def get_sender_fields(scope: Scope) -> dict[str, str]:
 
 
 def check_access(request: Request, rule: Rule, path_format: str) -> None:
-    """Check the access of a request before kg reads its content.
+    """Check if a request is allowed, before its content is read.
 
     The error does not reveal whether an invisible ontology exists.
 
@@ -544,7 +549,7 @@ def check_access(request: Request, rule: Rule, path_format: str) -> None:
 
 
 def _read_sent_key(headers: Headers) -> str | None:
-    """Return the key of the request, or None without a key of kg, as with the credentials of a proxy."""
+    """Get the key from the request. If the credentials are for something else, such as a proxy, use None."""
     sent = [each.partition(" ") for each in headers.getlist("authorization")]
     keys = [key.strip() for kind, _, key in sent if kind.lower() == "bearer"]
     ours = [each for each in keys if each.startswith("kg_")]
@@ -554,10 +559,10 @@ def _read_sent_key(headers: Headers) -> str | None:
 # Audit log
 
 MAX_READ = 1_000_000
-"""Maximum number of bytes to parse for the changes in a response."""
+"""Maximum number of bytes to parse from a response, to find the changes."""
 MAX_VALUE = 200
 SEE_OTHER = 303
-"""Status of a page after a completed form."""
+"""Status to use for a page after a completed form."""
 OUTCOMES: Final = frozenset(
     {
         *("ontology", "document", "document_id", "change", "job_id", "documents", "sources", "concepts"),
@@ -569,13 +574,13 @@ OUTCOMES: Final = frozenset(
 
 
 def note_outcome(request: Request, answer: BaseModel | Mapping[str, Any]) -> None:
-    """Record the changes of a request whose response is a page."""
+    """Record what a request has changed, if the response is a page."""
     told = answer.model_dump(mode="json") if isinstance(answer, BaseModel) else answer
     read_caller(request.scope).outcome = present_outcome(told)
 
 
 def present_outcome(answer: Mapping[str, Any]) -> dict[str, str | int | bool]:
-    """Return the names, ids, and counts of a response, or the number of stored documents of a batch."""
+    """Get the names, ids, and counts from a response, or count the stored documents in a batch."""
     told = {name: value for name, value in answer.items() if name in OUTCOMES and _is_short(value)}
     if isinstance(kept := answer.get("kept"), list):
         told["kept"] = len(cast("list[Any]", kept))
@@ -592,7 +597,7 @@ def _is_short(value: Any) -> bool:
 
 
 def audit(request: Request, status: int, body: bytes = b"") -> None:
-    """Add a request to the audit log if it changed data or may have changed data.
+    """Add a request to the audit log if it has changed data, or if this is possible.
 
     Args:
         request: Request of an audited route.

@@ -1,4 +1,4 @@
-"""Server-Sent Events. A stream ends with its client or the service and holds no thread while it waits."""
+"""Server-Sent Events. A stream ends with the client or the service, and does not use a thread to wait."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ log = structlog.get_logger()
 
 Look = Callable[[], Sequence[Job]]
 Events = Callable[[anyio.Event], AsyncGenerator[ServerSentEvent]]
-"""Function that yields events until the service closes."""
+"""Function to yield events until the service closes."""
 
 POLL_SECONDS = 0.5
 PING_SECONDS = 10
 STUCK_SECONDS = 30
-"""Time limit for a client that reads nothing."""
+"""Time that a client can read nothing."""
 CLOSING_SECONDS = 2
-"""Time limit of streams at shutdown."""
+"""Time for streams to stop at shutdown."""
 READING_THREADS = 4
-"""Threads for all job streams. They do not block other requests."""
+"""Threads to use for all job streams. They do not block other requests."""
 RATE: Final[IncEx] = {"rate", "eta_seconds"}
-"""Fields that change with time only."""
+"""Fields that only change with time."""
 
 
 class EventStream(EventSourceResponse):
-    """Event stream in a context that starts with its first byte and ends with its last."""
+    """Event stream, in a context that starts with the first byte and ends with the last."""
 
     def __init__(self, events: Events, within: AbstractAsyncContextManager[None]) -> None:
         closing = anyio.Event()
@@ -57,7 +57,7 @@ class EventStream(EventSourceResponse):
 
 
 class JobStreams:
-    """Job streams of this process. None holds a database connection between polls."""
+    """Job streams in this process. Between polls, they do not use a database connection."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -70,7 +70,7 @@ class JobStreams:
         return EventStream(partial(self._events, lambda: [look()], until_ended=True), self._one_more())
 
     def of_all(self, graph: Graph, ontology: str | None) -> EventStream:
-        """Stream the events of all jobs or of one ontology until the client disconnects."""
+        """Stream events for all jobs or for an ontology, until the client disconnects."""
         look = partial(list_recent_jobs, graph, ontology)
         return EventStream(partial(self._events, look, until_ended=False), self._one_more())
 
@@ -87,7 +87,7 @@ class JobStreams:
     async def _events(
         self, look: Look, closing: anyio.Event, *, until_ended: bool
     ) -> AsyncGenerator[ServerSentEvent]:
-        """Poll jobs and yield changed ones until the service closes."""
+        """Poll jobs, and yield them when they have changed."""
         told: dict[str, Job] = {}
         while not closing.is_set():
             try:

@@ -1,4 +1,4 @@
-"""Nodes and edges of graphs for the scripts of pages, as lists of texts and numbers."""
+"""Nodes and edges to draw graphs in a page, as lists of texts and numbers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from kg_api.web.ui.links import below
 LABEL_CHARACTERS: Final = 40
 MARKS: Final = re.compile(r"^#+ |[*`|]+|-{3,}", re.MULTILINE)
 MAX_NAMED: Final = 10
-"""Number of the strongest neighbours with visible labels."""
+"""Number of the strongest neighbours to label."""
 Row = tuple[str | int | bool, ...]
 Drawing = tuple[list[Row], list[Row]]
 
 
 def opening(text: str, characters: int) -> str:
-    """Return the first words of a text in one line, without the marks of Markdown."""
+    """Get the first words from a text on one line. Markdown is removed."""
     line = " ".join(MARKS.sub(" ", text).split())
     if len(line) <= characters:
         return line
@@ -63,7 +63,7 @@ def draw_neighbourhood(
 
 
 def draw_document(places: Sequence[Place], edges: Sequence[SourceEdge]) -> Drawing:
-    """Draw the passages of a document in reading order with their similarity edges."""
+    """Draw the passages from a document in reading order, with edges to similar passages."""
     near = [(each.a, each.b, "linked" if each.linked else "near") for each in edges]
     is_small = len(places) <= MAX_NAMED
     return [_passage(each, "passage", is_named=is_small, within=each.document_id) for each in places], [
@@ -73,7 +73,7 @@ def draw_document(places: Sequence[Place], edges: Sequence[SourceEdge]) -> Drawi
 
 
 def _passage(place: Place, shape: str, *, is_named: bool, within: str | None = None) -> Row:
-    """Return a passage with its heading as label, and its title unless it is in the document `within`."""
+    """Get a passage to draw. The label is the heading, and the title if it is in another document."""
     title = place.title if isinstance(place, DescribedPlace) and place.document_id != within else None
     name = " › ".join(dict.fromkeys(filter(None, (title, *place.heading[-1:])))) or place.full_text
     return (
@@ -86,13 +86,13 @@ def _passage(place: Place, shape: str, *, is_named: bool, within: str | None = N
 
 
 def _in_order(places: Sequence[Place]) -> list[Row]:
-    """Return edges between consecutive passages."""
+    """List edges to connect passages in reading order."""
     follows = (pair for pair in pairwise(places) if pair[1].paragraph == pair[0].paragraph + 1)
     return [(first.source_id, second.source_id, "next") for first, second in follows]
 
 
 def describe_ties(source: RelatedSource) -> list[str]:
-    """Return short descriptions of the relations of a source to a passage."""
+    """Describe how a source is related to a passage."""
     return [told for each in source.through if (told := _describe_tie(each))]
 
 

@@ -15,5 +15,5 @@ def address(path: str, **parameters: Value) -> str:
 
 
 def below(path: str, *parts: str) -> str:
-    """Return a URL below another. Each part is one path segment."""
+    """Build a URL below another. Each part is used as one path segment."""
     return "/".join([path, *(quote(part, safe="") for part in parts)])

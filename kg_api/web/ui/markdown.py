@@ -1,4 +1,4 @@
-"""Markdown of passages as HTML, from an allow-list of tags without links, images, and raw HTML."""
+"""Markdown from passages as HTML. This only allows some tags, without links, images, and raw HTML."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ TAGS: Final = frozenset(
     "p h3 h4 h5 h6 ul ol li blockquote pre code em strong s br hr table thead tbody tr th td".split()  # noqa: SIM905
 )
 OPEN, CLOSE = "\ue000", "\ue001"
-"""Private-use characters around matches, because rendering changes offsets."""
+"""Private-use characters to put around matches, because rendering changes offsets."""
 _MARKED: Final = re.compile(f"{OPEN}(.*?){CLOSE}", re.DOTALL)
 _TAG: Final = re.compile("(<[^>]*>)")
 _LARGEST: Final = 3
-"""Level of `#` in a passage. The page itself uses levels 1 and 2."""
+"""Level of `#` to use in a passage. Levels 1 and 2 are used by the page."""
 
 _parser = MarkdownIt("commonmark", {"html": False})
 _parser.enable(["table", "strikethrough"])
@@ -48,7 +48,7 @@ def render_markdown(
 
 
 def _reduce(tokens: Sequence[Token], above: set[str]) -> Iterator[Token]:
-    """Yield tokens with smaller headings and without attributes, such as inline styles of table cells."""
+    """Make headings smaller and remove attributes, such as inline styles in table cells."""
     skipped = 0
     if len(tokens) > skipped + 3 and tokens[0].type == "heading_open" and _bare(tokens[1].content) in above:
         skipped = 3
@@ -67,6 +67,6 @@ def _bare(text: str) -> str:
 
 
 def _mark(found: re.Match[str]) -> str:
-    """Mark each text between two tags, so that marks nest within elements."""
+    """Mark each text between two tags, so that marks can be used in elements."""
     parts = (each for each in _TAG.split(found[1]) if each)
     return "".join(each if each.startswith("<") else f"<mark>{each}</mark>" for each in parts)

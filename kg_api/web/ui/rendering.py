@@ -40,7 +40,7 @@ FOLDER: Final = Path(__file__).parent / "static"
 PREFIX: Final = "/ui/assets/"
 SHOWN: Final = frozenset({".js", ".css", ".svg"})
 FOR_GOOD: Final = "public, max-age=31536000, immutable"
-"""Cache-Control of assets. Their URLs contain a hash of the content."""
+"""Cache-Control for assets. This is possible because their URLs contain a hash."""
 
 router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
@@ -113,7 +113,7 @@ def read_choice(condition: str) -> tuple[str, list[FieldValue]] | None:
 
 
 def begun_conditions(fields: Sequence[str]) -> list[str]:
-    """Return prefixes of conditions on the fields, also with `>=` and `<=` for ordered fields."""
+    """List prefixes to write conditions on the fields, with `>=` and `<=` if they are ordered."""
     begun = [
         (each, sign) for each in fields for sign in ("=", *(ORDERED if each in (*OF_TIME, PAGE) else ()))
     ]
@@ -151,20 +151,20 @@ def count(number: int, one: str, many: str | None = None) -> str:
 
 
 def sentence(message: str) -> str:
-    """Return a message with a full stop and, unless it starts with `kg` or a name, a capital letter."""
+    """Add a full stop to a message. Unless it starts with `kg` or a name, use a capital letter."""
     is_word = (first := message.partition(" ")[0]).isalpha() and first != "kg"
     return f"{message[:1].upper() if is_word else message[:1]}{message[1:].rstrip('.')}."
 
 
 def share(part: float) -> str:
-    """Return a share in percent. 100 % and 0 % are exact."""
+    """Format a share in percent. 100 % and 0 % are exact."""
     percent = part * 100
     shown = min(99, max(1, round(percent))) if 0 < percent < 100 else round(percent)  # noqa: PLR2004 - per cent
     return f"{shown} %"
 
 
 def duration(seconds: int) -> str:
-    """Return a duration in the largest unit that fits: `90 seconds`, `5 minutes`, `1 hour`, `2 days`."""
+    """Format a duration in the largest unit that fits: `90 seconds`, `5 minutes`, `1 hour`, `2 days`."""
     for size, unit in ((86_400, "day"), (3600, "hour"), (60, "minute")):
         if seconds and seconds % size == 0:
             return count(seconds // size, unit)
@@ -172,7 +172,7 @@ def duration(seconds: int) -> str:
 
 
 def pace(items_a_second: float) -> str:
-    """Return a rate of at least one: `12 a second`, `24 a minute`, `20 an hour`."""
+    """Format a rate, so that it is one or more: `12 a second`, `24 a minute`, `20 an hour`."""
     for seconds, unit in ((1, "a second"), (60, "a minute")):
         if items_a_second * seconds >= 1:
             return f"{_two_digits(items_a_second * seconds)} {unit}"
@@ -184,7 +184,7 @@ def _two_digits(number: float) -> str:
 
 
 def time_left(seconds: float) -> str:
-    """Return a remaining time, rounded up: `about 40 seconds`, `about 3 minutes`."""
+    """Format the time that is left, rounded up: `about 40 seconds`, `about 3 minutes`."""
     for size, unit in ((86_400, "day"), (3600, "hour"), (60, "minute")):
         if seconds >= 2 * size:
             return f"about {count(math.ceil(seconds / size), unit)}"
@@ -196,29 +196,29 @@ def moment(at: datetime) -> str:
 
 
 def as_text(given: object) -> str:
-    """Return a metadata value as text: lists with commas, null as an empty text."""
+    """Format a metadata value as text. A list uses commas, and null is empty."""
     if isinstance(given, list | tuple):
         return ", ".join(filter(None, map(as_text, cast("list[object]", given))))
     return "" if given is None else str(given)
 
 
 def as_lines(given: object) -> list[str]:
-    """Return the texts of a metadata value, one for each element of a list."""
+    """List the texts in a metadata value, one for each element in a list."""
     values = cast("list[object]", given) if isinstance(given, list) else [given]
     return [str(each).lower() if isinstance(each, bool) else str(each) for each in values if each is not None]
 
 
 def day(given: object) -> str:
-    """Return the day of a date or time. For a list, use the first value."""
+    """Get the day from a date or time. If this is a list, use the first value."""
     return given.isoformat()[:10] if isinstance(given, date) else as_text(given).partition(",")[0][:10]
 
 
 # Excerpts of passages with highlighted keywords
 
 SHOWN_CHARACTERS: Final = 500
-"""Maximum length of an excerpt. The reading page shows the whole passage."""
+"""Maximum length of an excerpt. You can see the whole passage on the reading page."""
 BEFORE: Final = 120
-"""Number of characters before the first match."""
+"""Number of characters to show before the first match."""
 
 
 class MarkedPiece(NamedTuple):
@@ -250,7 +250,7 @@ def split_by_marks(
 
 
 def excerpt(hit: SourceHit) -> Excerpt:
-    """Return a short passage whole, or the text around the first match of a long passage."""
+    """Show a short passage, or the text around the first match in a long passage."""
     text = hit.full_text
     if len(text) <= SHOWN_CHARACTERS:
         return Excerpt(split_by_marks(text, hit.matches), cut_before=False, cut_after=False)
@@ -287,7 +287,7 @@ WAYS: Final[dict[Way, str]] = {
 KINDS: Final[dict[Kind, str]] = {"": "Text and images", "passage": "Text", "image": "Images"}
 PAGE_SIZE: Final = 10
 MAX_CHARACTERS: Final = 2000
-"""Maximum length of a query in a URL. Longer queries need REST."""
+"""Maximum length of a query in a URL. To use a longer query, you need REST."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +305,7 @@ class Question:
         return not self.text.strip()
 
     def as_search(self, limit: int = PAGE_SIZE, cursor: str | None = None, **more: Any) -> SourceSearch:
-        """Return the search request. Raise RequestValidationError if the question is invalid."""
+        """Build the search request. Raise RequestValidationError if this is not possible."""
         asked = {
             "query_text": self.text,
             "ontology": self.ontology or None,
@@ -332,7 +332,7 @@ class Question:
         }
 
     def command(self) -> str:
-        """Return the search as a command of kg."""
+        """Show the search as a command that you can run."""
         told = {"--ontology": self.ontology, "--mode": "" if self.way in {USUAL, "graph"} else self.way}
         options = [part for name, value in told.items() if value for part in (name, value)]
         options += ["--graph"] if self.way == "graph" else []
@@ -340,29 +340,29 @@ class Question:
         return shlex.join(["kg", "search", self.text, *options])
 
     def curl(self) -> str:
-        """Return the search as a request with curl. The script of the page replaces `{origin}`."""
+        """Show the search as a request with curl. The script in the page replaces `{origin}`."""
         body = self.as_search().model_dump_json(exclude_unset=True, exclude_none=True)
         sent = shlex.join(["-H", "Content-Type: application/json", "-d", body])
         return f"curl -s {{origin}}/queries/sources/search {sent}"
 
     def address(self, cursor: str | None = None, seen: int | None = None) -> str:
-        """Return the URL of the results after a cursor, of which `seen` are known, or of the first page."""
+        """Build the URL for the results after a cursor, or for the first page. `seen` results are known."""
         return address("/ui/search", **self.parameters(), cursor=cursor, seen=seen)
 
     def chosen(self, field: str) -> list[FieldValue]:
-        """Return the values that the filters allow for a field."""
+        """List the values for a field that are allowed by the filters."""
         read = [choice for each in self.where if (choice := read_choice(each))]
         return [value for name, values in read if name == field for value in values]
 
     def open(self, field: str) -> Question:
-        """Get the question without the chosen values of a field."""
+        """Get the question, but remove the values that are chosen for a field."""
         choices = {each: read_choice(each) for each in self.where}
         return replace(
             self, where=tuple(each for each, read in choices.items() if not read or read[0] != field)
         )
 
     def toggling(self, field: str, value: FieldValue) -> Question | None:
-        """Return the question with a value of a field chosen or removed. None if no line can express it."""
+        """Choose a value for a field, or remove it. None if this cannot be written in a line."""
         chosen, rest = self.chosen(field), self.open(field)
         values = [each for each in chosen if each != value] if value in chosen else [*chosen, value]
         if not values:
@@ -378,13 +378,13 @@ class Question:
 
 
 def words_of_way(label: str) -> str:
-    """Return the label of a run. Search modes such as `text (2)` get the label of the search page."""
+    """Get the label for a run. For search modes such as `text (2)`, use the label from the search page."""
     mode, mark, number = label.partition(" (")
     return f"{WAYS.get(cast('Way', mode), mode)}{mark}{number}"
 
 
 def address_of_measured(result: EvalResult, text: str | None) -> str | None:
-    """Return the URL of a run's search. None if its query is unknown or too long."""
+    """Build the URL to repeat a search from a run. None if its query is unknown or too long."""
     if text is None or len(text) > MAX_CHARACTERS:
         return None
     mode = result.config.get("mode")
@@ -393,7 +393,7 @@ def address_of_measured(result: EvalResult, text: str | None) -> str | None:
 
 
 def address_of_hit(question: Question, hit: Place, number: int | None) -> str:
-    """Return the URL for reading a result. `number` is its rank from 1."""
+    """Build the URL to read a result. `number` is the rank from 1."""
     shown = {
         "at": hit.paragraph,
         "hit": number if number and number <= MAX_LIMIT else None,
@@ -439,13 +439,13 @@ HEADERS: Final = {
     "Cache-Control": "no-store",
     "Vary": "HX-Request",
 }
-"""Headers of pages. Only own scripts and styles run, and other windows cannot control a page."""
+"""Headers for pages. Only own scripts and styles can be used, and other windows cannot control a page."""
 
 _REORDERING = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def _show_reordering(value: Any) -> Any:
-    """Replace control characters and overrides of the writing direction by `�`.
+    """Replace control characters and characters that change the writing direction by `�`.
 
     A name such as `evil<U+202E>txt.md` would reorder the rest of its row. Marks for Arabic and Hebrew
     (U+200E, U+200F, U+061C) stay.

@@ -1,4 +1,4 @@
-"""Redirects to the sign-in page and back. A redirect always leads to a page of kg."""
+"""Redirects to the sign-in page and back. A redirect can only lead to a page in kg."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ LOGOUT: Final = "/ui/logout"
 NOT_KEPT: Final = {"Cache-Control": "no-store"}
 MAX_CHARACTERS: Final = 8000
 _PLAIN: Final = re.compile(r"[!-\[\]-~]+")
-"""Visible ASCII without the backslash, which browsers treat as a slash."""
+"""Visible ASCII. The backslash is not included, because browsers use it as a slash."""
 
 
 def page_to_show(request: Request, wanted: str) -> str:
-    """Return the target page after sign-in: the given URL, the page of a form, or the search page."""
+    """Choose where to go after sign-in: to the given URL, the page with a form, or the search page."""
     if len(wanted) > MAX_CHARACTERS or not _PLAIN.fullmatch(wanted) or wanted.startswith("//"):
         return "/ui/search"
     try:
@@ -41,7 +41,7 @@ def page_to_show(request: Request, wanted: str) -> str:
 
 
 def nearest_page(request: Request, path: str) -> str:
-    """Return the path if it is a page, or the nearest parent page. Form targets are not pages."""
+    """Get the path if it is a page. If it is not, get the nearest parent page."""
     routes: Sequence[BaseRoute] = request.app.state.known_routes
     while path != PAGES and not _can_be_got(routes, path):
         path = path.rpartition("/")[0]
@@ -54,12 +54,12 @@ def _can_be_got(routes: Sequence[BaseRoute], path: str) -> bool:
 
 
 def lead_to_page(request: Request) -> Response:
-    """Return a redirect to a page for an opened form target."""
+    """Redirect to a page, if you have opened the target of a form."""
     return RedirectResponse(nearest_page(request, _own_path(request)), 303, NOT_KEPT)
 
 
 def get_previous_page(request: Request) -> str:
-    """Get the page for a link back from an error, such as the page with the form."""
+    """Find the page to link back from an error, such as the page with the form."""
     path = _own_path(request)
     if request.method == "GET" and not request.scope["query_string"]:
         path = path.rpartition("/")[0]
@@ -77,7 +77,7 @@ def redirect_to_sign_in(request: Request) -> Response:
 
 
 def _to_show_then(request: Request) -> str:
-    """Return the page to show after sign-in: the requested page, or the page of a part or form."""
+    """Choose which page to show after sign-in: the requested page, or the page with a part or form."""
     if request.method == "GET" and not wants_part(request):
         return page_to_show(request, _own_address(request))
     shown = urlsplit(request.headers.get("HX-Current-URL") or request.headers.get("Referer", ""))

@@ -125,13 +125,13 @@ def _to_ontology(ontology: str, done: str) -> Response:
 # Progress of builds, cached for all viewers
 
 PAUSE: Final = 20
-"""Cache time of a count as a multiple of its duration. A count that takes 1 s is cached for 20 s."""
+"""Time to cache a count, relative to the time it takes. If this takes 1 s, cache it for 20 s."""
 MIN_REMEMBERED_SECONDS, MAX_REMEMBERED_SECONDS = 2.5, 60.0
-"""Minimum and maximum cache time. Pages poll every three seconds."""
+"""Minimum and maximum time to cache a count. Pages poll every three seconds."""
 
 
 class BuildCounts:
-    """Cached counts of builds by ontology and space. Thread-safe, one per process."""
+    """Counts for builds by ontology and space, with a cache. Thread-safe, one per process."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -139,7 +139,7 @@ class BuildCounts:
         self._counting = threading.Lock()
 
     def of(self, ontology: str, space: str, count: Callable[[], EmbeddingStatus]) -> EmbeddingStatus:
-        """Return the embedding status of a build, cached or from `count`."""
+        """Get the status for a build from the cache, or use `count`."""
         with self._counting:
             began = self._clock()
             self._counts = {one: each for one, each in self._counts.items() if each[1] > began}
@@ -154,7 +154,7 @@ class BuildCounts:
 
 PROVIDERS: Final = tuple(dict.fromkeys((*get_args(Provider), *get_args(ImageProvider))))
 BUILDS_SHOWN: Final = 30
-"""Maximum number of ontologies with progress on a page."""
+"""Maximum number of ontologies to show with their progress."""
 
 
 @pages.get("/ui/spaces", "admin")
@@ -212,7 +212,7 @@ def named_space(container: Container, slug: str) -> SpaceInfo:
 
 
 def _changes(space: SpaceInfo) -> bool:
-    """Check if a worker processes the space, so the page polls."""
+    """Check if a worker is processing the space, to poll this page."""
     return bool(space.building) or space.state == "dropping"
 
 

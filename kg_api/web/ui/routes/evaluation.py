@@ -28,7 +28,7 @@ pages = Routes()
 
 PAGE_SIZE: Final = 50
 MAX_ADDRESS: Final = 40_000
-"""Maximum length of a URL: nine characters for each of a long non-ASCII query."""
+"""Maximum length of a URL: nine characters for each in a long non-ASCII query."""
 
 Name = Annotated[str, Form(max_length=1000)]
 
@@ -173,7 +173,7 @@ def comparison_page(
 
 
 def _measure(found: Comparison, by: str) -> dict[str, Any]:
-    """Return the measures of all runs, and the selected one with its ranks."""
+    """Get the measures for all runs, and the one that is selected with its ranks."""
     first, *others = found.metrics.values()
     shared = [name for name in first if all(name in each for each in others)]
     by = by or found.tests[0].metric

@@ -119,7 +119,7 @@ def concept_page(container: Open, concept_id: ConceptId, to: SoughtPhrase = "") 
 Colour = Literal["document", "community", "date"]
 LISTED: Final = 100
 SHOWN: Final = 200
-"""Maximum number of selected passages on the page."""
+"""Maximum number of selected passages to show."""
 MAX_IDS: Final = 20_000
 
 
@@ -143,7 +143,7 @@ def map_page(
 def chosen_passages(
     container: Open, ids: Annotated[str, Query(max_length=MAX_IDS)] = "", of: Annotated[int, Query(ge=0)] = 0
 ) -> HTMLResponse:
-    """Show the first of `of` selected passages."""
+    """Show the first passages from a selection of `of`."""
     wanted = [each for each in ids.split(",") if each][:SHOWN]
     found = {each.source_id: each for each in describe_places(container.graph, wanted)}
     passages = [found[each] for each in wanted if each in found]
@@ -192,7 +192,7 @@ BESIDE: Final = 3
 LOOKED_AT: Final = 60
 ELSEWHERE: Final = 30
 SOURCE_GRAPH_PASSAGES: Final = 1000
-"""Maximum number of passages in the graph of a document, from its start."""
+"""Maximum number of passages to show in the graph for a document, from the start."""
 NEIGHBOURS: Final = 3
 
 

@@ -118,7 +118,7 @@ async def add_document(request: Request, container: Open) -> Response:
 
 
 MAX_CHANGED: Final = 100
-"""Maximum number of documents in one form."""
+"""Maximum number of documents that you can change in a form."""
 Chosen = Annotated[list[Named], Query(alias="documents", max_length=MAX_CHANGED)]
 TAGS: Final = "tags"
 Values = Annotated[list[FormText], Form(max_length=MAX_METADATA_KEYS + 1)]
@@ -201,7 +201,7 @@ def _find(container: Container, chosen: Sequence[str]) -> list[DocumentSummary]:
 
 
 def _name(found: Sequence[DocumentSummary]) -> dict[str, Any]:
-    """Return the documents for the audit log."""
+    """Get the documents to use in the audit log."""
     named = ", ".join(f"{each.ontology}/{each.document}" for each in found)
     return {"documents": len(found), "document": named[:MAX_VALUE]}
 
@@ -365,7 +365,7 @@ def delete_ontologies(request: Request, container: Open, ontology: Ontology) -> 
 
 BEFORE_HIT: Final = 3
 OUTLINED: Final = 20
-"""Minimum number of passages of a document with an outline."""
+"""Number of passages that a document needs to have an outline."""
 MIN_HEADINGS: Final = 3
 PREVIEWED_TOKENS: Final = 1000
 
@@ -413,7 +413,7 @@ def preview(
     *,
     typing: Typing = "",
 ) -> HTMLResponse:
-    """Show a result and the text after it. The search is not repeated."""
+    """Show a result and the text that follows. This does not repeat the search."""
     reading = container.search.read(document_id, None, at, PREVIEWED_TOKENS)
     unfinished = find_unfinished(question.text) if typing == "pause" else None
     words = parse_question_words(question.text, unfinished)
@@ -423,7 +423,7 @@ def preview(
 
 
 def _judged(container: Container, question: Question, reading: DocumentReading) -> dict[str, int] | None:
-    """Return the relevance judgements of passages by source id. None if the user does not judge."""
+    """Get the judgements for passages by source id. None if the user does not judge."""
     if not question.judging or question.is_blank:
         return None
     sources = [(reading.document.ontology, each.source_id) for each in reading.sources]
@@ -431,7 +431,7 @@ def _judged(container: Container, question: Question, reading: DocumentReading) 
 
 
 def _read(container: Container, called: str, start: int | None, at: int | None) -> DocumentReading:
-    """Read a document from a paragraph on. If the document is now shorter, start at the beginning."""
+    """Read a document from a paragraph. If the document is shorter now, read it from the start."""
     if start is not None or at is None:
         return container.search.read(called, None, start)
     try:
@@ -443,7 +443,7 @@ def _read(container: Container, called: str, start: int | None, at: int | None) 
 def _among_hits(
     container: Container, question: Question, number: int, place: tuple[str, int | None]
 ) -> dict[str, Any] | None:
-    """Return a result with links to its neighbours. None if the search fails or lacks the result."""
+    """Find a result, to link to the results before and after. None if this is not possible."""
     try:
         search = question.as_search(limit=min(max(number + 1, QUESTIONS_PAGE_SIZE), MAX_LIMIT))
         hits = container.search.search(narrowed(container.graph, search)).sources

@@ -125,7 +125,7 @@ def rotate(request: Request, container: Open, key_id: CalledKey) -> HTMLResponse
 
 
 def _created(request: Request, container: Container, key: CreatedKey) -> HTMLResponse:
-    """Return the page of a created key with a note on missing ontologies, which may be misspelt."""
+    """Show the key that was created. If an ontology does not exist, add a note, since it may be misspelt."""
     note_outcome(request, key)
     notes = note_on_ontologies(container.graph, key.ontologies)
     return render("keys/created.html", {"key": key, "notes": notes}, 201)
@@ -155,7 +155,7 @@ def audit_page(
     routes: Sequence[APIRoute] = request.app.state.known_routes
 
     def operation(entry: AuditEntry) -> str:
-        """Return the summary of the entry's operation, or an empty text for another version of kg."""
+        """Get the summary for the operation. If it is from another version, use an empty text."""
         fitting = (
             each.summary
             for each in routes
@@ -216,7 +216,7 @@ def _form(then: str, status: int = 200) -> HTMLResponse:
 
 
 async def _end(request: Request, container: Container) -> None:
-    """End the session of the browser."""
+    """End the session in the browser."""
     door: Authenticator = request.app.state.door
     if token := sent_session(request.scope):
         await run_in_threadpool(end_session, container.graph, token)

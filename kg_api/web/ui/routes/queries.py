@@ -108,7 +108,7 @@ class StreamedAnswer:
     """Error after a part of the page was sent."""
 
     def statements(self) -> Iterator[Statement]:
-        """Yield the checked statements. Afterwards, `whole` or `failure` is set."""
+        """Yield statements that were checked. After this, you can use `whole` or `failure`."""
         try:
             for each in self.writing:
                 if isinstance(each, Answered):
@@ -159,7 +159,7 @@ def search_page(
     *,
     typing: Typing = "",
 ) -> HTMLResponse:
-    """Show the results. During typing, use full-text search if vector search would call a paid provider."""
+    """Show the results. While you type, use full text only if vector search would call a paid provider."""
     is_part = wants_part(request)
     is_paid = not question.is_blank and _is_paid(container, question)
     by_words = bool(typing) and is_paid
@@ -198,13 +198,13 @@ def _is_paid(container: Container, question: Question) -> bool:
 
 
 def judged_hits(container: Container, question: Question, found: SourceHits) -> dict[str, int]:
-    """Return the relevance judgements of results by source id."""
+    """Get the judgements for results by source id."""
     sources = [(hit.ontology, hit.source_id) for hit in found.sources]
     return read_relevances(container.graph, normalize_question(question.text), sources)
 
 
 def sends_paid_requests(container: Container, ontology: str) -> bool:
-    """Check if vector search calls a service that is probably paid."""
+    """Check if you probably have to pay for vector search."""
     try:
         asked = container.search.list_query_spaces([ontology] if ontology else None)
     except KgError:
@@ -215,7 +215,7 @@ def sends_paid_requests(container: Container, ontology: str) -> bool:
 # Facets: values of the documents that a question finds
 
 SAMPLE: Final = MAX_LIMIT
-"""Number of results whose documents are counted."""
+"""Number of results to use to count documents."""
 FACET_VALUES: Final = 8
 USUAL_FACETS: Final = ("ontology", "format", "author", "tags", "language", "date")
 
@@ -236,7 +236,7 @@ class FacetChoices(NamedTuple):
 
 @pages.get("/ui/search/facets", "read", filtered=True)
 def facets(container: Open, question: AskedQuestion, *, typing: Typing = "") -> HTMLResponse:
-    """Count the documents of the first results. Values of a field are counted without its own filter."""
+    """Count documents in the first results. To count the values for a field, its own filter is not used."""
 
     def sample(asked: Question) -> SourceHits:
         by_words = _is_paid(container, asked)
@@ -268,7 +268,7 @@ def field_in(condition: str) -> str | None:
 
 
 def count_values(hits: Sequence[SourceHit], field: str, question: Question) -> FacetChoices | None:
-    """Count the documents of each value of a field. None if no value narrows the results."""
+    """Count documents for each value of a field. None if you cannot use a value to narrow the results."""
     documents = {hit.document_id: hit for hit in hits}
     values = {each: frozenset(values_of(hit, field)) for each, hit in documents.items()}
     counts = Counter(value for each in values.values() for value in each)
@@ -287,7 +287,7 @@ def count_values(hits: Sequence[SourceHit], field: str, question: Question) -> F
 
 
 def values_of(hit: SourceHit, field: str) -> Iterator[FieldValue]:
-    """Yield the values of a field of a document. Dates are counted by year."""
+    """Yield the values that a document has for a field. Dates are counted by year."""
     given: object = hit.metadata.get(field.removeprefix(METADATA))
     if field in {"ontology", "format"}:
         given = getattr(hit, field)
