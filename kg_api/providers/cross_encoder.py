@@ -1,4 +1,4 @@
-"""Cross-encoder: one score for a question and a passage, by onnxruntime."""
+"""Cross-encoder to score a question and a passage, using onnxruntime."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from kg_api.providers.wordpiece import load_tokenizer
 
 MAX_TOKENS = 512  # of question and passage together
 MAX_QUESTION_LENGTH = 64
-"""Tokens. Such models are trained on short questions, and passages as questions score badly (ADR 17)."""
+"""Tokens. These models are trained to use short questions, and passages as questions score badly (ADR 17)."""
 OVERLAP = 64
-"""Tokens that two windows of a long passage share, so that each sentence is complete in one of them."""
+"""Tokens that are in two windows of a long passage, so that each sentence is complete in one."""
 _PIECE = 50_000  # characters that are tokenised together: more would need gigabytes of memory
 
 
@@ -40,7 +40,7 @@ class CrossEncoder:
             raise ConfigurationError(f"{folder} holds no cross-encoder: {error}") from error
 
     def require_question(self, question: str) -> None:
-        """Raise an error for a question that leaves too little space for passages."""
+        """Raise an error if a question does not leave enough space for passages."""
         too_long = len(question) > _PIECE
         if too_long or len(self._whole.encode(question, add_special_tokens=False)) > MAX_QUESTION_LENGTH:
             raise RerankUnavailable(
@@ -48,7 +48,7 @@ class CrossEncoder:
             )
 
     def score(self, question: str, passage: str, until: float | None = None) -> float:
-        """Score one pair. A long passage gets the score of its best window.
+        """Score a pair. If a passage is long, the score is from the best window.
 
         Returns:
             The model's deterministic score, of any sign.

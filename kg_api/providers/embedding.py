@@ -1,4 +1,4 @@
-"""Factory of embedders, their metrics, and a deterministic embedder for tests."""
+"""Factory to open embedders, metrics to measure them, and a deterministic embedder for tests."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _WORD = re.compile(r"\w+")
 
 
 class DeterministicEmbedder(TokenizedEmbedder):
-    """Embedder that hashes words and pairs of words to signed counts. A word is a token.
+    """Embedder to use in tests. It hashes words and pairs of words to signed counts.
 
     Vectors are equal on all machines and in all releases. Changed vectors need a new revision.
     """
@@ -60,7 +60,7 @@ class DeterministicEmbedder(TokenizedEmbedder):
         return vectors
 
     def embed_parts(self, parts: Sequence[TextPart]) -> Vectors:
-        """Embed parts with their texts. All words of a text have the same influence."""
+        """Embed parts with the texts. All words in a text have the same influence."""
         numbers = by_text(parts)
         around = self.embed_passages(list(numbers))
         within = {at: row for mine, row in zip(numbers.values(), around, strict=True) for at in mine}
@@ -92,7 +92,7 @@ class DeterministicEmbedder(TokenizedEmbedder):
 
 
 class _Words:
-    """Tokenizer with one token per word."""
+    """Tokenizer that uses each word as a token."""
 
     special = 0
     widest = 1
@@ -111,7 +111,7 @@ class _Words:
 
 
 def default_choice(settings: Settings) -> ModelChoice:
-    """Return the model of the settings. A model in a user's folder has no name here."""
+    """Get the model from the settings. If it is in a user's folder, it has no name here."""
     own = settings.embedding
     match own.provider:
         case "openai":
@@ -123,7 +123,7 @@ def default_choice(settings: Settings) -> ModelChoice:
 
 
 def open_embedder(settings: Settings, choice: ModelChoice | None = None) -> Embedder:
-    """Open the embedder of a choice (default: from the settings).
+    """Open an embedder (default: from the settings).
 
     A missing local model is downloaded. No request is sent to a provider.
     """
@@ -154,7 +154,7 @@ def open_embedder(settings: Settings, choice: ModelChoice | None = None) -> Embe
 
 
 def _find_local(settings: Settings, name: str | None) -> tuple[Path, ModelSpec]:
-    """Find a packaged model by name, or the model in the configured folder by name or without."""
+    """Find a packaged model by name, or the model in the configured folder."""
     if name is None:
         return find_model(settings)
     own = settings.embedding.model_folder
@@ -170,7 +170,7 @@ log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
 BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60)
-"""Seconds. A local query takes 4 ms, a batch 1 s, and a provider with all retries 60 s."""
+"""Seconds. A local query takes 4 ms, a batch 1 s, and a provider up to 60 s with all retries."""
 
 
 class EmbeddingMetrics:
@@ -197,7 +197,7 @@ class EmbeddingMetrics:
 
 
 class MeteredEmbedder:
-    """Embedder that measures another embedder. Other methods are passed through."""
+    """Embedder to measure another embedder. Other methods are passed through."""
 
     def __init__(self, embedder: Embedder, metrics: EmbeddingMetrics) -> None:
         self._embedder = embedder
@@ -270,13 +270,13 @@ class MeteredEmbedder:
 
 
 def open_metered(settings: Settings, choice: ModelChoice | None) -> Embedder:
-    """Open a model with `open_embedder` and measure it."""
+    """Open a model using `open_embedder`, and measure it."""
     return MeteredEmbedder(open_embedder(settings, choice), get_process_metrics())
 
 
 @run_once_per_process
 def get_process_metrics() -> EmbeddingMetrics:
-    """Get the metrics that all embedders of the process share."""
+    """Get the metrics that are used by all embedders in the process."""
     reserve_room()
     return EmbeddingMetrics(REGISTRY)
 

@@ -86,7 +86,7 @@ class JsonEndpoint(Generic[ItemT]):
 
 
 class _Files(JsonEndpoint[bytes]):
-    """Endpoint that receives images as files of a form."""
+    """Endpoint that gets images as files in a form."""
 
     def _post(self, items: Sequence[bytes], query: bool, seconds: float, max_bytes: int) -> Reply:
         files = [("images", ("images", picture, "image/jpeg")) for picture in items]
@@ -100,7 +100,7 @@ def _tokens(reply: object) -> int | None:
 
 
 def _data_in_order(reply: object) -> list[Any] | None:
-    """Return vectors in OpenAI's format, sorted by index."""
+    """Get vectors from a reply in OpenAI's format, sorted by index."""
     if (data := get_reply_items(reply, "data")) is None:
         return None
     entries = [fields_of(each) for each in data]
@@ -112,7 +112,7 @@ def _data_in_order(reply: object) -> list[Any] | None:
 
 
 def open_nomic(settings: Settings, choice: ModelChoice, policy: RetryPolicy | None = None) -> RemoteEmbedder:
-    """Open a model of Nomic. No request is sent.
+    """Open a Nomic model. This does not send a request.
 
     Nomic's client reads the key only from its own file, sends ten texts per request, and ignores Retry-After.
     """
@@ -133,7 +133,7 @@ def open_nomic(settings: Settings, choice: ModelChoice, policy: RetryPolicy | No
 
 
 def open_openai(settings: Settings, choice: ModelChoice, policy: RetryPolicy | None = None) -> RemoteEmbedder:
-    """Open a model of OpenAI or a compatible server. No request is sent."""
+    """Open a model from OpenAI or a compatible server. This does not send a request."""
     own, model = settings.openai, build_remote_model(choice, settings)
     if own.api_key is None and own.needs_key:
         raise ProviderMissing(
@@ -190,14 +190,14 @@ def _text_embedder(
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """Optional request parameters that some servers reject."""
+    """Optional request parameters that can be rejected by a server."""
 
     base64: bool  # base64 of float32: a quarter of the size of plain numbers
     dimensions: int | None  # requested size of the vectors, or None to omit the parameter
 
 
 class _OtherForm(Exception):
-    """Signal that another form of the request may work."""
+    """Signal to use another form for the request."""
 
     def __init__(self, form: _Form) -> None:
         super().__init__()
@@ -382,7 +382,7 @@ def _build_nomic_image_body(model: str, *_: object) -> dict[str, object]:
 
 
 def _nomic_words(model: str, dimensions: int | None, texts: Sequence[str], query: bool) -> dict[str, object]:
-    """Return the request body for texts. The service adds the prefix according to the task type."""
+    """Build the request for texts. The prefix is added by the service, according to the task type."""
     return {
         "texts": list(texts),
         "model": model,

@@ -1,4 +1,4 @@
-"""Interfaces and model facts of all embedding providers."""
+"""Interfaces and model facts to use with all embedding providers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Vectors = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """Part of a longer text. Offsets are code points, end excluded."""
+    """Part of a longer text. Offsets are code points, and the end is not included."""
 
     text: str  # the part with its context
     start: int
@@ -36,28 +36,28 @@ class TextPart:
 
 
 class RejectedTexts(InvalidInput):
-    """Error for texts that are rejected one by one. Other texts of the batch are accepted."""
+    """Error for texts that are rejected separately. Other texts in the batch can be used."""
 
     def __init__(self, reasons: Mapping[str, str]) -> None:
-        """Set the reasons by text. The message is the first reason, without a text."""
+        """Set the reasons by text. The first reason is used as the message, without a text."""
         super().__init__(next(iter(reasons.values())))
         self.reasons = reasons
 
     @classmethod
     def slug(cls) -> str:
-        """Return the public error slug, which is the same for one and several texts."""
+        """Get the slug for this error. It is the same for one text and for several."""
         return InvalidInput.slug()
 
 
 class Embedder(Protocol):
-    """Interface of one model with its settings. Passages and queries have different methods.
+    """Interface to use a model with its settings. There are different methods for passages and queries.
 
     Texts above `identity.max_tokens` are rejected. Callers cut long texts with `spans`.
     """
 
     @property
     def identity(self) -> SpaceIdentity:
-        """Key of the space. Only vectors with equal identities are comparable."""
+        """Key for the space. You can compare vectors only if their identities are equal."""
         ...
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
@@ -76,7 +76,7 @@ class Embedder(Protocol):
         ...
 
     def embed_query(self, text: str) -> Vectors:
-        """Embed a query with the model's query prefix. A long query gets the mean of its spans.
+        """Embed a query, using the query prefix. If it is long, use the mean from its spans.
 
         Queries above 8 spans are represented by 8 evenly spaced spans.
 
@@ -92,7 +92,7 @@ class Embedder(Protocol):
         ...
 
     def spans(self, text: str, before: str = "") -> list[tuple[int, int]]:
-        """Cut text into spans that fit `max_tokens` with the prefix `before`.
+        """Cut text into spans that can be embedded with the prefix `before`.
 
         Returns:
             (start, end) in code points, joining to the whole text.
@@ -103,19 +103,19 @@ class Embedder(Protocol):
         ...
 
     def count_tokens(self, texts: Sequence[str]) -> int:
-        """Count billed tokens of these passages."""
+        """Count the tokens that you pay for to embed these passages."""
         ...
 
     def close(self) -> None:
-        """Close connections and threads. The embedder cannot be used afterwards."""
+        """Close connections and threads. You cannot use the embedder after this."""
         ...
 
 
 class TokenEmbedder(Embedder, Protocol):
-    """Interface of a model with token vectors, which can embed a part of a text in its context."""
+    """Interface to use a model with token vectors. It can embed a part of a text in its context."""
 
     def embed_parts(self, parts: Sequence[TextPart]) -> Vectors:
-        """Embed parts of texts of at most `max_tokens` tokens. Each text is read once for all its parts.
+        """Embed parts from texts that have up to `max_tokens` tokens. Each text is only read once.
 
         A part is read alone and in its text. Its vector depends only on both.
 
@@ -130,12 +130,12 @@ class TokenEmbedder(Embedder, Protocol):
 
 
 def is_token_embedder(embedder: Embedder) -> TypeGuard[TokenEmbedder]:
-    """Check if an embedder returns token vectors, without a request."""
+    """Check if an embedder returns token vectors. This does not send a request."""
     return callable(getattr(embedder, "embed_parts", None))
 
 
 class TokenizedEmbedder:
-    """Base of embedders, which cut and count by the tokenizer of their model."""
+    """Base class for embedders that use the model's tokenizer to cut and count."""
 
     def __init__(self, identity: SpaceIdentity, tokenizer: Tokenizer) -> None:
         self._identity = identity
@@ -163,7 +163,7 @@ class TokenizedEmbedder:
 
 
 def require_text(text: str) -> None:
-    """Raise an error for a text that no model can embed."""
+    """Raise an error if a text cannot be embedded by any model."""
     if not text or text.isspace():
         raise InvalidInput("a blank text cannot be embedded. Add words or omit the text")
     try:
@@ -173,14 +173,14 @@ def require_text(text: str) -> None:
 
 
 def too_long(max_tokens: int) -> InvalidInput:
-    """Return the error for a text that the model would truncate."""
+    """Build the error for a text that would be truncated."""
     return InvalidInput(
         f"the text is longer than the {max_tokens} tokens of the model. Split the text with `spans` first"
     )
 
 
 def average_pieces(rows: Vectors) -> Vectors:
-    """Return the mean vector of a query's pieces, shape (dimensions,)."""
+    """Compute the mean vector for the pieces in a query, shape (dimensions,)."""
     return rows[0] if len(rows) == 1 else unit(rows.mean(axis=0, dtype=np.float64), rows.shape[1])
 
 
@@ -214,7 +214,7 @@ _current: ContextVar[TokenTally | None] = ContextVar("tally", default=None)
 
 @contextmanager
 def counting() -> Generator[TokenTally]:
-    """Count the tokens that embedders read in the calling thread."""
+    """Count the tokens that are used by embedders in the calling thread."""
     tally = TokenTally()
     token = _current.set(tally)
     try:
@@ -224,7 +224,7 @@ def counting() -> Generator[TokenTally]:
 
 
 def spend(tokens: int) -> None:
-    """Add tokens to the count. Call this function in the thread of the embedder's caller."""
+    """Add tokens to the count. You have to call this in the thread that calls the embedder."""
     tally = _current.get()
     if tally is not None:
         tally.tokens += tokens
@@ -251,7 +251,7 @@ def embed_probed(embedder: Embedder, texts: Sequence[str], probe: str, *, query:
 
 
 Languages = tuple[str, ...]
-"""English names of the languages that a model supports. Empty: many, or unknown."""
+"""English names for the languages that can be used with a model. Empty: many, or unknown."""
 
 
 # Models in Maven packages. A new model needs an entry here and a lock file in models/.
@@ -261,7 +261,7 @@ Languages = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """Properties of a model's weights."""
+    """Properties for a model's weights."""
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
@@ -276,7 +276,7 @@ class ModelSpec:
 
 @dataclass(frozen=True, slots=True)
 class PackagedModel:
-    """Model and its files in a Maven package."""
+    """Model, with the files in a Maven package."""
 
     spec: ModelSpec
     lock: str  # lock file of jgo in models/: the package and its sha256
@@ -362,7 +362,7 @@ NOMIC = {
     "nomic-embed-text-v1.5": replace(_NOMIC, shortest=64),
     "nomic-embed-text-v1": _NOMIC,
 }
-"""Nomic's service adds the prefixes. Other servers do not."""
+"""Nomic's service adds the prefixes. This is not the case for other servers."""
 
 OPENAI = {
     "text-embedding-3-small": KnownModel(1536, 8191, "cl100k", price=0.02, shortest=1),
@@ -390,23 +390,23 @@ DEFAULT_MODELS = {"local": DEFAULT.spec.name, "nomic": "nomic-embed-text-v1.5", 
 """Without openai, whose default is a setting."""
 DEFAULT_IMAGE_MODELS = {"nomic": "nomic-embed-vision-v1.5"}
 IN_PROCESS = frozenset({"local", "deterministic", "histogram", "onnx"})
-"""Providers whose models run in the process. Loaded weights do not change."""
+"""Providers to run models in the process. If weights are loaded, they do not change."""
 GIVE_TOKENS = frozenset({"local", "deterministic"})
-"""Providers with token vectors: APIs return one vector per text."""
+"""Providers that return token vectors. APIs return one vector for a text."""
 
 
 MIN_UNKNOWN = 0.05
-"""Share of the documents from which a language counts. kg takes 2 % of short texts for another language."""
+"""Share of documents that a language needs to be counted. For short texts, 2 % are detected wrongly."""
 
 
 def knows_language(model: str, language: str) -> bool:
-    """Check if a model supports a language, by its English name. True for an unknown model."""
+    """Check if a language can be used with a model. If the model is unknown, this is true."""
     languages = _languages_of(model)
     return not languages or language in languages
 
 
 def describe_unknown_languages(model: str, documents: Mapping[str, int]) -> list[str]:
-    """Add a note if the model does not support the languages of some documents.
+    """Add a note if you cannot use the model for languages that are in the documents.
 
     `documents` contains the number of documents by language, or by `unknown`.
     """
@@ -422,7 +422,7 @@ def describe_unknown_languages(model: str, documents: Mapping[str, int]) -> list
 
 
 def advise_on_languages(model: str) -> str:
-    """Return the languages of a model, and the options for texts in other languages."""
+    """Describe the languages for a model, and what to use for other texts."""
     supported = " and ".join(map(str.capitalize, _languages_of(model)))
     return (
         f"{model} supports {supported}. Full-text search finds such texts, but vector search may miss them. "
@@ -437,7 +437,7 @@ def _languages_of(model: str) -> Languages:
 
 @dataclass(frozen=True, slots=True)
 class RemoteModel:
-    """Remote model with the size of vectors to request."""
+    """Remote model, with the size to request for vectors."""
 
     name: str
     facts: KnownModel
@@ -445,12 +445,12 @@ class RemoteModel:
 
     @property
     def requested_dimensions(self) -> int | None:
-        """Requested size of vectors, or None for the model's default."""
+        """Size to request for vectors. None: use the model's default."""
         return self.dimensions if self.dimensions != self.facts.dimensions else None
 
 
 def build_remote_model(choice: ModelChoice, settings: Settings) -> RemoteModel:
-    """Build the facts of a provider's text or image model."""
+    """Build the facts for a text or image model from a provider."""
     own, known, dimensions = settings.embedding, TEXT_MODELS.get(choice.provider, OPENAI), choice.dimensions
     variable, size_variable = "KG_EMBEDDING__MODEL", "OPENAI_EMBED_DIMS"
     name = choice.model or DEFAULT_MODELS.get(choice.provider) or own_model(settings)
@@ -484,13 +484,13 @@ def build_remote_model(choice: ModelChoice, settings: Settings) -> RemoteModel:
 
 
 def own_model(settings: Settings) -> str:
-    """Return the model of the openai provider in the settings."""
+    """Get the model to use for the openai provider."""
     named = settings.embedding.model if settings.embedding.provider == "openai" else None
     return named or settings.openai.embed_model
 
 
 def price_of(choice: ModelChoice, settings: Settings) -> float | None:
-    """Return US dollars per million tokens: 0 for models on this machine, None if unknown."""
+    """Get US dollars for a million tokens. On this machine, this is 0. None if unknown."""
     if choice.provider in IN_PROCESS:
         return 0.0
     if choice.provider == settings.embedding.provider and settings.embedding.price is not None:
@@ -501,7 +501,7 @@ def price_of(choice: ModelChoice, settings: Settings) -> float | None:
 
 
 def describe_part_rejection(identity: SpaceIdentity) -> str | None:
-    """Return the reason why a model cannot embed a text in its context, or None."""
+    """Get the reason if a model cannot be used to embed a text in its context."""
     if identity.provider in GIVE_TOKENS:
         return None
     return (
@@ -513,7 +513,7 @@ def describe_part_rejection(identity: SpaceIdentity) -> str | None:
 
 
 def require_tokens(embedder: Embedder) -> TokenEmbedder:
-    """Return the embedder if it has token vectors, or raise an error."""
+    """Check if an embedder has token vectors. If not, raise an error."""
     if is_token_embedder(embedder):
         return embedder
     told = describe_part_rejection(embedder.identity)
@@ -544,7 +544,7 @@ def _unknown(variable: str, name: str, known: Iterable[str]) -> ConfigurationErr
 # Interface of image models
 
 Pixels = NDArray[np.uint8]
-"""Displayed image: shape (height, width, 3), RGB, upright, transparency on white."""
+"""Image to show: shape (height, width, 3), RGB, upright, transparency on white."""
 
 Fit = Literal["within", "cover", "stretch"]
 """Method of resizing.
@@ -557,7 +557,7 @@ Resample = Literal["nearest", "bilinear", "bicubic", "lanczos"]
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """Size and method for decoding an image for a model."""
+    """Size and method to use when an image is decoded for a model."""
 
     width: int
     height: int
@@ -566,11 +566,11 @@ class Rendering:
 
 
 class ImageEmbedder(Protocol):
-    """Interface of one image model with its settings. `identity.modality` is "image"."""
+    """Interface to use an image model with its settings. `identity.modality` is "image"."""
 
     @property
     def identity(self) -> SpaceIdentity:
-        """Key of the space. Only vectors with equal identities are comparable.
+        """Key for the space. You can compare vectors only if their identities are equal.
 
         `max_tokens` is the limit of the text tower, or 0 without one.
         """
@@ -581,16 +581,16 @@ class ImageEmbedder(Protocol):
 
     @property
     def reads_text(self) -> bool:
-        """Whether the model embeds texts in the same space, so that texts find images."""
+        """Whether the model can embed texts in the same space, so that you can use texts to find images."""
         ...
 
     @property
     def batch_size(self) -> int:
-        """Images per call. Larger calls are divided."""
+        """Images to use in a call. Larger calls are divided."""
         ...
 
     def embed_images(self, images: Sequence[Pixels]) -> Vectors:
-        """Embed images in the size of `rendering`.
+        """Embed images that have the size from `rendering`.
 
         Returns:
             float32, shape (len(images), dimensions), rows of length 1, in the given order.
@@ -604,7 +604,7 @@ class ImageEmbedder(Protocol):
         ...
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Embed a text query for images. A long query gets the mean of its spans.
+        """Embed a text query to find images. If it is long, use the mean from its spans.
 
         Returns:
             float32, shape (dimensions,), of length 1.
@@ -618,7 +618,7 @@ class ImageEmbedder(Protocol):
         ...
 
     def close(self) -> None:
-        """Close connections and threads. The embedder cannot be used afterwards."""
+        """Close connections and threads. You cannot use the embedder after this."""
         ...
 
 

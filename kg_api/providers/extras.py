@@ -1,4 +1,4 @@
-"""Extras: packages for optional settings and commands."""
+"""Extras: packages that are needed for optional settings and commands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def is_installed(extra: str) -> bool:
-    """Check if all packages of an extra are installed, without importing them."""
+    """Check if all packages for an extra are installed. This does not import them."""
     try:
         return all(find_spec(each) is not None for each in PACKAGES[extra])
     except (ModuleNotFoundError, ValueError):  # missing parent package, or blocked import
@@ -40,7 +40,7 @@ def missing(extra: str) -> ConfigurationError:
 
 
 def require_extras(settings: Settings) -> None:
-    """Raise an error if the settings need extras that are not installed.
+    """Raise an error if you have to install extras to use the settings.
 
     Tracing only warns, because a cluster may set the collector's address for all its services.
     """

@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Kind of provider: embedding, images, language model or reranker."""
+    """Kind of service: embedding, images, language model, or reranker."""
 
     kind: str  # label in metrics and traces: `embed`, `image`, `llm` or `rerank`
     name: str  # name with an article: `an embedding service`
@@ -47,7 +47,7 @@ class Service:
     misconfigured: type[KgError] = ConfigurationError  # error for a wrong key, model or address
 
     def give_up(self, reason: str, retry_after: float | None) -> ModelUnavailable:
-        """Return the error after the last retry."""
+        """Build the error to raise after the last retry."""
         rest = f". Retry after {retry_after:.0f} s" if retry_after else ""
         return self.unavailable(f"{self.subject} fails: {reason}{rest}", retry_after_seconds=retry_after)
 
@@ -75,7 +75,7 @@ class Provider:
         return self.key.get_secret_value() if self.key else ""
 
     def report_wrong_service(self) -> KgError:
-        """Return the error for a reply in another protocol."""
+        """Build the error for a reply that uses another protocol."""
         return self.service.unusable(
             f"{self.address} does not respond like {self.service.name}. Check {self.variables.address}"
         )
@@ -99,7 +99,7 @@ def is_retryable(status: int) -> bool:
 def classify(
     status: int, headers: Mapping[str, str], body: object, provider: Provider
 ) -> RetryableError | RejectedText | ConfigurationError:
-    """Return the error for a status. Final errors contain the fix.
+    """Get the error for a status. If it is final, you can see how to fix it.
 
     - 408, 409, 425, 429, 499, 5xx: retry.
     - 401, 403, 498: key. 402: account. 404: model or address.
@@ -135,7 +135,7 @@ def classify(
 
 
 def read_error_status(body: object) -> int | None:
-    """Return the status of an error in a successful reply, or None.
+    """Get the status from an error in a reply that was successful, or None.
 
     Proxies send errors with status 200. The error's code counts. Without a code, the result is 400 or 500.
     """
@@ -152,7 +152,7 @@ def read_error_status(body: object) -> int | None:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Return the seconds of a Retry-After header (number or HTTP date, at most a day), or None."""
+    """Get the seconds from a Retry-After header (number or HTTP date, up to a day), or None."""
     value = headers.get("retry-after", "").strip()
     if re.fullmatch(r"\d{1,9}(\.\d{0,9})?", value):
         return min(float(value), _A_DAY)
@@ -165,7 +165,7 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
 
 
 def fields_of(body: object) -> dict[str, object]:
-    """Return the fields of parsed JSON, or an empty dict."""
+    """Get the fields from parsed JSON, or an empty dict."""
     return cast("dict[str, object]", body) if isinstance(body, dict) else {}
 
 
@@ -189,7 +189,7 @@ class Reply:
 
     @property
     def failed_as(self) -> int | None:
-        """Status of a failure, also if the HTTP status is 200, or None."""
+        """Status if the request failed. This is possible when the HTTP status is 200."""
         return read_error_status(self.body) if 200 <= self.status < 300 else self.status  # noqa: PLR2004
 
 
@@ -206,7 +206,7 @@ class ReplyStream:
 
 
 class JsonClient:
-    """Client for one path of a provider. Thread-safe.
+    """Client to send requests to a path at a provider. Thread-safe.
 
     All methods raise RetryableError for temporary failures, RateExceeded if the caller's budget is used up,
     and the errors of the provider's service. No error is chained to httpx's, which contain the request and
@@ -223,7 +223,7 @@ class JsonClient:
         self._client = httpx.Client(transport=httpx.HTTPTransport(), follow_redirects=False, headers=headers)
 
     def post(self, body: Mapping[str, object], seconds: float, max_bytes: int = MAX_REPLY_BYTES) -> Reply:
-        """Send JSON and return the reply, also with an error status."""
+        """Send JSON to get the reply. This does not raise an error for an error status."""
         return self._send(lambda: self._receive(seconds, max_bytes, json=body))
 
     def post_form(
@@ -237,7 +237,7 @@ class JsonClient:
         return self._send(lambda: self._receive(seconds, max_bytes, data=fields, files=list(files)))
 
     def post_stream(self, body: Mapping[str, object], seconds: float) -> ReplyStream:
-        """Send JSON and return when the reply begins. `seconds` limits the whole reply."""
+        """Send JSON, and return when the reply begins. `seconds` is the limit for the whole reply."""
 
         def receive() -> ReplyStream:
             until = time.monotonic() + seconds
@@ -328,7 +328,7 @@ def _parse(text: bytes) -> object:
 
 
 def _bounded(response: httpx.Response, until: float, max_bytes: int) -> Iterator[bytes]:
-    """Yield the content of a reply within its limits of size and time."""
+    """Yield content from a reply, within the limits for size and time."""
     if response.headers.get("content-encoding", "identity").lower() not in {"identity", ""}:
         raise httpx.RemoteProtocolError("the reply has an unexpected encoding")
     read = 0

@@ -14,7 +14,7 @@ def default_image_choice(settings: Settings) -> ModelChoice:
 
 
 def open_image_embedder(settings: Settings, choice: ModelChoice | None = None) -> ImageEmbedder:
-    """Open the embedder of a choice (default: from the settings). No request is sent."""
+    """Open an embedder (default: from the settings). This does not send a request."""
     choice = choice or default_image_choice(settings)
     match choice.provider:
         case "histogram":

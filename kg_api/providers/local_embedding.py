@@ -1,4 +1,4 @@
-"""Local embedding models in ONNX: offline and without a key."""
+"""Local embedding models in ONNX. You can use them offline and without a key."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from kg_api.providers.wordpiece import WordPiece
 from kg_api.schemas.spaces import SpaceIdentity
 
 Pooling = Literal["none", "cls", "mean"]
-"""Use of the output: `none` for one vector, the first (`cls`) or the `mean` of several vectors."""
+"""How to use the output: `none` for one vector, the first (`cls`), or the `mean` of several."""
 
 
 class OnnxText:
-    """Text model with its tokenizer. Thread-safe."""
+    """Text model, with the tokenizer. Thread-safe."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class OnnxText:
         pad_to: int | None = None,
         pad_id: int = 0,
     ) -> None:
-        """Load the tokenizer. With `pad_to`, shorter texts are filled with `pad_id`."""
+        """Load the tokenizer. If `pad_to` is set, use `pad_id` to fill shorter texts."""
         self.tokenizer = WordPiece(tokenizer)
         self._graph = graph
         self._dimensions = dimensions
@@ -57,7 +57,7 @@ class OnnxText:
         self._pad_id = pad_id
 
     def embed(self, text: str) -> tuple[Vectors, int]:
-        """Embed one text that includes its prefix.
+        """Embed a text that includes the prefix.
 
         Returns:
             float32, shape (dimensions,), of length 1, always the same bytes for the same text, and the number
@@ -69,7 +69,7 @@ class OnnxText:
         return unit(pool_states(own, self._pooling), self._dimensions), len(ids)
 
     def embed_spans(self, text: str, spans: Sequence[Span]) -> tuple[list[Vectors | None], int]:
-        """Read a text with its prefix once, and return the mean of the tokens of each span.
+        """Read a text with its prefix once, to get the mean from the tokens in each span.
 
         Returns:
             float32, shape (dimensions,), of length 1 per span, or None without tokens, and the number of
@@ -81,7 +81,7 @@ class OnnxText:
         return [None if mean is None else unit(mean, self._dimensions) for mean in means], len(ids)
 
     def _encode(self, text: str) -> tuple[list[int], list[Span]]:
-        """Return token ids with special tokens, and their offsets."""
+        """Get token ids, including special tokens, and their offsets."""
         if len(text) > self.tokenizer.max_characters(self._max_tokens):
             raise too_long(self._max_tokens)
         ids, places = self.tokenizer.encoded(text)
@@ -94,7 +94,7 @@ class OnnxText:
 
 
 def build_text_inputs(ids: list[int], pad_to: int | None, pad_id: int) -> dict[str, NDArray[Any]]:
-    """Build the possible inputs of a text model, each of shape (1, tokens)."""
+    """Build inputs that can be used by a text model, each with shape (1, tokens)."""
     room = max(0, (pad_to or 0) - len(ids))
     padded = np.array([ids + [pad_id] * room], dtype=np.int64)
     mask = np.array([[1] * len(ids) + [0] * room], dtype=np.int64)
@@ -112,14 +112,17 @@ def pool_states(states: NDArray[np.float32], pooling: Pooling) -> NDArray[np.flo
 
 
 class LocalEmbedder(TokenizedEmbedder):
-    """Local model on the CPU.
+    """Local model to use on the CPU.
 
     Vectors are bit-stable on one machine: batches, threads and restarts do not change them. Do not use in a
     forked child process.
     """
 
     def __init__(self, folder: Path, spec: ModelSpec, threads: int | None = None) -> None:
-        """Load the model from `folder`. `threads` texts are embedded in parallel (default: one per core)."""
+        """Load the model from `folder`.
+
+        `threads` texts can be embedded in parallel (default: one per core).
+        """
         self._model = OnnxText(
             Graph(folder / WEIGHTS),
             folder / TOKENIZER,
@@ -142,7 +145,7 @@ class LocalEmbedder(TokenizedEmbedder):
         return join_vectors(self.embed_passages([part.separate_text for part in parts]), self.within(parts))
 
     def within(self, parts: Sequence[TextPart]) -> dict[int, Vectors]:
-        """Embed parts by their tokens in their texts, by index. Parts without tokens are missing."""
+        """Embed parts using their tokens in the text, by index. If a part has no tokens, it is missing."""
         numbers = by_text(parts)
         read = self._pool.map(self._read, ([parts[at] for at in mine] for mine in numbers.values()))
         within: dict[int, Vectors] = {}
@@ -152,7 +155,7 @@ class LocalEmbedder(TokenizedEmbedder):
         return within
 
     def embed_query(self, text: str) -> Vectors:
-        """Embed a query. A query of one span uses the caller's thread, so it never waits for passages."""
+        """Embed a query. If it has one span, this uses the caller's thread, to avoid waiting for passages."""
         pieces, prefix = self._pieces(text), self._identity.query_prefix
         if len(pieces) > 1:
             return average_pieces(self._embed(pieces, prefix))

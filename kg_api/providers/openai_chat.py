@@ -1,4 +1,4 @@
-"""Language model behind an OpenAI-compatible chat endpoint."""
+"""Language model that can be used with the chat API of OpenAI."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class _SchemaRefused(Exception):
 
 
 def build_chat_provider(settings: Settings) -> Provider:
-    """Build the provider of the language model.
+    """Build the provider for the language model.
 
     OpenAI's key is sent only to the host of OPENAI_BASE_URL. Other hosts need their own key, or none.
     """
@@ -72,10 +72,10 @@ def build_chat_provider(settings: Settings) -> Provider:
 
 
 class Chat:
-    """Client of a chat endpoint. Thread-safe."""
+    """Client for a chat endpoint. Thread-safe."""
 
     def __init__(self, provider: Provider, settings: LlmSettings, policy: RetryPolicy) -> None:
-        """Configure the client without a request."""
+        """Configure the client. This does not send a request."""
         self._provider = provider
         self._settings = settings
         self._policy = policy
@@ -88,18 +88,18 @@ class Chat:
         return self._provider.model
 
     def ask(self, question: Prompt) -> str:
-        """Return the text of the model, or '' if it refuses.
+        """Get text from the model. If it does not answer, use ''.
 
         If a server rejects the JSON schema, this and all later requests omit it.
         """
         return self.ask_counted(question).text
 
     def ask_counted(self, question: Prompt) -> Reply:
-        """Return the text with its tokens."""
+        """Get text with its tokens."""
         return self._as_it_takes(lambda with_schema: self._once(question, with_schema=with_schema))
 
     def stream(self, question: Prompt) -> Generator[str]:
-        """Yield the text as it arrives. The timeout limits the whole reply.
+        """Yield the text as it arrives. The timeout is for the whole reply.
 
         A server that does not stream gets a plain request. An interrupted stream is not repeated, because its
         text was already yielded.
@@ -130,7 +130,7 @@ class Chat:
         self._client.close()
 
     def _as_it_takes(self, once: Callable[[bool], T]) -> T:
-        """Send the request with the JSON schema, or without it if the server does not support schemas."""
+        """Send the request with the JSON schema. If the server does not support this, omit the schema."""
         if self._takes_schemas is not False:
             try:
                 answer = self._policy.call(lambda _: once(True), CHAT.give_up, kind=CHAT.kind)
@@ -165,7 +165,7 @@ class Chat:
         return Reply(text, read, written)
 
     def _open(self, question: Prompt, *, with_schema: bool) -> ReplyStream:
-        """Open a stream. If the server rejects the request for usage, this and all later requests omit it."""
+        """Open a stream. If the server does not support usage, omit this from now on."""
         body = {**self._body(question, with_schema=with_schema), "stream": True}
         seconds = self._settings.timeout_seconds
         with_usage = {**body, "stream_options": {"include_usage": True}}
@@ -198,7 +198,7 @@ class Chat:
         return body
 
     def _count(self, read: int | None, written: int | None, question: Prompt, characters: int) -> None:
-        """Count tokens and their price. Missing numbers are estimated from characters."""
+        """Count tokens and their price. If a number is missing, estimate it from the characters."""
         asked = len(question.instruction) + len(question.data)
         read = estimate_tokens(asked) if read is None else read
         written = estimate_tokens(characters) if written is None else written
@@ -207,12 +207,12 @@ class Chat:
 
 
 def open_chat(settings: Settings, policy: RetryPolicy | None = None) -> Chat:
-    """Open the configured language model. No request is sent."""
+    """Open the configured language model. This does not send a request."""
     return Chat(build_chat_provider(settings), settings.llm, policy or RetryPolicy())
 
 
 def _events(pieces: Iterator[bytes]) -> Iterator[object]:
-    """Yield the JSON of each Server-Sent Event before [DONE]. Invalid lines are skipped."""
+    """Yield JSON from each Server-Sent Event before [DONE]. If a line is invalid, it is skipped."""
     rest = b""
     for piece in pieces:
         *lines, rest = (rest + piece).split(b"\n")
@@ -228,7 +228,7 @@ def _events(pieces: Iterator[bytes]) -> Iterator[object]:
 
 
 def _first(reply: object, part: str) -> object:
-    """Return a part of the first choice in a reply, or None."""
+    """Get a part from the first choice in a reply, or None."""
     choices = get_reply_items(reply, "choices")
     return fields_of(choices[0]).get(part) if choices else None
 
@@ -239,7 +239,7 @@ def _content(part: object) -> str:
 
 
 def _tokens(usage: object) -> tuple[int | None, int | None]:
-    """Return the tokens read and written, as counted by the server."""
+    """Get the tokens that were read and written, from the server."""
     found = [fields_of(usage).get(name) for name in ("prompt_tokens", "completion_tokens")]
     read, written = (each if isinstance(each, int) and each >= 0 else None for each in found)
     return read, written

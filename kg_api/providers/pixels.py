@@ -1,4 +1,4 @@
-"""Image embedding without a model, from colours, lightness and edges.
+"""Embeds images without a model, using colours, lightness, and edges.
 
 Each function returns a histogram minus its mean. Without this subtraction, the cosine of any two images is
 near 0.9.
@@ -47,7 +47,7 @@ def to_lab(pixels: Pixels) -> Lab:
 
 
 def colours(lab: Lab) -> Plane:
-    """Return the histogram of colours without lightness, shape (64,)."""
+    """Compute the histogram for colours without lightness, shape (64,)."""
     at_a, share_a = _bins(lab[1], -_CHROMA, _CHROMA, COLOURS)
     at_b, share_b = _bins(lab[2], -_CHROMA, _CHROMA, COLOURS)
     found = np.zeros(COLOURS * COLOURS)
@@ -58,12 +58,12 @@ def colours(lab: Lab) -> Plane:
 
 
 def compute_lightness_histogram(lab: Lab) -> Plane:
-    """Compute the histogram of lightness, shape (16,)."""
+    """Compute the histogram for lightness, shape (16,)."""
     return _centred(_spread(lab[0], 0.0, 100.0, LIGHTS))
 
 
 def cells(lab: Lab) -> Plane:
-    """Return the directions of edges in each quarter, shape (64,). Mirrored images differ."""
+    """Compute the directions of edges in each quarter, shape (64,). This is different for mirrored images."""
     strength, directions = _edges(_smoothed(lab[0]))
     height, width = strength.shape
     down, across = _nearness(height), _nearness(width)
@@ -76,7 +76,7 @@ def cells(lab: Lab) -> Plane:
 
 
 def directions(lab: Lab) -> Plane:
-    """Return the directions of edges at all scales, fine to coarse, shape (64,)."""
+    """Compute the directions of edges at all scales, fine to coarse, shape (64,)."""
     found = np.concatenate([_directed(*_edges(plane)) for plane in _scales(lab[0])])
     return _centred(found, SCALES)
 
@@ -110,7 +110,7 @@ def _across(plane: Plane) -> Plane:
 
 
 def _edges(plane: Plane) -> tuple[Plane, Plane]:
-    """Return the strength and direction of the edge at each pixel. Directions are in sixteenths of a turn."""
+    """Compute the strength and direction of the edge at each pixel, in sixteenths of a turn."""
     wide = np.pad(plane, 1, mode="edge")
     right, down = wide[1:-1, 2:] - wide[1:-1, :-2], wide[2:, 1:-1] - wide[:-2, 1:-1]
     turns = np.arctan2(down, right) / (2 * np.pi) % 1.0
@@ -118,7 +118,7 @@ def _edges(plane: Plane) -> tuple[Plane, Plane]:
 
 
 def _directed(strength: Plane, turns: Plane) -> Plane:
-    """Sum strengths by direction. A value between two bins is divided between both."""
+    """Sum strengths by direction. If a value is between two bins, it is divided."""
     at = np.floor(turns)
     share, first = turns - at, at.astype(np.intp) % DIRECTIONS
     one = _count(first, strength * (1 - share), DIRECTIONS)
@@ -126,7 +126,7 @@ def _directed(strength: Plane, turns: Plane) -> Plane:
 
 
 def _nearness(side: int) -> Plane:
-    """Return linear weights of the pixels of a side for each cell, shape (cells, side)."""
+    """Compute linear weights from the pixels on a side to each cell, shape (cells, side)."""
     places = (np.arange(side) + 0.5) / side * CELLS - 0.5
     clipped = np.clip(places, 0, CELLS - 1)
     return np.maximum(0.0, 1 - np.abs(clipped - np.arange(CELLS)[:, None]))
@@ -138,7 +138,7 @@ def _spread(values: Plane, low: float, high: float, bins: int) -> Plane:
 
 
 def _bins(values: Plane, low: float, high: float, bins: int) -> tuple[NDArray[np.intp], Plane]:
-    """Return the lower bin of each value, and its share in the next bin."""
+    """Find the lower bin for each value, and the share to use in the next bin."""
     places = np.clip((values - low) / (high - low) * (bins - 1), 0, bins - 1)
     at = np.minimum(places.astype(np.intp), bins - 2)
     return at, places - at
@@ -150,7 +150,7 @@ def _count(at: NDArray[np.intp], weights: Plane, bins: int) -> Plane:
 
 
 def _centred(amounts: Plane, parts: int = 1) -> Plane:
-    """Take square roots, which limit large amounts, subtract the mean of each part, and scale to length 1.
+    """Use square roots to limit large amounts, subtract the mean from each part, and scale to length 1.
 
     An image without such features, such as a white page without edges, gives zeros.
     """
@@ -166,7 +166,7 @@ CHANNELS = 3
 
 
 def fits(shape: tuple[int, ...], rendering: Rendering) -> bool:
-    """Check if an image of that shape matches a rendering."""
+    """Check if an image with this shape can be used for a rendering."""
     if len(shape) != CHANNELS or shape[2] != CHANNELS:
         return False
     height, width = shape[:2]
@@ -176,7 +176,7 @@ def fits(shape: tuple[int, ...], rendering: Rendering) -> bool:
 
 
 def require_rendered(images: Sequence[Pixels], rendering: Rendering) -> None:
-    """Raise an error for images in another size than the rendering's."""
+    """Raise an error if images have another size than the rendering."""
     for number, image in enumerate(images):
         if image.dtype != np.uint8 or not fits(image.shape, rendering):
             raise InvalidInput(
@@ -193,13 +193,13 @@ MODEL: Final = "colours-and-edges"
 REVISION: Final = "1"
 RENDERING = Rendering(128, 128, "stretch")
 WEIGHTS = {"colours": 0.5, "lights": 0.4, "cells": 0.7, "directions": 0.5, "strengths": 0.3}
-"""Chosen on sample photographs, confirmed on both halves: benchmarks/results/files.md."""
+"""Chosen using sample photographs, confirmed on both halves: benchmarks/results/files.md."""
 DIMENSIONS: Final = 240
 BATCH = 64
 
 
 def blocks(pixels: Pixels) -> dict[str, NDArray[np.float64]]:
-    """Return the unweighted blocks of features by name."""
+    """Compute the blocks of features by name, without weights."""
     lab = to_lab(pixels)
     return {
         "colours": colours(lab),
@@ -211,7 +211,10 @@ def blocks(pixels: Pixels) -> dict[str, NDArray[np.float64]]:
 
 
 class HistogramEmbedder:
-    """Embedder of histograms of colour, lightness and edges. Thread-safe, because it has no state."""
+    """Embedder that uses histograms for colour, lightness, and edges.
+
+    Thread-safe, because it has no state.
+    """
 
     identity = SpaceIdentity("histogram", MODEL, REVISION, DIMENSIONS, max_tokens=0, modality="image")
     rendering = RENDERING

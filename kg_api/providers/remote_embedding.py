@@ -1,4 +1,4 @@
-"""Remote embedders of texts and images: batches, limits, retries and checks."""
+"""Remote embedders for texts and images: batches, limits, retries, and checks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ItemT = TypeVar("ItemT", str, bytes)
 AskedT_contra = TypeVar("AskedT_contra", str, bytes, contravariant=True)
 
 KNOWN_GOOD = "The library on the hill opens at nine in the morning."
-"""A text that every working server embeds."""
+"""Text that can be embedded by every working server."""
 MAX_AT_FAULT = 20  # rejected texts before the first success, from which the server itself is at fault
 BYTES_PER_NUMBER = 32  # a number has up to 25 characters in JSON
 MAX_BYTES = 256 * MIB
@@ -64,7 +64,7 @@ PICTURES = Service(
     rejected=RejectedText,
 )
 RENDERING = Rendering(512, 512, "within", "lanczos")
-"""Size of sent images, at least the input size of the models."""
+"""Size to use when an image is sent. This is not smaller than the input to the models."""
 
 
 # Properties of a server, learned from its replies
@@ -72,7 +72,7 @@ RENDERING = Rendering(512, 512, "within", "lanczos")
 
 @dataclass
 class ServerTraits:
-    """Limits and request parameters that the process has learned for a model at an address."""
+    """Limits and request parameters that were learned for a model at a URL."""
 
     address: str
     model: str
@@ -80,19 +80,19 @@ class ServerTraits:
     max_items: int | None = None
     takes_base64: bool = True
     sends_dimensions: dict[int, bool] = field(default_factory=dict[int, bool])
-    """Whether to send `dimensions` for vectors of a size, if the default failed."""
+    """Whether to send `dimensions` for vectors with this size, if the default failed."""
     learning: threading.RLock = field(default_factory=threading.RLock, repr=False, compare=False)
-    """Held while a rejected request is divided, so that one thread finds the limit for all."""
+    """Lock to hold when a rejected request is divided, so that only one thread has to find the limit."""
 
     def learn_limit(self, max_items: int) -> None:
-        """Store a limit of items per request, and log the setting that avoids rejected requests."""
+        """Store the limit of items in a request, and log which setting to use to avoid rejected requests."""
         with self.learning:
             if self.max_items is None or max_items < self.max_items:
                 self.max_items = max_items
                 log.warning("embedding server has a smaller limit", notes=self.notes)
 
     def learn_form(self, size: int, *, base64: bool, sends_dimensions: bool) -> None:
-        """Store the parameters that returned vectors of a size."""
+        """Store the parameters to use to get vectors with this size."""
         if (self.takes_base64, self.sends_dimensions.get(size)) != (base64, sends_dimensions):
             self.takes_base64 = base64
             self.sends_dimensions[size] = sends_dimensions
@@ -100,7 +100,7 @@ class ServerTraits:
 
     @property
     def notes(self) -> list[str]:
-        """Learned properties as sentences that name the setting."""
+        """Properties that were learned, as sentences that name the setting to use."""
         notes = list[str]()
         if self.max_items is not None:
             setting = f". Set {self.batch_setting}={self.max_items} to avoid rejected requests"
@@ -119,7 +119,7 @@ _known: dict[tuple[str, str], ServerTraits] = {}
 
 
 def get_server_traits(address: str, model: str, batch_setting: str = "") -> ServerTraits:
-    """Get the traits of a model at an address, shared by all embedders of the process."""
+    """Get the traits for a model at a URL. All embedders in the process use the same."""
     return _known.setdefault((address, model), ServerTraits(address, model, batch_setting))
 
 
@@ -137,7 +137,7 @@ class EmbeddingReply:
 
 
 class Endpoint(Protocol[AskedT_contra]):
-    """Protocol of one provider. Each call is one HTTP request."""
+    """Protocol to use with a provider. Each call is an HTTP request."""
 
     def ask(
         self, items: Sequence[AskedT_contra], *, query: bool, seconds: float, max_bytes: int
