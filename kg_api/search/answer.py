@@ -1,4 +1,4 @@
-"""Answers by a language model: every statement is supported by quotes from passages."""
+"""Answers from a language model. Every statement is proved using quotes from passages."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ and 94 % of questions find nothing.
 @dataclass(frozen=True, slots=True)
 class PromptPassage:
     name: str
-    """Id in the prompt. A digest suffix makes it unpredictable, so that kg detects a miscounting model."""
+    """Id to use in the prompt. The suffix is a digest, so that a model cannot get it by counting."""
     place: Place
 
 
@@ -87,7 +87,7 @@ def list_passages(windows: Sequence[ContextWindow], hits: Sequence[SourceHit]) -
 
 
 def present_passages(passages: Sequence[PromptPassage], hits: Sequence[SourceHit]) -> list[Shown]:
-    """Return the passages in the format of the response."""
+    """Convert passages to the format for the response."""
     similarity = {hit.source_id: hit.similarity for hit in hits}
     return [
         Shown(
@@ -137,14 +137,14 @@ MAX_STATEMENTS = 50
 MAX_QUOTES = 20  # quotes checked per statement
 MAX_STATEMENT_LENGTH = 2000
 MIN_SCORE = 0.95
-"""Minimum similarity of a quote to the passage. A lower value accepts "ten" for "twenty"."""
+"""Minimum similarity for a quote to be found in a passage. A lower value accepts "ten" for "twenty"."""
 _OF_PLACE = {"source_id", "ontology", "document", "document_id", "paragraph", "heading"}
 _MARK = re.compile(r"\s*\[[^\[\]\s]*#\d+-\d+\]|\s*\[\d{1,3}(?:-[0-9a-f]{4})?\]")
-"""A citation inside the model's text. kg removes it, because it shows only verified citations."""
+"""Citation in text from the model. This is removed, to show only citations that are verified."""
 
 
 class Proving:
-    """A verifier that converts output objects to cited statements and counts rejected ones."""
+    """Verifier to convert output to cited statements. It counts those that are rejected."""
 
     def __init__(self, passages: Sequence[PromptPassage]) -> None:
         self._passages = {passage.name: passage for passage in passages}
@@ -156,7 +156,7 @@ class Proving:
 
     @property
     def fault(self) -> str | None:
-        """Reason why the complete output is unreadable, or None.
+        """Reason if the complete output cannot be read, or None.
 
         Only a readable output without statements means that the passages do not answer the question.
         """
@@ -172,7 +172,7 @@ class Proving:
 
     @property
     def notes(self) -> list[str]:
-        """Descriptions of the skipped parts of a complete, readable output."""
+        """Descriptions for parts that were skipped in a complete output."""
         told: list[str] = []
         if self._unreadable:
             told.append(f"{self._unreadable} of {self._read} entries skipped: not statements with quotes")
@@ -183,7 +183,7 @@ class Proving:
         return told
 
     def statements(self, pieces: Iterable[str]) -> Iterator[Statement]:
-        """Yield each statement as soon as it is complete and verified."""
+        """Yield each statement when it is complete and verified."""
         for item in self._reader.objects(pieces):
             self._read += 1
             if self._read > MAX_STATEMENTS:
@@ -232,7 +232,7 @@ class Proving:
 
 
 def as_text(statements: Sequence[Statement]) -> str:
-    """Return the statements as one text, each followed by its citations."""
+    """Join the statements to one text, each followed by its citations."""
     return " ".join(
         f"{each.text} {''.join(f'[{cited.citation}]' for cited in each.citations)}" for each in statements
     )
@@ -259,12 +259,12 @@ def describe_missing_answer(refusal: Refusal | None, counts: AnswerCounts) -> st
 
 
 def explain_unproven(proving: Proving) -> Refusal:
-    """Explain why a readable output has no statements."""
+    """Explain why there are no statements in an output that can be read."""
     return "no_valid_citation" if proving.without_citation else "not_in_passages"
 
 
 def unreadable(fault: str) -> str:
-    """Return the error message for unreadable output."""
+    """Describe output that cannot be read."""
     return (
         f"the answer of the language model is not usable: {fault}. The documents are not the cause. "
         "Try again, or choose another model in KG_LLM__MODEL"
@@ -272,7 +272,7 @@ def unreadable(fault: str) -> str:
 
 
 def describe_skipped_output(proving: Proving) -> list[Degradation]:
-    """Describe the skipped parts of a readable output as degradations."""
+    """Describe skipped parts to show them as degradations."""
     return [
         Degradation(part="answer", effect=f"the language model's answer: {each}") for each in proving.notes
     ]
@@ -283,13 +283,13 @@ def describe_skipped_output(proving: Proving) -> list[Degradation]:
 log = structlog.get_logger()
 
 MAX_AT_ONCE = 12
-"""Maximum parallel answers per process. Each occupies a thread."""
+"""Maximum number of answers to write at the same time in a process. Each needs a thread."""
 MAX_PIECES_BEHIND = 50
-"""Maximum pieces to read after the end of the JSON output."""
+"""Maximum number of pieces to read after the end of the JSON output."""
 
 
 class Model(Protocol):
-    """A language model that writes answers, for example `LanguageModel`."""
+    """Language model that can be used to write answers, for example `LanguageModel`."""
 
     @property
     def name(self) -> str: ...
@@ -301,7 +301,7 @@ class Model(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RetrievedPassages:
-    """The search results and the passages for the prompt."""
+    """Search results, and the passages to use in the prompt."""
 
     request: AnswerRequest
     model: str
@@ -312,11 +312,11 @@ class RetrievedPassages:
     degraded: list[Degradation]
     watch: Stopwatch
     unmeasured: bool
-    """The request sets a minimum similarity, but the question has no vector."""
+    """The request sets a minimum similarity, but there is no vector for the question."""
 
     @property
     def refusal(self) -> Refusal | None:
-        """Reason to skip the language model, or None."""
+        """Reason why the language model should not be used, or None."""
         if self.passages:
             return None
         if not self.counts.found:
@@ -325,7 +325,7 @@ class RetrievedPassages:
 
 
 class Writing:
-    """An answer in progress: yields statements, then the complete answer.
+    """Answer that is being written. You get statements, and then the complete answer.
 
     It occupies a slot until it is closed.
     """
@@ -339,11 +339,11 @@ class Writing:
         return self._events
 
     def next(self) -> Statement | Answered | None:
-        """Return the next event, or None after the last."""
+        """Get the next event. After the last, this is None."""
         return next(self._events, None)
 
     def close(self) -> None:
-        """Stop the language model. Idempotent."""
+        """Stop the language model. You can repeat this."""
         with self._release:
             self._events.close()
 
@@ -374,7 +374,7 @@ class AnswerService:
         raise LlmFailed("the answer has no end")
 
     def begin(self, request: AnswerRequest) -> Writing:
-        """Search, then return the answer in progress. The caller closes it.
+        """Search, and return the answer to be written. You have to close it.
 
         Raises:
             As `answer`. Errors of the language model occur during iteration.
@@ -420,7 +420,7 @@ class AnswerService:
         )
 
     def model_name(self) -> str:
-        """Return the name of the language model.
+        """Get the name of the language model.
 
         Raises:
             InvalidInput: The model is missing or unusable. The message names the setting.
@@ -433,7 +433,10 @@ class AnswerService:
     def _windows(
         self, hits: list[SourceHit], request: AnswerRequest, known: OntologySnapshot
     ) -> tuple[list[ContextWindow], int, int, list[Degradation]]:
-        """Return the windows within the budget, their tokens, the number of dropped hits, and notes."""
+        """Read windows that fit into the budget.
+
+        Count their tokens and the hits that were dropped, and add notes.
+        """
         if not hits:
             return [], 0, 0, []
         counter = build_space_token_counter(self._spaces.of(known.space_of(hits[0].ontology)))

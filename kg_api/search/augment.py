@@ -1,4 +1,4 @@
-"""Augmentation: find passages related to a long text and return them as one context block for a prompt."""
+"""Augmentation: find passages for a long text, and join them to a block that can be used in a prompt."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ Sized = tuple[Span, int]
 
 
 def cut(text: str, count: Callable[[str], int], most: int, overlap: int) -> list[Span]:
-    """Cut a text at paragraph boundaries into pieces that fit into a query.
+    """Cut a text at paragraphs, so that each piece can be used as a query.
 
     A piece has at most `most` tokens and `MAX_QUERY_CHARACTERS` characters.
     A paragraph that exceeds the limit is cut at sentences, then clauses, then words.
@@ -93,7 +93,7 @@ def _pieces(text: str, parts: Sequence[Sized], measure: Measure, most: int, over
 
 
 def _tail(backwards: Iterator[Sized], end: int, most: int) -> tuple[int, int]:
-    """Return the start and the size of the longest text before `end` that has at most `most` tokens."""
+    """Find the longest text before `end` that has up to `most` tokens, to get its start and size."""
     begin, filled = end, 0
     for (start, _), size in backwards:
         if filled + size > most:
@@ -103,7 +103,7 @@ def _tail(backwards: Iterator[Sized], end: int, most: int) -> tuple[int, int]:
 
 
 def _backwards(text: str, parts: Sequence[Sized], measure: Measure, most: int) -> Iterator[Sized]:
-    """Return the parts in reverse order. Split the last non-blank part if it exceeds `most`."""
+    """Yield the parts from last to first. If the last part with text is too long, split it."""
     said = next(at for at in reversed(range(len(parts))) if not at or not is_blank(text, *parts[at][0]))
     if parts[said][1] <= most:
         return reversed(parts)
@@ -125,14 +125,14 @@ class PieceHit:
 
 @dataclass(frozen=True, slots=True)
 class MergedPassage:
-    """A source with all its hits, the most similar first."""
+    """Source with all hits, the most similar first."""
 
     found: tuple[PieceHit, ...]
     duplicates: tuple[str, ...] = ()
 
     @property
     def nearest(self) -> PieceHit:
-        """The hit that provides the similarity and the text of the passage."""
+        """Hit to use for the similarity and the text."""
         return self.found[0]
 
     @property
@@ -152,7 +152,7 @@ class Choices:
 
 @dataclass(frozen=True, slots=True)
 class PassageSelection:
-    """The selected passages, best first, and the number of hits that each step dropped."""
+    """Passages that were selected, best first, and how many hits were dropped in each step."""
 
     passages: list[MergedPassage]
     order: Order
@@ -160,7 +160,7 @@ class PassageSelection:
 
 
 def select(found: Sequence[PieceHit], choices: Choices) -> PassageSelection:
-    """Select passages from hits that already passed the similarity threshold.
+    """Select passages from hits that have reached the similarity threshold.
 
     The steps: limit hits per piece, merge hits of the same passage, collapse near-duplicates, limit hits per
     document, apply the total limit.
@@ -201,13 +201,13 @@ def _merge(found: Iterable[PieceHit], order: Order) -> list[MergedPassage]:
 
 
 def _to_read_merge(hit: SourceHit) -> tuple[str | int, ...]:
-    """Return the merge key of a hit. Children of the same parent chunk share a key."""
+    """Build the key to merge a hit. Children use the same key if they have the same parent chunk."""
     parent = hit.parent
     return (hit.document_id, parent.start, parent.end) if parent else (hit.source_id,)
 
 
 def _nearness(each: PieceHit) -> tuple[float, int, int, str]:
-    """Return a sort key: highest similarity first, ties in a stable order."""
+    """Build the key to sort by similarity, the highest first. This is stable for equal values."""
     similarity = each.hit.similarity
     return 2.0 if similarity is None else -similarity, each.rank, each.piece, each.hit.source_id
 
@@ -240,7 +240,7 @@ class PackedContext:
 def render_context(
     passages: Sequence[MergedPassage], count: Callable[[str], int], budget: int | None
 ) -> PackedContext:
-    """Render passages as Markdown and skip each passage that exceeds the remaining budget.
+    """Render passages as Markdown. If a passage does not fit into the budget, it is skipped.
 
     Args:
         passages: Best first.
@@ -259,7 +259,7 @@ def render_context(
 
 
 def citation(source_id: str, start: int, end: int) -> str:
-    """Return the citation: the source id and its range of code points in the document."""
+    """Build the citation from the source id and the range of code points."""
     return f"{source_id}#{start}-{end}"
 
 
@@ -276,7 +276,7 @@ def _block(passage: MergedPassage, number: int, count: Callable[[str], int]) -> 
 
 
 def _to_read(hit: SourceHit) -> tuple[str, int, int]:
-    """Return the parent chunk if there is one, otherwise the source without trailing whitespace."""
+    """Get the parent chunk to read. If there is none, use the source without whitespace at the end."""
     if hit.parent is not None:
         return hit.parent.text, hit.parent.start, hit.parent.end
     text = hit.full_text.rstrip()
@@ -309,7 +309,7 @@ MEASURED = {
     "all-MiniLM-L6-v2": 0.50,
     "e5-small-v2": 0.85,
 }
-"""Threshold by model. Each value passes 62 % of related passages, as 0.7 does for bge-small-en-v1.5.
+"""Threshold to use for a model. 62 % of related passages reach it, as for 0.7 with bge-small-en-v1.5.
 
 The share of unrelated passages that pass is 0.1 to 0.6 % in an encyclopedia and 3 to 17 % within one
 technical subject.
@@ -318,7 +318,7 @@ technical subject.
 
 @dataclass(frozen=True, slots=True)
 class AugmentScope:
-    """The requested ontologies, their spaces, and a similarity threshold per space."""
+    """Ontologies for the request with their spaces, and the threshold to use in each space."""
 
     of_ontology: dict[str, Space]
     new: Space  # space of new ontologies
@@ -326,7 +326,7 @@ class AugmentScope:
 
     @property
     def spaces(self) -> list[Space]:
-        """One space per model, ordered by ascending token limit."""
+        """Spaces with different models, those with a low token limit first."""
         found = {space.slug: space.at("") for space in self.of_ontology.values() or [self.new]}
         return sorted(found.values(), key=lambda space: (space.identity.max_tokens, space.slug))
 
@@ -347,7 +347,7 @@ def resolve_scope(request: AugmentRequest, known: OntologySnapshot) -> AugmentSc
 
 
 def threshold(space: str, model: str, request: AugmentRequest) -> Threshold:
-    """Return the minimum similarity: from the request, otherwise measured for the model, otherwise 0.7."""
+    """Choose the minimum similarity from the request. If it is not set, use a measured value or 0.7."""
     if request.mode == "text":
         return Threshold(space=space, min_similarity=None, source="none")
     if request.min_similarity is not None:
@@ -360,7 +360,7 @@ def threshold(space: str, model: str, request: AugmentRequest) -> Threshold:
 # Token counts, estimated if no model is available
 
 TOKENS_A_WORD = 2
-"""A deliberately high estimate: bge needs 1.7 tokens per word for the PEPs, markup included."""
+"""Estimate that is high on purpose: bge needs 1.7 tokens for a word in the PEPs, with markup."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,7 +371,7 @@ class TokenCounter:
 
 
 def build_token_counter(embedder: Embedder | None) -> TokenCounter:
-    """Build a counter based on the model's tokenizer, or a word-based estimate if there is no model."""
+    """Build a counter that uses the model's tokenizer. If there is no model, estimate from words."""
     if embedder is None:
         return TokenCounter(lambda text: TOKENS_A_WORD * words(text), None, estimated=True)
     identity = embedder.identity
@@ -384,13 +384,13 @@ def build_token_counter(embedder: Embedder | None) -> TokenCounter:
 # Pieces of the text to search for
 
 MAX_PIECES = 64
-"""Maximum pieces per text. For a longer text, kg searches this many evenly spaced pieces."""
+"""Maximum number of pieces to search for a text. For a longer text, use pieces at even distances."""
 _WORD = re.compile(r"\w")
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A search text: text[start:end] of the whole text."""
+    """Text to search for: text[start:end] from the whole text."""
 
     number: int  # from 1
     text: str
@@ -408,7 +408,7 @@ class Pieces:
 
 
 def consolidate_request(request: AugmentRequest) -> tuple[str, tuple[str, ...]]:
-    """Return the text of a request as Markdown, and notes for the user.
+    """Get the text from a request as Markdown, with notes to show to the user.
 
     Raises:
         InvalidInput: The text contains no word.
@@ -422,7 +422,7 @@ def consolidate_request(request: AugmentRequest) -> tuple[str, tuple[str, ...]]:
 
 
 def split_into_pieces(text: str, request: AugmentRequest, counter: TokenCounter) -> Pieces:
-    """Cut the text into pieces that fit into the model.
+    """Cut the text into pieces that can be used with the model.
 
     The vector of a longer text is an average, which finds less.
     """
@@ -460,7 +460,7 @@ def _spread(spans: Sequence[Span]) -> list[Span]:
 # Search for pieces
 
 SPARE = 4
-"""Factor of extra hits per search. The extra hits show how many results exceed the limit."""
+"""Factor to get more hits from each search, to see how many results exceed the limit."""
 
 _NUMBER = re.compile(r"\d+")
 Search = Callable[[SourceSearch, SimilarityFilter], SourceHits]
@@ -468,7 +468,7 @@ Search = Callable[[SourceSearch, SimilarityFilter], SourceHits]
 
 @dataclass(frozen=True, slots=True)
 class PieceResults:
-    """The results of one piece. A whole text that exceeds the query limit has one search per space."""
+    """Results for a piece. If a whole text is too long for a query, there is a search for each space."""
 
     piece: Piece
     answers: list[SourceHits]
@@ -482,7 +482,7 @@ class PieceResults:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Search context of one request."""
+    """Context to use for all searches in a request."""
 
     request: AugmentRequest
     where: AugmentScope
@@ -506,7 +506,7 @@ class Asking:
         )
 
     def _by_vector(self, piece: Piece, space: Space) -> SourceHits | Degradation:
-        """Search with the embedding of the full text and with the start of the text as keywords.
+        """Search using the vector for the full text, and the start of the text as keywords.
 
         The full text exceeds the length limit of a query.
         """
@@ -535,7 +535,7 @@ class Asking:
 
 
 def together(told: Iterable[tuple[int, Degradation]]) -> list[AugmentDegradation]:
-    """Merge equal degradations and list their pieces. Effects that differ only in numbers are equal."""
+    """Merge equal degradations, and list their pieces. Effects are equal if only numbers are different."""
     first: dict[tuple[str, str], tuple[Degradation, list[int]]] = {}
     for piece, each in told:
         key = (each.part, _NUMBER.sub("#", each.effect))
@@ -553,7 +553,7 @@ def together(told: Iterable[tuple[int, Degradation]]) -> list[AugmentDegradation
 log = structlog.get_logger()
 
 THREADS = 4
-"""Maximum parallel searches of the process. Each search runs several retrievers."""
+"""Maximum number of searches to run in parallel in a process. Each search uses several retrievers."""
 
 
 class AugmentService:
@@ -567,7 +567,7 @@ class AugmentService:
         self._pool.shutdown()
 
     def augment(self, request: AugmentRequest) -> Augmented:
-        """Find passages and report limitations in `degraded`.
+        """Find passages. You can see limitations in `degraded`.
 
         Raises:
             InvalidInput: The text contains no word, or the filters match too many documents.

@@ -1,4 +1,4 @@
-"""Fusion of retriever scores, relevance of the results, and the similarity threshold."""
+"""Fusion of scores from retrievers, relevance for the results, and the similarity threshold."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from kg_api.search.retrieve import PICTURES, VECTOR, Candidates, Hit, LaneContri
 # rank fusion, and fixed weights over normalized scores.
 
 BEST = 50
-"""Number of best results that determine the weight of a retriever, independent of the search depth."""
+"""Number of results to use for the weight of a retriever. It does not depend on the search depth."""
 FULL_GAP = 0.53
 """Distance of a vector hit from the mean that equals a full-text hit with twice the mean score.
 
 The unit is the model's gap. Measured on bge-small and checked on two other models (ADR 20).
 """
 MIN_GAP = 0.04
-"""Minimum usable gap of a model. A smaller gap indicates a language that the model does not know."""
+"""Minimum gap that can be used. If it is smaller, the model does not know the language."""
 MAX_ADDED = BEST / math.sqrt(BEST - 1)
-"""Maximum contribution of a retriever's best hit, equal to that of the only passage with a keyword."""
+"""Maximum that the best hit from a retriever can add, the same as for the only passage with a keyword."""
 FEW = 5
-"""Minimum hits of a vector retriever for its weight. Unrelated texts stand in for missing hits."""
+"""Minimum number of hits that a vector retriever needs. If there are fewer, unrelated texts are used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,12 @@ class LaneScores:
     name: str
     ranked: Mapping[str, float]  # scores by id, best first
     further: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Known scores of hits that only other retrievers returned."""
+    """Scores that are known for hits from other retrievers only."""
     calibration: SimilarityCalibration | None = None  # for vectors only
 
 
 class FusedScore(NamedTuple):
-    """A fused score and the contribution of each retriever."""
+    """Fused score, and how much each retriever has added."""
 
     score: float
     parts: tuple[LaneContribution, ...]
@@ -60,7 +60,7 @@ class FusedScore(NamedTuple):
 def fuse(
     lanes: Sequence[LaneScores], how: Fusion = "adaptive", *, rrf_k: int = RRF_K, vector_weight: float = 0.7
 ) -> dict[str, FusedScore]:
-    """Fuse the scores of several retrievers. A single retriever keeps its order and scores.
+    """Fuse scores from several retrievers. If there is only one, this does not change order and scores.
 
     Returns:
         Scores by id, best first. Equal scores are ordered by id, so that the order is stable.
@@ -125,11 +125,11 @@ def _weigh_by_shape(lane: LaneScores, best: Sequence[float]) -> tuple[float, flo
 # Relevance: whether any result is near the question
 
 FEW_WORDS = 3
-"""Maximum content words of a short question. Cosines of short questions have a different range."""
+"""Maximum number of content words in a short question. These have cosines in a different range."""
 MARGIN = 0.01
-"""Distance below the cosine where relevance starts that is within the error of the calibration."""
+"""Distance below the cosine where relevance starts that can be an error in the calibration."""
 AGREED_WORDS = 0.3
-"""Minimum share of the words in a hit that is the first by vectors and by keywords."""
+"""Share of the words that have to be in a hit, if it is the first by vectors and by keywords."""
 MAX_TOLD = 100
 
 USUAL_SHARES: Final = (0.8, 0.8)
@@ -143,7 +143,7 @@ SHARES: Final = {"bge-small-en-v1.5": (0.85, 0.9), "all-MiniLM-L6-v2": (0.75, 0.
 
 @dataclass(frozen=True, slots=True)
 class Nearness:
-    """The relevance of a whole response."""
+    """Relevance for a whole response."""
 
     near: bool | None = None  # None: unknown
     note: str | None = None
@@ -153,7 +153,7 @@ UNKNOWN: Final = Nearness()
 
 
 def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[DescribedPlace]) -> Nearness:
-    """Judge the relevance by the nearest passage of each space and by the keywords of the shown hits.
+    """Judge the relevance, using the nearest passage in each space and the keywords in the hits.
 
     A first hit that is also the first of each retriever is relevant, although its cosine is low. The
     relevance is unknown without vectors, or if the model has no calibration or a small gap. It is also
@@ -199,13 +199,13 @@ def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[Described
 
 
 def find_content_words(text: str) -> frozenset[str]:
-    """Find the non-stop words of a question in lower case, or all words if there are no others."""
+    """Find the words in a question that are not stop words. If there are none, use all words."""
     words = frozenset(word.casefold() for word in split_question_terms(text))
     return words - find_stop_words(words) or words
 
 
 def has_words(shown: Iterable[DescribedPlace], words: frozenset[str], share: float = 1.0) -> bool:
-    """Check if one passage with its headings, title, and aliases contains a share of the words.
+    """Check if a passage has a share of the words, also in headings, title, and aliases.
 
     Words match in any form.
     """
@@ -222,7 +222,7 @@ def has_words(shown: Iterable[DescribedPlace], words: frozenset[str], share: flo
 
 
 def get_relevance_floor(space: Space, words: int) -> float | None:
-    """Get the cosine at which relevance starts for a question of this length. None: unknown."""
+    """Get the cosine where relevance starts for a question with this length. None: unknown."""
     calibration = space.calibration
     if calibration is None or calibration.gap < MIN_GAP:
         return None
@@ -249,14 +249,14 @@ def left_out(ranking: Ranking) -> LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class BoundFilter:
-    """A similarity filter for the vectors of one question."""
+    """Similarity filter to use for the vectors of a question."""
 
     similar: SimilarityFilter
     blind: frozenset[str]  # spaces without a vector
     space_of: Callable[[str], str]  # space slug by ontology
 
     def passes(self, hit: Hit) -> bool:
-        """Check if the similarity of a hit reaches the threshold."""
+        """Check if a hit can be used with this threshold."""
         slug, similarity = self.space_of(hit.found.source.ontology), hit.found.similarity
         least = self.similar.least.get(slug)
         if least is None:
@@ -266,25 +266,25 @@ class BoundFilter:
         return similarity is not None and similarity >= least
 
     def strict(self, hits: Iterable[Hit]) -> list[Hit]:
-        """Return the hits that reach the threshold, in order."""
+        """List the hits that reach the threshold, in order."""
         return [hit for hit in hits if self.passes(hit)]
 
     def apply(self, hits: Sequence[Hit]) -> Ranking:
-        """Return the kept and dropped hits, in order."""
+        """Divide hits into those to keep and those to drop, in order."""
         if not self.similar.least:
             return Ranking(hits)
         beside = self.similar.keep_carried and any(self.passes(hit) for hit in hits)
         return self.divide(hits, beside=beside)
 
     def divide(self, hits: Iterable[Hit], *, beside: bool) -> Ranking:
-        """Keep hits that reach the threshold. With `beside`, also keep hits from concepts."""
+        """Keep hits that reach the threshold. To keep hits from concepts, use `beside`."""
         kept, lost = list[Hit](), list[Hit]()
         for hit in hits:
             (kept if self.passes(hit) or (beside and hit.found.through) else lost).append(hit)
         return Ranking(kept, lost)
 
     def may_hide(self, candidates: Candidates, spaces: Iterable[str]) -> bool:
-        """Check if a deeper retrieval may return more hits above the threshold.
+        """Check if more hits can be found above the threshold when you go deeper.
 
         It cannot if a vector retriever already passed the threshold, because its results are ordered. It also
         cannot if a vector retriever is empty, because no source has a vector yet.

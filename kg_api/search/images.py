@@ -1,4 +1,4 @@
-"""Image search by text, by a stored image, or by an uploaded image."""
+"""Image search using a text, a stored image, or a file that you upload."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ImageLooker(Protocol):
 
 
 class QueryImage:
-    """An uploaded query image. Only separate processes decode it."""
+    """Image to use as a query. It is decoded in separate processes only."""
 
     def __init__(self, images: ImageSpaceRegistry, reader: ImageLooker, content: Callable[[], bytes]) -> None:
         self._images = images
@@ -66,12 +66,12 @@ class QueryImage:
 
     @property
     def own(self) -> Place | None:
-        """Stored location of the image. None: uploaded."""
+        """Location, if the image is stored. None: uploaded."""
         return None
 
     @cached_property
     def looks(self) -> int:
-        """Perceptual hash.
+        """Perceptual hash to compare images.
 
         Raises:
             UnreadableDocument: The file is not a supported image.
@@ -91,7 +91,7 @@ class QueryImage:
 
 
 class StoredPicture(QueryImage):
-    """A stored query image. Its stored vectors are reused."""
+    """Stored image to use as a query. Its vectors are used again."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class StoredPicture(QueryImage):
         return int(self._image.perceptual_hash, 16)
 
     def get_vector(self, space: Space) -> NDArray[np.float32]:
-        """Get the stored vector, or embed the image as `QueryImage` does."""
+        """Get the stored vector. If there is none, embed the image as in `QueryImage`."""
         parts = read_source_vectors(self._graph, self._place.source_id, space)
         return parts[0].vector if parts else super().get_vector(space)
 
@@ -125,16 +125,16 @@ class StoredPicture(QueryImage):
 # Perceptual hashes with 64 bits
 
 MAX_BITS: Final = 6
-"""Maximum differing bits of near-duplicates. Other images differ in about 32 bits."""
+"""Maximum number of bits that can be different in a copy. For other images, this is about 32."""
 
 
 def differing_bits(one: int, other: int) -> int:
-    """Return the Hamming distance of two hashes."""
+    """Count the bits that are different in two hashes."""
     return (one ^ other).bit_count()
 
 
 def look_alike(own: int, hashes: Mapping[str, int]) -> list[str]:
-    """Return near-duplicates, the most similar first."""
+    """List images that look the same, the most similar first."""
     bits = {each: differing_bits(own, other) for each, other in hashes.items()}
     return sorted((each for each in bits if bits[each] <= MAX_BITS), key=lambda each: (bits[each], each))
 
@@ -144,20 +144,20 @@ def look_alike(own: int, hashes: Mapping[str, int]) -> list[str]:
 MAX_HASHED = 100_000  # images whose hashes are compared
 MAX_TOLD = 10
 UNSEEN = (*FAULTS, InvalidInput, NotFound, Unavailable)
-"""Errors that leave an image without a vector: from the model, or from a missing file."""
+"""Errors from the model or from a missing file, if an image has no vector."""
 MAX_PARTS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class ImageLaneFound:
-    """The results of one image retriever."""
+    """Results from an image retriever."""
 
     name: ImageLane
     found: dict[str, ImageThrough]  # by source, best first
     space: str | None = None
 
     def filter_by_similarity(self, similarity: float | None) -> ImageLaneFound:
-        """Filter the results at or above a similarity, if the retriever measures it in an image space."""
+        """Keep results from a similarity on, if this can be measured in an image space."""
         if similarity is None or self.name != "picture_space":
             return self
         kept = {each: way for each, way in self.found.items() if (way.similarity or 0) >= similarity}
@@ -166,14 +166,14 @@ class ImageLaneFound:
 
 @dataclass(slots=True)
 class LanesFound:
-    """The results of all image retrievers and their limitations."""
+    """Results from all image retrievers, and what was not possible."""
 
     found: list[ImageLaneFound] = field(default_factory=list[ImageLaneFound])
     degraded: list[Degradation] = field(default_factory=list[Degradation])
     without: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    """Ontologies without vector search, by reason."""
+    """Ontologies that cannot be searched by vector, by reason."""
     hashes: dict[str, int] = field(default_factory=dict[str, int])
-    """Hashes of images without vectors, by source."""
+    """Hashes for images that have no vectors, by source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +239,7 @@ class ImageLanes:
             lanes.without.setdefault(reason, []).extend(names)
 
     def _note_under_way(self, scope: _Scope, space: Space, names: Sequence[str], lanes: LanesFound) -> None:
-        """Report embedding progress and compare pending images by hash."""
+        """Report how many images are embedded, and use hashes to compare those that are pending."""
         progress = self._progress.recent()
         waiting = [name for name in names if name in progress]
         if waiting and (
@@ -249,7 +249,7 @@ class ImageLanes:
             lanes.degraded += describe_embedding_progress(progress, waiting, "are compared by their looks")
 
     def _otherwise(self, picture: QueryImage, scope: _Scope, lanes: LanesFound) -> None:
-        """Add results by perceptual hash and, for a stored image, by text."""
+        """Add results using the perceptual hash, and the text if the image is stored."""
         if names := [name for each in lanes.without.values() for name in each]:
             lanes.hashes |= read_image_hashes(self._graph, names, scope.filters, MAX_HASHED)
         alike = _exclude_query_image(
@@ -290,11 +290,11 @@ class ImageLanes:
 
 
 Measured = list[tuple[str, float | None]]
-"""Sources, best first, with their similarity if known."""
+"""Sources, best first, with the similarity if it is known."""
 
 
 def _exclude_query_image(picture: QueryImage, found: Sequence[tuple[str, float | None]]) -> Measured:
-    """Return all results except the query image."""
+    """Remove the query image from the results."""
     own = None if picture.own is None else picture.own.source_id
     return [each for each in found if each[0] != own]
 
@@ -313,7 +313,7 @@ _SAME: Final = {"query_text", "ontology", "documents", "where", "limit", "min_si
 
 
 def find_images_by_text(search: SearchService, request: ImageSearch) -> ImageHits:
-    """Find images by text, concepts, and image content if a model embeds text.
+    """Find images by text and concepts, and by content if there is a model to embed text.
 
     Raises:
         As `SearchService.search`.
@@ -364,7 +364,7 @@ class ImageSearchService:
         reader: ImageLooker,
         read_blob: Callable[[str], bytes],
     ) -> None:
-        """`read_blob` returns the file of a storage key."""
+        """Use `read_blob` to get the file for a storage key."""
         self._graph = graph
         self._search = search
         self._images = images
@@ -375,7 +375,7 @@ class ImageSearchService:
         self._lanes = ImageLanes(graph)
 
     def search(self, request: ImageSearch) -> ImageHits:
-        """Find images by text or by similarity to a stored image.
+        """Find images using a text or a stored image.
 
         Raises:
             NotFound: The source does not exist.
@@ -395,7 +395,7 @@ class ImageSearchService:
         return self._like(picture, request)
 
     def search_like(self, content: bytes, request: ImageScope) -> ImageHits:
-        """Find images that resemble an uploaded image.
+        """Find images that are similar to a file that you upload.
 
         Raises:
             UnreadableDocument: The file is not a supported image.
@@ -430,7 +430,7 @@ class ImageSearchService:
     def _join(
         self, picture: QueryImage, lanes: Sequence[ImageLaneFound], request: ImageScope
     ) -> list[ImageHit]:
-        """Fuse by rank, because cosines of different spaces are not comparable."""
+        """Fuse by rank, because you cannot compare cosines from different spaces."""
         kept = [lane.filter_by_similarity(request.min_similarity) for lane in lanes]
         scores = reciprocal_rank_fusion([*lane.found] for lane in kept)
         best = [*scores.items()][: 2 * request.limit]  # spare hits replace deleted images
@@ -456,7 +456,7 @@ class ImageSearchService:
 
 
 def _note_less_similar(lanes: Sequence[ImageLaneFound], least: float | None) -> str | None:
-    """Return a note if the similarity threshold dropped all measured images."""
+    """Add a note if the similarity threshold has dropped all images that were measured."""
     measured = [
         way.similarity or 0.0 for lane in lanes if lane.name == "picture_space" for way in lane.found.values()
     ]

@@ -1,4 +1,4 @@
-"""Shared parts of similarity searches: duplicates, repeated text, comparable ontologies, full-text search."""
+"""Parts that are used by all similarity searches: duplicates, repeated text, scope, full-text search."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from kg_api.spaces.snapshot import OntologySnapshot
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A similar source and its near-duplicates."""
+    """Similar source, with copies that are nearly the same."""
 
     first: NearSource
     near_duplicate: bool  # near-duplicate of the query source
@@ -38,7 +38,7 @@ class Group:
 
     @property
     def duplicates(self) -> list[Duplicate]:
-        """The near-duplicates in the format of the response."""
+        """Copies, in the format for the response."""
         return [duplicate_of(near.place, near.similarity) for near in self.others]
 
 
@@ -50,7 +50,7 @@ _NAMES = set(Duplicate.model_fields) - {"similarity"}
 
 
 def deduplicate_sources(found: Sequence[NearSource], own: str, least: float | None) -> Iterator[NearSource]:
-    """Yield the nearest passage per source and parent, without passages that contain the query source.
+    """Yield the nearest passage for each source and parent, unless it contains the query source.
 
     Args:
         found: Nearest first.
@@ -70,7 +70,7 @@ def deduplicate_sources(found: Sequence[NearSource], own: str, least: float | No
 
 
 def group_duplicates(own: Place, found: Sequence[NearSource], *, together: bool) -> list[Group]:
-    """Find near-duplicates of the query source and of each other.
+    """Find sources that are nearly the same as the query source, or as each other.
 
     Args:
         own: Query source.
@@ -86,7 +86,7 @@ def group_duplicates(own: Place, found: Sequence[NearSource], *, together: bool)
 def group_by_shared_words(
     own: Place, places: Sequence[Place], *, together: bool
 ) -> list[tuple[bool, list[int]]]:
-    """Return groups of indexes, each with a flag for near-duplicates of the query source."""
+    """Group indexes, and mark groups that are nearly the same as the query source."""
     groups = group_near_duplicates([own.full_text, *(place.full_text for place in places)])
     copies = {index - 1 for index in groups[0]}
     if not together:
@@ -98,13 +98,13 @@ def group_by_shared_words(
 # Nearest parts of two sources in the response
 
 MAX_PARTS = 16
-"""Maximum chunks compared per source. A longer source uses evenly spaced chunks."""
+"""Maximum number of chunks to compare for a source. If it is longer, use chunks at even distances."""
 
 
 def present_similar(
     graph: Graph, own: Place, parts: list[VectorPart], groups: Iterable[Group]
 ) -> list[SimilarSource]:
-    """Return similar sources with the texts of their nearest chunks."""
+    """Read similar sources, with the texts from their nearest chunks."""
     groups = list(groups)
     wanted = [each.first.chunk_id for each in groups] + [parts[each.first.part].chunk_id for each in groups]
     texts = read_chunk_texts(graph, [identity for identity in wanted if identity is not None])
@@ -129,14 +129,14 @@ def present_similar(
 def to_matched_chunk(
     place: Place, chunk_id: str | None = None, texts: Mapping[str, ChunkText] | None = None
 ) -> MatchedChunk:
-    """Return a chunk, or the whole source without one, without surrounding whitespace."""
+    """Get a chunk without whitespace around it. If there is none, use the whole source."""
     whole = ChunkText(place.full_text, place.start, place.end, (place.source_id,))
     # the chunk may have been deleted after retrieval
     return strip_chunk(whole if chunk_id is None else (texts or {}).get(chunk_id, whole))
 
 
 def sample_evenly(parts: Sequence[VectorPart], most: int) -> list[VectorPart]:
-    """Return all parts, or `most` evenly spaced parts."""
+    """Choose `most` parts at even distances. If there are fewer, use all."""
     if len(parts) <= most:
         return list(parts)
     return [parts[int(at)] for at in np.linspace(0, len(parts) - 1, most)]
@@ -154,9 +154,12 @@ At most three of 157 PEPs share a text of several paragraphs. The two copyright 
 (benchmarks/repeated_text.py).
 """
 MIN_FIELDS: Final = 3
-"""Minimum distinct field names of a header. Names in a transcript repeat and do not count."""
+"""Number of different field names that a header needs.
+
+Names in a transcript are repeated, and do not count.
+"""
 MIN_SHARED: Final = 0.5
-"""Minimum share of common field names, relative to the smaller set, for two headers of one kind."""
+"""Share of field names that two headers need to have in common, relative to the smaller one."""
 EXCERPT: Final = 200
 _FIELD = re.compile(r"(?m)^(?P<name>\w[\w -]{0,30}):(?:[ \t]+(?P<value>\S.*))?$")
 _SENTENCE = re.compile(r"[.!?…。！？।]\W*$")
@@ -171,7 +174,7 @@ def find_repeated_groups(
     *,
     whole: bool = True,
 ) -> list[list[int]]:
-    """Return groups of ascending indexes of texts that many documents repeat.
+    """Find texts that are repeated by many documents, to get groups of indexes.
 
     Args:
         texts: Texts of the sources.
@@ -194,7 +197,7 @@ def find_repeated_groups(
 
 
 def fields_of(text: str) -> frozenset[str]:
-    """Return the field names of a text that consists only of fields, such as a message header."""
+    """List the field names in a text that only has fields, such as a message header."""
     lines = [line for line in text.splitlines() if line.strip()]
     fields = [found for line in lines if (found := _FIELD.match(line))]
     others = sum(1 for line in lines if not _FIELD.match(line) and not _MORE.match(line))
@@ -209,7 +212,7 @@ def describe_repeated(text: str, documents: int, source_ids: Sequence[str]) -> R
 
 
 def _alike(texts: Sequence[str], same: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Group texts by kind of header, and group all other texts by near-duplicates."""
+    """Group texts by the kind of header. Other texts are grouped if they are nearly the same."""
     kinds = defaultdict[frozenset[str], list[int]](list)
     for at, text in enumerate(texts):
         if own := fields_of(text):
@@ -223,7 +226,7 @@ def _same_kind(own: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def _is_speech(fields: Sequence[re.Match[str]], names: frozenset[str]) -> bool:
-    """Check if fields form a transcript: names repeat, or values are sentences."""
+    """Check if fields are a transcript: names are repeated, or values are sentences."""
     sentences = sum(1 for field in fields if field["value"] and _SENTENCE.search(field["value"]))
     return 2 * len(names) <= len(fields) or 2 * sentences > len(fields)
 
@@ -235,14 +238,14 @@ MAX_SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class Comparable:
-    """The ontologies and documents whose vectors share a model."""
+    """Ontologies and documents that can be compared, because they use the same model."""
 
     space: Space
     slots: list[tuple[Space, list[str]]]
-    """Each index slot of the space with its ontologies. Both slots use the same model."""
+    """Index slots to use in the space, with their ontologies. Both slots have the same model."""
     elsewhere: list[str]  # ontologies of other models
     unknown: list[Degradation] = field(default_factory=list[Degradation])
-    """Notes on filters without matching documents."""
+    """Notes on filters that do not match any document."""
     documents: Sequence[str] | None = None
     sources: SourceFilter = field(default_factory=SourceFilter)
 
@@ -251,7 +254,7 @@ class Comparable:
         return [name for _, names in self.slots for name in names]
 
     def degradations(self) -> list[Degradation]:
-        """Return a note on ontologies that cannot be compared, if any."""
+        """Add a note if there are ontologies that cannot be compared."""
         if not self.elsewhere:
             return self.unknown
         more = " and more" if len(self.elsewhere) > MAX_SHOWN else ""
@@ -263,7 +266,7 @@ class Comparable:
 
 
 def comparable(space: Space, wanted: Sequence[str] | None, known: OntologySnapshot) -> Comparable:
-    """Return the scope whose vectors are comparable with a space, in either slot.
+    """Build the scope that can be compared with a space, in each slot.
 
     Raises:
         NotFound: A requested ontology does not exist.
@@ -282,7 +285,7 @@ def comparable(space: Space, wanted: Sequence[str] | None, known: OntologySnapsh
 def describe_embedding_progress(
     progress: Mapping[str, Progress], ontologies: Collection[str], others: str = "are not compared"
 ) -> list[Degradation]:
-    """Describe the embedding progress of incomplete ontologies. `others` describes the pending sources."""
+    """Describe the progress in ontologies that are not complete. `others` is used for pending sources."""
     waiting = [(name, at) for name, at in progress.items() if name in ontologies][:MAX_SHOWN]
     effects = [
         f"{name}: embedding is in progress ({at.done} of {at.total} sources). The others {others}"
@@ -300,7 +303,7 @@ MAX_HITS = 1000
 def find_similar_by_keywords(
     graph: Graph, own: Place, request: SimilarSearch, scope: Comparable
 ) -> list[SimilarSource]:
-    """Find the sources that share the most keywords with a source, best first."""
+    """Find sources that have the most keywords in common with a source, best first."""
     within = Filters(request.ontologies, scope.documents, scope.sources)
     besides = None if request.same_document else own.document_id
     limit = max(50, 3 * request.limit)
@@ -329,7 +332,7 @@ def find_similar_by_keywords(
 
 
 def why(own: Place, request: SimilarSearch) -> list[Degradation]:
-    """Return notes on the limits of a keyword comparison."""
+    """Add notes on what a keyword comparison cannot do."""
     effect = "the source has no vector yet, so kg searched for shared words, which is less precise"
     told = [Degradation(part="vectors", effect=effect)]
     left_out = len(terms(own.full_text)) - MAX_TERMS
@@ -346,7 +349,7 @@ def why(own: Place, request: SimilarSearch) -> list[Degradation]:
 def find_sources_sharing_words(
     graph: Graph, own: Place, within: Filters, limit: int, *, besides: str | None = None
 ) -> list[LaneHit]:
-    """Return other sources that share the most keywords with a source, best first, without `besides`."""
+    """Find other sources that have the most keywords in common with a source, best first."""
     documents = within.document_ids
     behind = documents is not None and len(documents) > SCOPES_A_QUERY
     queries = build_lucene_queries(terms(own.full_text), within.ontologies, None if behind else documents)

@@ -17,7 +17,7 @@ Step = Literal["plan", "lanes", "seeds", "concepts", "rank", "page", "context", 
 
 
 class Notes:
-    """The `degraded` list of a response, in the order of the steps.
+    """Limitations to show in `degraded`, in the order of the steps.
 
     A repeated step replaces its notes. Steps may run in parallel.
     """
@@ -25,7 +25,7 @@ class Notes:
     def __init__(self) -> None:
         self._of: dict[Step, list[Degradation]] = {}
         self.respelt: list[Respelling] = []
-        """Misspelled words and the words searched in addition."""
+        """Misspelled words, and the words that were added to the search."""
 
     def record(self, step: Step, degradations: Iterable[Degradation]) -> None:
         self._of[step] = list(degradations)
@@ -44,17 +44,17 @@ class Notes:
 
 
 class Stopwatch:
-    """Measures named stages in milliseconds. Parallel stages overlap."""
+    """Measures stages in milliseconds. If they run in parallel, they overlap."""
 
     def __init__(self, of: str = "search") -> None:
-        """Start the stopwatch. `of` is the name of the stages in /metrics."""
+        """Start the stopwatch. `of` is used to name the stages in /metrics."""
         self._of = of
         self._begun = time.perf_counter()
         self._taken: dict[str, float] = {}
 
     @contextmanager
     def stage(self, name: str) -> Generator[None]:
-        """Time a stage. Repeated stages add up."""
+        """Time a stage. If it is repeated, the times are added."""
         begun = time.perf_counter()
         try:
             with span(f"{self._of}: {name}"):
@@ -65,5 +65,5 @@ class Stopwatch:
             meters().observe("search_stage_seconds", self._of, name, seconds=taken)
 
     def milliseconds(self) -> dict[str, float]:
-        """Return the milliseconds per stage, and `total` since the start."""
+        """Get the milliseconds for each stage, and `total` since the start."""
         return {**self._taken, "total": round((time.perf_counter() - self._begun) * 1000, 2)}

@@ -1,4 +1,4 @@
-"""A map of an ontology's passages: their vectors in two dimensions."""
+"""Map to show the passages in an ontology, using their vectors in two dimensions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ROUNDS: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """A projection onto the two axes of greatest variance through the mean of the vectors."""
+    """Projection onto the two axes with the greatest variance, through the mean vector."""
 
     middle: NDArray[np.float64]  # shape (dimensions,)
     axes: NDArray[np.float64]
@@ -42,9 +42,8 @@ class Projection:
         """Compute a principal component analysis (Pearson 1901) by subspace iteration (Halko et al. 2011).
 
         A fixed random basis rotates toward the directions of greatest variance. The covariance matrix
-        (dimensions squared) is never computed.
-        The largest component of each axis is positive, so that the same vectors never give a mirrored map (as
-        svd_flip in scikit-learn).
+        (dimensions squared) is never computed. The largest component of each axis is positive, so that the
+        same vectors never give a mirrored map (as svd_flip in scikit-learn).
 
         Args:
             vectors: Shape (at least 1, at least 2).
@@ -62,12 +61,12 @@ class Projection:
         return cls(middle, axes, (first, second))
 
     def points(self, vectors: Floats) -> NDArray[np.float64]:
-        """Return the coordinates of vectors, shape (vectors, 2)."""
+        """Compute the coordinates for vectors, shape (vectors, 2)."""
         return (vectors - self.middle) @ self.axes.T
 
 
 def _directions(apart: Floats) -> Floats:
-    """Return orthonormal directions of greatest variance, shape (dimensions, few)."""
+    """Compute directions with the greatest variance, shape (dimensions, few)."""
     dimensions = apart.shape[1]
     begin = np.random.default_rng(0).standard_normal((dimensions, min(DIRECTIONS, dimensions)))
     basis = begin.astype(np.float32)
@@ -90,19 +89,19 @@ DAY: Final = 10  # length of `2025-01-31`
 
 @dataclass(frozen=True, slots=True)
 class PassagePortion:
-    """Passages with vectors, their documents, and their communities."""
+    """Passages that have vectors, with documents and communities."""
 
     source_ids: list[str]
     documents: list[str]  # ids
     communities: list[str | None]
-    """Ids of the communities with most concepts of each passage."""
+    """Ids for the communities that have most concepts in common with each passage."""
     vectors: NDArray[np.float32]
 
 
 def read_passages(
     graph: Graph, ontology: str, limit: int, known: OntologySnapshot, *, grouped: bool
 ) -> Iterator[PassagePortion]:
-    """Yield passages with vectors among the first `limit` passages by id.
+    """Yield passages that have vectors, from the first `limit` passages by id.
 
     Ids are hashes, so this is a random sample.
     """
@@ -128,7 +127,7 @@ def read_passages(
 
 
 def read_communities(graph: Graph, ontology: str, source_ids: Sequence[str]) -> dict[str, str]:
-    """Read the community with most concepts of each source. Sources without a community are missing."""
+    """Find the community that has most concepts in common with each source, if there is one."""
     rows = graph.read("communities/of_sources", ontology=ontology, source_ids=list(source_ids))
     return {row["source_id"]: row["community_id"] for row in rows}
 
@@ -203,7 +202,10 @@ Pieces = list[PassagePortion]
 
 
 def _points(passages: Iterable[PassagePortion]) -> tuple[Pieces, np.ndarray, tuple[float, float]]:
-    """Return the passages without vectors, their coordinates, and the explained variance."""
+    """Compute the coordinates, and how much of the variance they explain.
+
+    The passages no longer have vectors.
+    """
     coming = iter(passages)
     first = _first(coming)
     if not first:
@@ -218,7 +220,7 @@ def _points(passages: Iterable[PassagePortion]) -> tuple[Pieces, np.ndarray, tup
 
 
 def _first(coming: Iterator[PassagePortion]) -> Pieces:
-    """Return the portions that determine the axes."""
+    """Collect the passages that are used to compute the axes."""
     found, count = Pieces(), 0
     for each in coming:
         if each.source_ids:

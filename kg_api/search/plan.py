@@ -1,4 +1,4 @@
-"""Search planning: filters, full-text queries, and vectors of a request."""
+"""Search planning: filters, full-text queries, and vectors for a request."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ from kg_api.spaces.snapshot import OntologySnapshot, Snapshots
 
 _FORM = CursorForm(2, "next_cursor")
 MARK = 5
-"""Bytes per hit in a cursor. In the longest walk, a collision occurs once in a million."""
+"""Bytes to use for each hit in a cursor. In the longest walk, a collision is one in a million."""
 
 
 @dataclass(frozen=True, slots=True)
 class HitPage:
-    """The requested page of a search.
+    """Page that is requested in a search.
 
     A cursor contains the returned hits instead of a count. Pages therefore neither repeat nor skip hits, even
     if the order changes slightly (vectors of a remote model differ in the last digits).
@@ -79,7 +79,7 @@ class HitPage:
         return bool(self.given) and self._mark(identity) in self.given
 
     def next_cursor(self, identities: Iterable[str]) -> str:
-        """Return the cursor to the next page.
+        """Build the cursor to get the next page.
 
         Args:
             identities: Hits of this page.
@@ -116,7 +116,7 @@ def read_page(request: SourceSearch, *, concepts_alone: bool) -> HitPage:
 
 @dataclass(frozen=True)
 class Wording:
-    """The keywords of a question and their search options."""
+    """Keywords in a question, and how to search for them."""
 
     words: Sequence[str] = ()
     light: frozenset[str] = frozenset()  # stop words, in lower case
@@ -124,7 +124,7 @@ class Wording:
     document_ids: Sequence[str] | None = None
     synonyms: Sequence[str] = ()  # synonyms from the ontologies, added at half weight
     languages: frozenset[str | None] = frozenset({None})
-    """Languages of the searched ontologies. None: without a language."""
+    """Languages in the ontologies that are searched. None: no language is set."""
     variants: Sequence[Variant] = ()  # other spellings of numbers and letters
     name: str | None = None  # token that marks documents with this alias
     respelt: tuple[Respelling, ...] = ()  # corrections of words that no text contains
@@ -134,7 +134,7 @@ class Wording:
 
     @property
     def compared_pairs(self) -> Sequence[str]:
-        """Pairs to verify in the texts of hits, because the index omits one of the words.
+        """Pairs that have to be found in the texts, because the index omits one of the words.
 
         Only for short questions.
         """
@@ -143,18 +143,18 @@ class Wording:
 
     @cached_property
     def watched(self) -> list[str]:
-        """Words in lower case that are possibly misspelled if no text contains them."""
+        """Words in lower case that may be misspelled if they are not in any text."""
         lower = (word.lower() for word in self.words)
         return [word for word in lower if self._may_be_misspelt(word)]
 
     @property
     def room(self) -> int:
-        """Number of words that may be added."""
+        """Number of words that can be added."""
         return max(0, MAX_TERMS - len(self.words))
 
     @cached_property
     def queries(self) -> list[str]:
-        """Full-text queries in Lucene syntax. Synonyms and corrections get half weight."""
+        """Full-text queries in Lucene syntax. For synonyms and corrections, the weight is half."""
         respelt = [word for each in self.respelt for word in each.meant]
         meant = [*respelt, *self.synonyms][: self.room]  # added words never displace words of the question
         light = self.light | {word.lower() for word in meant}
@@ -185,7 +185,7 @@ class Wording:
 
 
 FEW_PAIRS = 3
-"""Maximum pairs of a short question. In `who is on call`, only `call` is distinctive."""
+"""Maximum number of pairs in a short question. In `who is on call`, you can only use `call`."""
 
 
 @lru_cache(KNOWN_QUESTIONS)
@@ -198,7 +198,7 @@ def parse_keywords(
     *,
     prefix: str | None,
 ) -> Wording:
-    """Parse the keywords of a question, cached for the next page."""
+    """Parse the keywords in a question. This is cached to get the next page."""
     words = split_question_terms(text)
     return Wording(
         words,
@@ -218,7 +218,7 @@ def parse_keywords(
 # Search plan
 
 LANE_DEPTH = 50
-"""Minimum results per retriever for fusion. 30 to 50 are common."""
+"""Number of results that each retriever should have for fusion. 30 to 50 are common."""
 COMPARED = 20
 """Minimum full-text results to compare with the query vector. Neo4j takes 0.4 ms for 30 more, and nDCG@10 of
 eight sets changes by 0.03 points on average, by 0.17 at most (ADR 20)."""
@@ -226,76 +226,76 @@ eight sets changes by 0.03 points on average, by 0.17 at most (ADR 20)."""
 
 @dataclass(frozen=True, slots=True)
 class SearchPlan:
-    """A complete search plan, the input of all later stages."""
+    """Complete plan for a search, to be used in all later stages."""
 
     request: SourceSearch
     known: OntologySnapshot  # all ontologies
     scope: Scope
     filters: Filters = field(default_factory=Filters)
     words_among: Sequence[str] | None = None
-    """Document filter for full-text results, if it is too large for the queries."""
+    """Documents to filter full-text results, if there are too many to use in the queries."""
     wording: Wording = field(default_factory=Wording)
     depth: int = LANE_DEPTH  # results per retriever
     vectors: Sequence[QueryVector] = ()  # one vector per model
     pictures: Sequence[PictureVector] = ()
-    """Vectors of the question in image spaces whose model embeds text."""
+    """Vectors to use in image spaces that have a model to embed text."""
     hyde_fault: str | None = None
-    """Reason for missing hypothetical answers, if the request asks for them."""
+    """Reason why there are no hypothetical answers, if you have requested them."""
     populating: dict[str, str] = field(default_factory=dict[str, str])
-    """State of each index that is not online."""
+    """State for each index that is not online."""
     similar: SimilarityFilter = field(default_factory=SimilarityFilter)
     page: HitPage = field(default_factory=HitPage)
     concepts_alone: bool = False
-    """True to find sources only through the question's concepts."""
+    """True to find sources only by using the question's concepts."""
     watch: Stopwatch = field(default_factory=Stopwatch)
     notes: Notes = field(default_factory=Notes)  # limitations from all stages
 
     @property
     def image(self) -> bool | None:
-        """Image filter: True for images only, False for text only, None for both."""
+        """Filter for images: True for images only, False for text only, None for both."""
         return self.filters.image
 
     @property
     def text(self) -> str:
-        """The query text, or an empty string if the request has only a vector."""
+        """Query text. It is empty if the request only has a vector."""
         return self.request.query_text or ""
 
     @property
     def usable(self) -> dict[str, QueryVector]:
-        """Usable query vectors by space slug."""
+        """Query vectors that can be used, by space slug."""
         return {vector.space.slug: vector for vector in self.vectors if vector.usable}
 
     @property
     def pictured(self) -> list[PictureVector]:
-        """Query vectors for images."""
+        """Query vectors to find images."""
         return [each for each in self.pictures if each.vector is not None]
 
     @property
     def asks_text(self) -> bool:
-        """True if the request enables full-text search, or if it replaces missing vectors."""
+        """True if full-text search is requested, or if there are no vectors to use."""
         if self.concepts_alone or TEXT_INDEX in self.populating:
             return False
         return self.request.mode != "vector" or (len(self.usable) < len(self.vectors) and bool(self.text))
 
     def candidates(self, filters: Filters) -> int:
-        """Count passages to fetch from a vector index before exact re-scoring."""
+        """Compute how many passages to get from a vector index before their scores are exact."""
         crowd = max(1.0, self.known.crowd(filters.ontologies) / CROWDED)
         return min(MAX_CHUNKS, int(LANE_DEPTH * math.sqrt(crowd)))
 
     @property
     def compared_by_words(self) -> int:
-        """Number of full-text results whose similarity the ranking needs."""
+        """Number of full-text results that need a similarity for the ranking."""
         all_needed = self.similar.least or self.request.fusion != "adaptive" or not self.models
         return self.depth if all_needed else max(COMPARED, 2 * self.reach)
 
     @property
     def models(self) -> int:
-        """Number of vector retrievers."""
+        """Number of retrievers that use vectors."""
         return 0 if self.concepts_alone else len(self.usable)
 
     @property
     def lanes(self) -> int:
-        """Number of parallel retrievers."""
+        """Number of retrievers to run in parallel."""
         return self.models + self.asks_text
 
     @property
@@ -306,7 +306,7 @@ class SearchPlan:
 
     @property
     def space_vectors(self) -> SpaceVectors:
-        """Vectors for retrievers that find hits by other means and measure their similarity."""
+        """Vectors to measure the similarity of hits that were found in other ways."""
         known = {each.space.slug: each.vector for each in self.vectors if each.vector is not None}
         spaces = [each.space for each in self.scope.spaces]
         return SpaceVectors(
@@ -321,12 +321,12 @@ class SearchPlan:
 
     @property
     def reach(self) -> int:
-        """Number of hits on this page and all previous pages."""
+        """Number of hits on this page and on all pages before."""
         return len(self.page.given) + self.request.limit
 
     @property
     def deeper(self) -> SearchPlan:
-        """The same plan with four times the depth, or the maximum depth.
+        """Plan to go four times deeper, or to the maximum depth.
 
         The plan uses the maximum if that is less than twice the new depth, or if the search is exact. An
         exact search scans everything at any depth.
@@ -341,7 +341,7 @@ MAX_TOLD = 10
 
 
 def describe_degradations(plan: SearchPlan) -> list[Degradation]:
-    """Describe all deviations of the plan from the request."""
+    """Describe how the plan is different from the request."""
     if plan.concepts_alone:
         return describe_concept_degradations(plan.scope, plan.vectors)
     pictures = (each.degradation for each in plan.pictures)
@@ -373,7 +373,7 @@ def describe_degradations(plan: SearchPlan) -> list[Degradation]:
 
 
 def describe_concept_degradations(scope: Scope, vectors: Sequence[QueryVector]) -> list[Degradation]:
-    """Describe the deviations of a concept-only search."""
+    """Describe what is not possible in a search that only uses concepts."""
     faults = [vector.fault for vector in vectors if vector.fault is not None]
     effects = [f"the question could not be embedded ({why}): kg matched names only" for why in faults]
     return [*scope.unknown, *(Degradation(part="embedding", effect=effect) for effect in effects)]
@@ -440,13 +440,13 @@ class SearchPlanner:
         self._snapshots = snapshots
         self._pictures = pictures
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="question")
-        """Separate from the retrievers, so that a slow provider blocks only the requests that use it."""
+        """Separate from the retrievers, so that a slow provider only blocks requests that need it."""
 
     def close(self) -> None:
         self._pool.shutdown()
 
     def providers(self, ontologies: Sequence[str] | None) -> frozenset[str]:
-        """Return the remote providers that embed a question for vector search.
+        """List the remote providers that are needed to embed a question.
 
         Args:
             ontologies: Searched ontologies. None: all.
@@ -454,7 +454,7 @@ class SearchPlanner:
         return frozenset(each.identity.provider for each in self.list_query_spaces(ontologies)) - IN_PROCESS
 
     def list_query_spaces(self, ontologies: Sequence[str] | None) -> list[Space]:
-        """List the spaces whose models embed a question for vector search.
+        """List the spaces that have a model to embed a question.
 
         Args:
             ontologies: Searched ontologies. None: all.
@@ -532,7 +532,7 @@ class SearchPlanner:
         return plan
 
     def _require_few(self, names: Sequence[str], filters: Filters) -> None:
-        """Raise InvalidInput if an exact search takes too long."""
+        """Raise InvalidInput if an exact search would take too long."""
         sources = count_sources(self._graph, names, filters.document_ids, filters.sources)
         if sources > MAX_EXACT:
             raise InvalidInput(
@@ -543,7 +543,7 @@ class SearchPlanner:
     def _vectors(
         self, request: SourceSearch, scope: Scope, populating: dict[str, str], hypothetical: list[str]
     ) -> list[QueryVector]:
-        """Return one vector per model. Several models run in parallel."""
+        """Get a vector from each model. If there are several, they run in parallel."""
 
         def one(space: Space) -> QueryVector:
             waiting = [name for name in scope.indexes(space) if name in populating]

@@ -1,4 +1,4 @@
-"""Presentation of hits: texts, context windows within a token budget, and explanations."""
+"""Presentation: texts, context windows within a token budget, and explanations for hits."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ Room = tuple[int, list[Place], int, Sequence[str]]
 def merge_windows(
     hits: Sequence[SourceHit], tokens_of: TokensOf, budget: int | None
 ) -> tuple[list[ContextWindow], int]:
-    """Merge the contexts of hits into windows of consecutive paragraphs, each from one document.
+    """Merge the contexts of hits to get windows with consecutive paragraphs, each from one document.
 
     Within a budget, the hits come first (best hit first), then other paragraphs of their chunks, then
     neighbours from near to far.
@@ -83,7 +83,7 @@ def merge_windows(
 
 
 def fit_to_budget(context: SourceContext, tokens_of: TokensOf, budget: int) -> SourceWindow:
-    """Keep the neighbours of a source that fit into the budget, from near to far.
+    """Keep neighbours that fit into the budget, the nearest first.
 
     If the source itself exceeds the budget, the result is empty.
     """
@@ -117,7 +117,7 @@ def _room(rank: int, place: Place, context: Sequence[Place], covered: Sequence[s
 
 
 def _take(rooms: Sequence[Room], tokens: Mapping[str, int], budget: int) -> set[str]:
-    """Select hits, then neighbours by distance. Paragraphs of the hit's chunk have distance 0."""
+    """Select hits, and then neighbours by distance. In the hit's chunk, the distance is 0."""
     taken, left = set[str](), budget
 
     def take(place: Place) -> bool:
@@ -143,7 +143,7 @@ def _take(rooms: Sequence[Room], tokens: Mapping[str, int], budget: int) -> set[
 
 
 def _runs(places: Iterable[Place]) -> Iterator[list[Place]]:
-    """Yield runs of consecutive paragraphs of one document.
+    """Yield runs of consecutive paragraphs from a document.
 
     Both paragraph numbers and offsets must match, because the document may change between two reads.
     """
@@ -180,7 +180,7 @@ def _window(run: Sequence[Place], ranks: Mapping[str, int], tokens: Mapping[str,
 def read_windows(
     graph: Graph, hits: list[SourceHit], counter: ModelTokenCounter, window: int, token_budget: int | None
 ) -> tuple[list[ContextWindow], int]:
-    """Add neighbours to each hit, and return the windows and the number of hits that exceed the budget."""
+    """Add neighbours to each hit, to get windows. Count the hits that do not fit into the budget."""
     places: dict[str, Place] = {hit.source_id: hit for hit in hits}  # two chunks may share a source
     around = neighbours(graph, [*places.values()], window)
     for hit in hits:
@@ -197,7 +197,7 @@ NO_CONCEPTS: CarriedSources = {}
 
 
 class Presenter:
-    """Reads content for display: hits, a source with its neighbours, and documents from a paragraph on."""
+    """Reads content to be shown: hits, a source with neighbours, and documents from a paragraph on."""
 
     def __init__(self, graph: Graph, spaces: SpaceRegistry, snapshots: Snapshots) -> None:
         self._graph = graph
@@ -238,7 +238,7 @@ class Presenter:
         )
 
     def _windows(self, plan: SearchPlan, hits: list[SourceHit]) -> list[ContextWindow]:
-        """Add neighbours to each hit, and return all of them as windows within the budget."""
+        """Add neighbours to each hit, to get windows that fit into the budget."""
         request = plan.request
         with plan.watch.stage("context"):
             counter = build_space_token_counter(self._spaces.of(plan.scope.models[0]))
@@ -252,7 +252,7 @@ class Presenter:
         return windows
 
     def around(self, called: str, window: int, token_budget: int | None) -> SourceWindow:
-        """Return a source with its neighbours. For a document, use its first source.
+        """Read a source with neighbours. If this is a document, use the first source.
 
         Raises:
             NotFound: The source or document does not exist.
@@ -335,7 +335,7 @@ def present_hits(
     texts: Texts,
     carried: CarriedSources = NO_CONCEPTS,
 ) -> list[SourceHit]:
-    """Return the hits in the format of the response, without deleted sources.
+    """Convert hits to the format for the response. If a source was deleted, it is omitted.
 
     `texts` contains the texts of the chunks from `find_needed_texts`.
     """

@@ -1,4 +1,4 @@
-"""Query vectors: in text spaces, in image spaces, and of hypothetical answers."""
+"""Query vectors to use in text spaces and image spaces, and for hypothetical answers."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ log = structlog.get_logger()
 AUTO_WORDS = 12  # minimum words of a long question in `auto` mode
 AUTO_ANSWERS = 3
 OPEN_SECONDS = 5.0
-"""Pause after a failure of the language model. Searches continue without hypothetical answers."""
+"""Pause before the language model is used again after it has failed. You can still search."""
 
 
 class Hyde:
-    """Generates hypothetical answers. Thread-safe."""
+    """Writes hypothetical answers. Thread-safe."""
 
     def __init__(self, ask: Ask | None = None) -> None:
-        """Use `ask` as the language model. None: no language model."""
+        """Use `ask` to call the language model. None: there is none."""
         self._ask = ask or LanguageModel(None).ask
         self._down: tuple[float, str] | None = None  # end of the pause, and the reason
 
     def generate(self, request: SourceSearch) -> tuple[list[str], str | None]:
-        """Return the requested number of answers, or no answers and the reason."""
+        """Write the answers that are requested. If this is not possible, get the reason."""
         count, question = count_wanted(request), request.query_text
         if count == 0 or question is None:
             return [], None
@@ -62,7 +62,7 @@ class Hyde:
 
 
 def count_wanted(request: SourceSearch) -> int:
-    """Choose the number of answers. `auto` requests answers for long questions."""
+    """Choose how many answers to write. `auto` is used for long questions."""
     if request.hyde != "auto":
         return request.hyde
     by_words_alone = request.mode == "text" or request.query_vector is not None
@@ -73,7 +73,7 @@ def count_wanted(request: SourceSearch) -> int:
 def average_vectors(
     question: NDArray[np.float32], texts: Sequence[str], opened: OpenSpace
 ) -> tuple[NDArray[np.float32], str | None]:
-    """Return the normalized mean of the question's vector and its hypothetical answers (Gao et al.).
+    """Compute the mean from the question's vector and its hypothetical answers (Gao et al.).
 
     Answers are embedded as passages and truncated to the model's limit. Vectors have the shape (dimensions,)
     and length 1.
@@ -104,7 +104,7 @@ def average_vectors(
 
 @dataclass(frozen=True, slots=True)
 class PictureVector:
-    """A query vector for one image space, or the reason why it is missing."""
+    """Query vector to use in an image space, or the reason if there is none."""
 
     space: Space
     ontologies: Sequence[str]  # ontologies in this space
@@ -121,7 +121,7 @@ class PictureVector:
 
 
 class PictureQuestions:
-    """Embeds questions for image search, if there are images and a model that embeds text."""
+    """Embeds questions to find images, if there are images and a model that can embed text."""
 
     def __init__(self, graph: Graph, images: ImageSpaceRegistry | None, snapshots: Snapshots) -> None:
         self._graph = graph
@@ -131,13 +131,13 @@ class PictureQuestions:
     def spaces(
         self, request: SourceSearch, known: OntologySnapshot, scope: Scope, filters: Filters
     ) -> list[tuple[Space, list[str]]]:
-        """Return the searchable image spaces with their ontologies."""
+        """List the image spaces that can be searched, with their ontologies."""
         if self._images is None or not request.query_text or request.mode == "text":
             return []
         return [] if filters.image is False else self.reading(scope.names, known)
 
     def reading(self, names: Sequence[str], known: OntologySnapshot) -> list[tuple[Space, list[str]]]:
-        """Return the image spaces of ontologies whose model embeds text, with the ontologies."""
+        """List image spaces that have a model to embed text, with their ontologies."""
         answering = known.image_spaces
         reading = [name for name in names if name in answering and reads_text(answering[name])]
         return group_by_space(list_ontologies_with_images(self._graph, reading) if reading else (), answering)
@@ -160,7 +160,7 @@ class PictureQuestions:
 
 
 def reads_text(space: Space) -> bool:
-    """Check if the model embeds text. The space's identity is enough, so no model is loaded."""
+    """Check if the model can embed text. To see this, you do not need to load it."""
     return space.identity.max_tokens > 0
 
 
@@ -171,7 +171,7 @@ def reads_text(space: Space) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class QueryVector:
-    """A query vector for one space, or the reason why it is missing."""
+    """Query vector to use in a space, or the reason if there is none."""
 
     space: Space
     vector: NDArray[np.float32] | None  # shape (dimensions,), length 1
@@ -185,7 +185,7 @@ class QueryVector:
 def query_vector(
     request: SourceSearch, opened: OpenSpace, waiting: Sequence[str], hypothetical: Sequence[str] = ()
 ) -> QueryVector:
-    """Get the query vector for one space.
+    """Get the query vector to use in a space.
 
     `waiting` contains the required indexes that are not online. `hypothetical` contains answers to include.
 
@@ -219,7 +219,7 @@ def query_vector(
 
 
 def require_space(request: SourceSearch, slugs: Sequence[str]) -> None:
-    """Reject a client's vector if its space is not searched.
+    """Reject a vector from a client if its space is not searched.
 
     Raises:
         Conflict: The message lists the searched spaces.
@@ -236,20 +236,20 @@ def require_space(request: SourceSearch, slugs: Sequence[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class SimilarityFilter:
-    """The minimum similarity of hits per space."""
+    """Minimum similarity that hits need in each space."""
 
     least: Mapping[str, float] = field(default_factory=dict[str, float])
-    """By space slug. Spaces without an entry have no threshold."""
+    """Threshold by space slug. If a space is missing, there is no threshold."""
     keep_unmeasured: bool = True
-    """Keep hits if the question has no vector and their similarity is unknown."""
+    """Keep hits if there is no vector to measure their similarity."""
     keep_carried: bool = False
-    """Keep concept hits below the threshold if another hit reaches it."""
+    """Keep hits from concepts below the threshold if there is another hit that reaches it."""
 
 
 def build_similarity_filter(
     thresholds: Mapping[str, Threshold], *, keep_carried: bool = False
 ) -> SimilarityFilter:
-    """Build the filter for passages in a prompt.
+    """Build the filter to choose passages for a prompt.
 
     A language model reads no notes, so no unmeasured hit passes a threshold from the request.
 

@@ -46,7 +46,7 @@ from kg_api.suggestions import UNSPACED
 # share fewer phrases.
 
 MIN_OVERLAP = 0.85
-"""Minimum Jaccard index of the phrases. On five corpora, texts from one template reach at most 0.80."""
+"""Minimum Jaccard index for the phrases. On five corpora, texts from one template have up to 0.80."""
 PHRASE_WORDS = 3
 
 _WORD = regex.compile(rf"[{UNSPACED}]\p{{M}}*|[\p{{L}}\p{{N}}\p{{M}}--[{UNSPACED}]]+", regex.VERSION1)
@@ -55,7 +55,7 @@ Phrase = tuple[str, ...]
 
 
 def group_near_duplicates(texts: Sequence[str]) -> list[list[int]]:
-    """Group near-duplicate texts. Case, punctuation, and layout do not count.
+    """Group texts that are nearly the same. Case, punctuation, and layout do not count.
 
     A text joins the first group whose leader it resembles, so the best hit represents its group.
 
@@ -69,7 +69,7 @@ def group_near_duplicates(texts: Sequence[str]) -> list[list[int]]:
 
 
 def group_alike(texts: Sequence[frozenset[Phrase]]) -> list[list[int]]:
-    """Group near-duplicates by their phrases.
+    """Group texts by the phrases that they have in common.
 
     Prefix filtering avoids a comparison of all pairs (Chaudhuri, Ganti, Kaushik, ICDE 2006): sets with enough
     common phrases share one of their first phrases in any common order. Rarest phrases first leaves few
@@ -94,13 +94,13 @@ def group_alike(texts: Sequence[frozenset[Phrase]]) -> list[list[int]]:
 
 
 def overlap(one: str, other: str) -> float:
-    """Return the Jaccard index of the phrases of both texts, from 0 to 1."""
+    """Compute the Jaccard index for the phrases in two texts, from 0 to 1."""
     a, b = list_trigrams(one), list_trigrams(other)
     return len(a & b) / len(a | b)
 
 
 def list_trigrams(text: str) -> frozenset[Phrase]:
-    """List the word trigrams of a text.
+    """List all triples of words in a text.
 
     A text with fewer than three words returns its words, and a text without words returns itself.
     """
@@ -114,7 +114,7 @@ def list_trigrams(text: str) -> frozenset[Phrase]:
 
 
 class PlaceReader:
-    """A cache of source texts for one search.
+    """Cache for source texts, to be used in a search.
 
     Retrievers return only ids and scores, because few hits are shown.
     """
@@ -126,7 +126,7 @@ class PlaceReader:
         self._alike: dict[tuple[str, ...], list[list[int]]] = {}
 
     def read(self, source_ids: Iterable[str]) -> Mapping[str, DescribedPlace]:
-        """Read all cached sources by id. Deleted sources are missing."""
+        """Read sources by id, using the cache. Deleted sources are missing."""
         unknown = [each for each in dict.fromkeys(source_ids) if each not in self._known]
         if unknown:
             self._known.update((place.source_id, place) for place in describe_places(self._graph, unknown))
@@ -136,13 +136,13 @@ class PlaceReader:
         return self._known[source_id]
 
     def there(self, hits: Iterable[Hit]) -> list[Hit]:
-        """Read the sources of hits and drop hits whose source was deleted after retrieval."""
+        """Read the sources for hits. If a source was deleted after retrieval, the hit is dropped."""
         hits = list(hits)
         known = self.read(hit.found.source.source_id for hit in hits)
         return [hit for hit in hits if hit.found.source.source_id in known]
 
     def alike(self, source_ids: Sequence[str]) -> list[list[int]]:
-        """Group near-duplicates among cached sources.
+        """Group sources that are nearly the same.
 
         The result is cached, because deeper retrievals repeat the comparison.
         """
@@ -159,11 +159,11 @@ class PlaceReader:
 
 T = TypeVar("T")
 MAX_COMPARED = 500
-"""Hits that are compared for near-duplicates: five times the largest page."""
+"""Number of hits to compare for copies: five times the largest page."""
 
 
 def drop_near_duplicates(hits: Sequence[Hit], request: SourceSearch, places: PlaceReader) -> list[Hit]:
-    """Collapse near-duplicates and apply the limit per document."""
+    """Collapse hits that are nearly the same, and use the limit for each document."""
     if request.collapse_duplicates:
         hits = drop_duplicates(hits[:MAX_COMPARED], places)
     if request.per_document is not None:
@@ -172,7 +172,7 @@ def drop_near_duplicates(hits: Sequence[Hit], request: SourceSearch, places: Pla
 
 
 def go_on(kept: Sequence[Hit], hits: Sequence[Hit], request: SourceSearch, places: PlaceReader) -> list[Hit]:
-    """Append new hits of a deeper retrieval to `kept`, deduplicated and limited per document."""
+    """Append hits from a deeper retrieval to `kept`, if they are new and within the limits."""
     known = {hit.identity for hit in kept}
     new = [hit for hit in hits if hit.identity not in known]
     if request.collapse_duplicates and new:
@@ -184,7 +184,10 @@ def go_on(kept: Sequence[Hit], hits: Sequence[Hit], request: SourceSearch, place
 
 
 def drop_duplicates(hits: Sequence[Hit], places: PlaceReader) -> list[Hit]:
-    """Return the first hit of each near-duplicate group with the ids of the others. Drop deleted sources."""
+    """Keep the first hit in each group of copies, with the ids for the others.
+
+    Deleted sources are dropped.
+    """
     hits, kept = places.there(hits), list[Hit]()
     for first, *others in places.alike([hit.found.source.source_id for hit in hits]):
         named = [*hits[first].duplicates]
@@ -195,7 +198,7 @@ def drop_duplicates(hits: Sequence[Hit], places: PlaceReader) -> list[Hit]:
 
 
 def limit_per_group(items: Iterable[T], group_of: Callable[[T], Hashable], most: int) -> list[T]:
-    """Return the items in order, at most `most` per group."""
+    """Keep up to `most` items for each group, in order."""
     seen = Counter[Hashable]()
     kept: list[T] = []
     for item in items:
@@ -208,7 +211,7 @@ def limit_per_group(items: Iterable[T], group_of: Callable[[T], Hashable], most:
 def similarities(
     vectors: Sequence[NDArray[np.float32] | None], spaces: Sequence[str | None]
 ) -> NDArray[np.float64]:
-    """Return the cosine of each pair, shape (n, n). Pairs without vectors or from different models get 0."""
+    """Compute the cosine for each pair, shape (n, n). If it cannot be compared, use 0."""
     count = len(vectors)
     near = np.zeros((count, count))
     for space in {each for each in spaces if each is not None}:
@@ -223,7 +226,7 @@ def similarities(
 def order_by_marginal_relevance(
     scores: Sequence[float], near: NDArray[np.float64], weight: float, limit: int
 ) -> list[tuple[int, float]]:
-    """Order hits by maximal marginal relevance: relevant, and dissimilar to previous hits.
+    """Order hits by maximal marginal relevance, to get hits that are relevant and different from each other.
 
     The value is weight * relevance - (1 - weight) * greatest similarity to a chosen hit (Carbonell,
     Goldstein, SIGIR 1998). Relevance is the score scaled to 0 to 1, so that both terms share a scale.
@@ -256,17 +259,17 @@ def _to_unit(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def is_short(plan: SearchPlan, hits: Sequence[Hit]) -> bool:
-    """Check if a page after the first is incomplete."""
+    """Check if a page is not complete. The first page is not checked."""
     return bool(plan.page.given) and len(_left(plan, hits)) < plan.request.limit
 
 
 def can_go_deeper(plan: SearchPlan, candidates: Candidates) -> bool:
-    """Check if a deeper retrieval is allowed and may find more."""
+    """Check if it is possible to go deeper and find more."""
     return plan.depth < MAX_CHUNKS and _there_may_be_more(plan, candidates)
 
 
 def _there_may_be_more(plan: SearchPlan, candidates: Candidates) -> bool:
-    """Check if a retriever may have more hits.
+    """Check if a retriever can have more hits.
 
     A vector retriever that passed the similarity threshold has none.
     """
@@ -277,7 +280,7 @@ def _there_may_be_more(plan: SearchPlan, candidates: Candidates) -> bool:
 def take_page(
     plan: SearchPlan, candidates: Candidates, ranking: Ranking, found: int, places: PlaceReader
 ) -> Ranking:
-    """Return the hits of the page, and whether more may follow.
+    """Take the hits for the page. Check if more may follow.
 
     `found` is the number of hits before deduplication.
     """
@@ -300,7 +303,7 @@ def take_page(
 
 
 def _left(plan: SearchPlan, hits: Sequence[Hit]) -> Sequence[Hit]:
-    """Return hits that previous pages did not return."""
+    """List hits that were not on pages before."""
     return [hit for hit in hits if not plan.page.has_returned(hit.identity)] if plan.page.given else hits
 
 
@@ -308,7 +311,7 @@ def _left(plan: SearchPlan, hits: Sequence[Hit]) -> Sequence[Hit]:
 
 
 def order(plan: SearchPlan, candidates: Candidates) -> Ranking:
-    """Fuse the results and drop hits below the similarity threshold."""
+    """Fuse the results. If a hit is below the similarity threshold, it is dropped."""
     hits = fuse_lanes(plan, candidates) if candidates.fused is None else candidates.fused
     further = {name: lane for name, lane in candidates.lanes.items() if name.startswith(PICTURES)}
     if candidates.fused is not None and not plan.request.graph:  # graph: `fill_from_graph` adds them
@@ -317,7 +320,7 @@ def order(plan: SearchPlan, candidates: Candidates) -> Ranking:
 
 
 def needs_more(plan: SearchPlan, candidates: Candidates, ranking: Ranking, places: PlaceReader) -> bool:
-    """Check if deduplication leaves too few hits and a deeper retrieval may add some."""
+    """Check if you have to go deeper, because there are not enough hits without copies."""
     request = plan.request
     leaves_out = request.per_document is not None or request.collapse_duplicates or plan.similar.least
     if not (leaves_out and can_go_deeper(plan, candidates)):
@@ -327,7 +330,7 @@ def needs_more(plan: SearchPlan, candidates: Candidates, ranking: Ranking, place
 
 
 def fuse_lanes(plan: SearchPlan, candidates: Candidates) -> list[Hit]:
-    """Fuse the results of all retrievers.
+    """Fuse the results from all retrievers.
 
     Unless hits are grouped by chunk, keep only the best child of a parent.
     """
@@ -372,7 +375,7 @@ def fuse_lanes(plan: SearchPlan, candidates: Candidates) -> list[Hit]:
 
 
 def _pointing(each: LaneHit, words: Mapping[str, LaneHit]) -> LaneHit:
-    """Assign a chunk over several sources to the source that best matches the keywords, if any."""
+    """Assign a chunk that has several sources to the source that should be shown, using the keywords."""
     if each.chunk is None or len(each.chunk.covers) == 1:
         return each
     there = [words[identity] for identity in each.chunk.covers if identity in words]
@@ -380,7 +383,7 @@ def _pointing(each: LaneHit, words: Mapping[str, LaneHit]) -> LaneHit:
 
 
 def join_further(hits: Sequence[Hit], further: Mapping[str, Sequence[LaneHit]]) -> list[Hit]:
-    """Merge hits from vectors and keywords with hits from concepts and images by reciprocal rank fusion."""
+    """Merge hits from vectors and keywords with those from concepts and images, by reciprocal rank fusion."""
     joined = {
         hit.identity: hit._replace(passage_rank=rank, score=1 / (RRF_K + rank))
         for rank, hit in enumerate(hits, start=1)
@@ -408,7 +411,7 @@ KEPT = 5  # hits with a fixed position
 def fill_from_graph(
     plan: SearchPlan, refined: Ranking, hits: Sequence[Hit], carried: Sequence[LaneHit], places: PlaceReader
 ) -> Ranking:
-    """Keep the first hits and merge the following hits with concept hits by reciprocal rank fusion.
+    """Keep the first hits, and merge the others with hits from concepts, using reciprocal rank fusion.
 
     `hits` and `refined` are the hits before and after refinement. `carried` contains hits from concepts, best
     first.
@@ -435,7 +438,7 @@ def fill_from_graph(
 
 
 def list_lost_hits(shown: Sequence[Hit], *lost: Sequence[Hit]) -> list[Hit]:
-    """Return dropped hits once each, without hits that are shown."""
+    """List hits that were dropped, each once. Hits that are shown are not included."""
     known = {hit.identity for hit in shown}
     every = {hit.identity: hit for each in lost for hit in each}
     return [hit for identity, hit in every.items() if identity not in known]
@@ -446,7 +449,7 @@ def list_lost_hits(shown: Sequence[Hit], *lost: Sequence[Hit]) -> list[Hit]:
 
 @dataclass(frozen=True, slots=True)
 class Reranking:
-    """A reranker and its time limit."""
+    """Reranker, and how long it can take."""
 
     reranker: Reranker | None
     seconds: float
@@ -456,7 +459,7 @@ NO_RERANKING = Reranking(None, 0)
 
 
 class Ranker:
-    """The stages after fusion."""
+    """Stages to run after fusion."""
 
     def __init__(self, graph: Graph, reranking: Reranking = NO_RERANKING) -> None:
         self._graph = graph
@@ -475,7 +478,7 @@ class Ranker:
         return replace(ranking, hits=kept)
 
     def _kept(self, plan: SearchPlan, hits: Sequence[Hit], places: PlaceReader) -> list[Hit]:
-        """Rerank, deduplicate, limit hits per document, and diversify."""
+        """Rerank hits, remove copies, limit them for each document, and diversify."""
         request, notes = plan.request, list[Degradation]()
         every = self._rerank(plan, hits, places, notes) if request.rerank else hits
         with plan.watch.stage("thin_out"):
@@ -497,7 +500,7 @@ class Ranker:
     def _rerank(
         self, plan: SearchPlan, hits: Sequence[Hit], places: PlaceReader, notes: list[Degradation]
     ) -> Sequence[Hit]:
-        """Rerank the first hits. The other hits follow in their previous order."""
+        """Rerank the first hits. The order of the others is not changed."""
         question, depth = plan.request.query_text, plan.request.first_stage_limit
         if question is None:
             notes.append(_not_reranked("a cross-encoder needs query_text"))
@@ -540,7 +543,7 @@ class Ranker:
         return [*placed, *_append_below(placed, hits[len(scores) :])]
 
     def _diverse(self, plan: SearchPlan, hits: Sequence[Hit], notes: list[Degradation]) -> list[Hit]:
-        """Order by maximal marginal relevance. A hit without a vector counts as dissimilar to all others."""
+        """Order by maximal marginal relevance. If a hit has no vector, it is different from all others."""
         properties = {each.space.key: each.space.vector_property for each in plan.scope.spaces}
         wanted = [
             {
@@ -568,7 +571,7 @@ class Ranker:
 
 
 def _append_below(first: Sequence[Hit], rest: Sequence[Hit]) -> Sequence[Hit]:
-    """Return hits in order with scores below those of `first`."""
+    """Append hits, using scores below those in `first`."""
     return below(min(hit.score for hit in first), rest) if first else rest
 
 

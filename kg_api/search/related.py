@@ -1,4 +1,4 @@
-"""Passages related to an image, and images related to a passage."""
+"""Passages to show for an image, and images to show for a passage."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ Found = dict[str, RelatedThrough]  # by source, best first
 
 @dataclass(frozen=True, slots=True)
 class RelatedQuery:
-    """A related-sources query and its scope."""
+    """Query for related sources, with its scope."""
 
     own: Place
     within: Filters
@@ -59,7 +59,7 @@ class RelatedQuery:
 
 
 def find_in_document(graph: Graph, asked: RelatedQuery) -> Found:
-    """Return sources of the same document, ordered by distance in reading order."""
+    """Find sources in the same document, the nearest first."""
     own, within = asked.own, asked.within
     if within.ontologies is not None and own.ontology not in within.ontologies:
         return {}
@@ -80,7 +80,7 @@ def find_in_document(graph: Graph, asked: RelatedQuery) -> Found:
 
 
 def linked(graph: Graph, asked: RelatedQuery) -> Found:
-    """Return linked sources, the most similar first."""
+    """Find linked sources, the most similar first."""
     within = asked.within
     rows = graph.read(
         "proposals/linked_to",
@@ -97,7 +97,7 @@ def linked(graph: Graph, asked: RelatedQuery) -> Found:
 
 
 def find_through_concepts(graph: Graph, asked: RelatedQuery, beside: Sequence[str]) -> Found:
-    """Return sources that share concepts with a source or its neighbours. Rare concepts weigh more."""
+    """Find sources using concepts from a source or its neighbours. Rare concepts have more weight."""
     own = SeedPassage(asked.own.source_id, PASSAGE)
     seeds = [own, *(SeedPassage(each, PASSAGE / math.sqrt(2)) for each in beside)]
     found = find_sources_by_concepts(graph, [], seeds, asked.within, NO_VECTORS, limit=asked.depth + 1)
@@ -115,7 +115,7 @@ def find_near_vectors(
     slots: Iterable[tuple[Space, Sequence[str]]],
     lane: RelatedLane,
 ) -> Found:
-    """Return sources near the vectors of the query source (`parts`), in the given index slots."""
+    """Find sources near the vectors in `parts`, using these index slots."""
     filters = asked.within
     lookups = [
         NearestPassages(
@@ -138,7 +138,7 @@ def find_near_vectors(
 
 
 def find_by_shared_keywords(graph: Graph, asked: RelatedQuery) -> Found:
-    """Return sources that share keywords with a source without a vector."""
+    """Find sources by keywords, if the source has no vector."""
     found = find_sources_sharing_words(graph, asked.own, asked.within, asked.depth)
     return {
         each.source.source_id: RelatedThrough(lane="words", rank=rank)
@@ -147,7 +147,7 @@ def find_by_shared_keywords(graph: Graph, asked: RelatedQuery) -> Found:
 
 
 def rank_by_similarity(asked: RelatedQuery, found: Sequence[tuple[str, LaneHit]], lane: RelatedLane) -> Found:
-    """Rank each source once, by its nearest part."""
+    """Rank each source once, using the nearest part."""
     best: dict[str, tuple[float, str]] = {}
     for space, hit in found:
         identity, similarity = hit.source.source_id, hit.similarity or 0.0
@@ -164,7 +164,7 @@ def rank_by_similarity(asked: RelatedQuery, found: Sequence[tuple[str, LaneHit]]
 
 
 class SeenLane:
-    """Compares vectors of images and passages."""
+    """Compares vectors from images and passages."""
 
     def __init__(self, graph: Graph, images: ImageSpaceRegistry | None) -> None:
         self._graph = graph
@@ -172,7 +172,7 @@ class SeenLane:
         self._questions = PictureQuestions(graph, images, self._snapshots)
 
     def find(self, asked: RelatedQuery, known: OntologySnapshot, told: list[Degradation]) -> list[Found]:
-        """Return similar images for an image. If a model embeds both kinds, also return the other kind."""
+        """Find images for an image. If there is a model to embed both kinds, find the other kind too."""
         wanted = asked.within.image
         if asked.own.kind == "image":
             alike = [self._alike(asked, known)] if wanted is not False else []
@@ -180,7 +180,7 @@ class SeenLane:
         return [] if wanted is False else [self._pictures(asked, known, told)]
 
     def _alike(self, asked: RelatedQuery, known: OntologySnapshot) -> Found:
-        """Return similar images from the same image space."""
+        """Find images in the same image space."""
         own, spaces = asked.own, known.image_spaces
         space = spaces.get(own.ontology)
         if space is None or self._snapshots.populating(space.image_index_name):
@@ -193,7 +193,7 @@ class SeenLane:
         return rank_by_similarity(asked, near, "picture_space")
 
     def _passages(self, asked: RelatedQuery, known: OntologySnapshot) -> Found:
-        """Return passages near the image's vector, if they share its space."""
+        """Find passages near the image's vector, if they are in the same space."""
         own, space = asked.own, known.image_spaces.get(asked.own.ontology)
         if space is None:
             return {}
@@ -205,7 +205,7 @@ class SeenLane:
         return find_near_vectors(self._graph, asked, parts, there, "picture_space")
 
     def _pictures(self, asked: RelatedQuery, known: OntologySnapshot, told: list[Degradation]) -> Found:
-        """Return images near the text of a passage."""
+        """Find images near the text in a passage."""
         spaces = self._questions.reading(known.there(asked.within.ontologies), known)
         questions = self._questions.embed(asked.own.full_text, spaces)
         told += [each.degradation for each in questions if each.degradation is not None]
@@ -232,7 +232,7 @@ class SeenLane:
 
 DEPTH = 50  # minimum results per retriever
 MAX_PARTS = 4
-"""Maximum chunks compared per source. A longer source uses evenly spaced chunks."""
+"""Maximum number of chunks to compare for a source. If it is longer, use chunks at even distances."""
 
 
 class RelatedService:
@@ -244,7 +244,7 @@ class RelatedService:
         self._progress = self._snapshots.progress()
 
     def related(self, source_id: str, request: RelatedSearch) -> RelatedSources:
-        """Find sources related to a source. Limitations are in `degraded`.
+        """Find sources that are related to a source. You can see limitations in `degraded`.
 
         Raises:
             NotFound: The source or a requested ontology does not exist.
@@ -275,7 +275,7 @@ class RelatedService:
         )
 
     def _within(self, own: Place, request: RelatedSearch, told: list[Degradation]) -> Filters:
-        """Return the scope: sources of the other kind, unless the request specifies kinds."""
+        """Build the scope. If no kinds are requested, use sources of the other kind."""
         within = Filters(request.ontologies, [own.document_id] if request.same_document else None)
         if request.where:
             chosen = choose_sources(self._graph, self._remembered, request.where, within)
@@ -298,7 +298,7 @@ class RelatedService:
         return found
 
     def _near_words(self, asked: RelatedQuery, known: OntologySnapshot, told: list[Degradation]) -> Found:
-        """Return sources near in the text space. The vector of an image represents its text."""
+        """Find sources near in the text space. For an image, use the vector for its text."""
         own = asked.own
         vectors = read_search_vectors(self._graph, [own.source_id], known.answering, known.new)
         parts = sample_evenly(vectors.get(own.source_id, []), MAX_PARTS)
@@ -322,7 +322,7 @@ class RelatedService:
         return find_by_shared_keywords(self._graph, asked)
 
     def _join(self, lanes: Sequence[Found], limit: int) -> list[RelatedSource]:
-        """Fuse by rank, because distances, concept weights, and cosines are not comparable."""
+        """Fuse by rank, because you cannot compare distances, concept weights, and cosines."""
         scores = reciprocal_rank_fusion([*lane] for lane in lanes)
         best = [*scores.items()][: 2 * limit]  # spare hits replace deleted sources
         places = {

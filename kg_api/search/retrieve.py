@@ -1,4 +1,4 @@
-"""Retrieval: run all retrievers in one Neo4j request, then search by concept, and suggest spellings."""
+"""Retrieval: run all retrievers in one request to Neo4j, then search by concept, and suggest spellings."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ CONCEPTS = "concepts"
 PICTURES = "pictures:"
 
 Texts = Mapping[str, ChunkText]
-"""Chunk texts by chunk id."""
+"""Texts for chunks, by chunk id."""
 
 
 class LaneContribution(NamedTuple):
-    """The contribution of one retriever to a fused score."""
+    """How much a retriever has added to a fused score."""
 
     lane: str
     rank: int | None  # from 1. None: the retriever did not return the hit
@@ -75,7 +75,7 @@ class LaneContribution(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """A search hit with its scores and ranks from each stage."""
+    """Search hit, with scores and ranks from each stage."""
 
     found: LaneHit
     identity: str
@@ -92,7 +92,7 @@ class Hit(NamedTuple):
 
     @property
     def ranks(self) -> Ranks:
-        """Ranks by retriever. A source has at most one vector rank, because its ontology has one space."""
+        """Ranks by retriever. A source has one vector rank, because its ontology has one space."""
         ranks = {part.lane: part.rank for part in self.parts}
         vector = [rank for lane, rank in ranks.items() if lane.startswith(VECTOR) and rank is not None]
         seen = [rank for lane, rank in ranks.items() if lane.startswith(PICTURES) and rank is not None]
@@ -105,17 +105,17 @@ class Hit(NamedTuple):
 
 
 def below(least: float, hits: Iterable[Hit]) -> list[Hit]:
-    """Return the hits in the same order with scores below `least`."""
+    """Change the scores, so that they are below `least`. The order stays the same."""
     return [hit._replace(score=least - number * 1e-6) for number, hit in enumerate(hits, start=1)]
 
 
 def get_hit_key(found: LaneHit, group_by: GroupBy = "source") -> str:
-    """Get the deduplication key of a hit: its source id, or its chunk id."""
+    """Get the key that is used to find copies of a hit: its source id, or its chunk id."""
     return found.chunk.chunk_id if group_by == "chunk" and found.chunk else found.source.source_id
 
 
 def find_needed_texts(found: Iterable[LaneHit]) -> list[str]:
-    """Find the ids of parents and of chunks over several sources. The hit's source lacks their text."""
+    """List ids for chunks that are needed, because their text is not in the hit's source."""
     chunks = [each.chunk for each in found if each.chunk]
     return [
         *(chunk.chunk_id for chunk in chunks if len(chunk.covers) > 1),
@@ -124,7 +124,7 @@ def find_needed_texts(found: Iterable[LaneHit]) -> list[str]:
 
 
 def to_matched_chunk(found: LaneHit, place: Place, texts: Texts) -> MatchedChunk:
-    """Return the matched text without surrounding whitespace.
+    """Get the text that was matched, without whitespace around it.
 
     Args:
         found: Hit to present.
@@ -147,7 +147,7 @@ def to_parent_chunk(found: LaneHit, texts: Texts) -> MatchedChunk | None:
 
 
 def strip_chunk(part: ChunkText) -> MatchedChunk:
-    """Remove surrounding whitespace and adjust the range."""
+    """Remove whitespace around a chunk, and change the range."""
     start = part.start + len(part.text) - len(part.text.lstrip())
     text = part.text.strip()
     return MatchedChunk(text=text, start=start, end=start + len(text), source_ids=list(part.source_ids))
@@ -158,7 +158,7 @@ def strip_chunk(part: ChunkText) -> MatchedChunk:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The results of all retrievers."""
+    """Results from all retrievers."""
 
     lanes: Mapping[str, Sequence[LaneHit]] = field(default_factory=dict[str, Sequence[LaneHit]])
     """Results by retriever, best first. Each model has its own retriever (`vector:` and the space), because
@@ -168,14 +168,14 @@ class Candidates:
     cut: bool = False  # a retriever reached its limit, so more results may exist
     seeds: Sequence[Seed] = ()  # concepts that match the question
     fused: Sequence[Hit] | None = None
-    """The fused hits, if the concept retriever expanded the best of them."""
+    """Fused hits, if the best were used to find more by concept."""
     carried: Sequence[LaneHit] = ()  # sources from the concept retriever, best first
     wording: Wording | None = None  # respelled query, if it differs from the plan's
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Hits, best first, and dropped hits."""
+    """Hits to show, best first, and hits that were dropped."""
 
     hits: Sequence[Hit]
     lost: Sequence[Hit] = ()  # hits below the similarity threshold
@@ -185,9 +185,9 @@ class Ranking:
 # Retrievers, all in one round trip. To add a retriever, extend `list_lanes`.
 
 Passages = NearestPassages | KeywordPassages | NearestPictures
-"""A way to find sources: a lookup and the conversion of its rows to hits."""
+"""Way to find sources: a lookup, and a function to convert its rows to hits."""
 Lane = tuple[str, Passages]
-"""A retriever: its name, and its lookup.
+"""Retriever, with its name and its lookup.
 
 Results under the same name share a scale and form one list. Examples: both index slots of a space, and the
 batches of a full-text search that filters by many documents.
@@ -195,7 +195,7 @@ batches of a full-text search that filters by many documents.
 
 
 def list_lanes(plan: SearchPlan) -> Iterator[Lane]:
-    """List the retrievers of a plan.
+    """List the retrievers in a plan.
 
     For a hit from several retrievers, the first retriever provides the chunk.
     """
@@ -234,7 +234,7 @@ def list_lanes(plan: SearchPlan) -> Iterator[Lane]:
 
 
 def list_word_lanes(plan: SearchPlan) -> Iterator[Lane]:
-    """List the full-text retrievers."""
+    """List the retrievers in a plan that use full text."""
     if plan.asks_text:
         asked, pairs, sources = plan.space_vectors, plan.wording.compared_pairs, plan.filters.sources
         for query in plan.wording.queries:
@@ -247,7 +247,7 @@ def list_word_lanes(plan: SearchPlan) -> Iterator[Lane]:
 
 
 def merge(found: Iterable[tuple[str, LaneHits]]) -> dict[str, Sequence[LaneHit]]:
-    """Merge the results per retriever name. Scores of both index slots of a space are comparable."""
+    """Merge the results by retriever. You can compare scores from both index slots in a space."""
     lanes: dict[str, Sequence[LaneHit]] = {}
     for name, hits in found:
         both = [*lanes.get(name, ()), *hits.found]
@@ -259,22 +259,22 @@ def merge(found: Iterable[tuple[str, LaneHits]]) -> dict[str, Sequence[LaneHit]]
 # Candidate names in a question: n-grams of words, or of characters in scripts without spaces
 
 MAX_NAME_WORDS = 6
-"""Maximum words of a candidate name."""
+"""Maximum number of words in a name that may be a concept."""
 MIN_NAME_CHARACTERS = 3
 MAX_WORDS = 100
-"""Words of the question that form candidate names."""
+"""Number of words to use from the question, to find names."""
 UNSPACED_NAME = range(2, 13)
 """Characters of a candidate name in a script without spaces. Foreign names keep the space from
 `normalize_concept_name`."""
 MAX_UNSPACED = 100
-"""Characters of the question that form candidate names."""
+"""Number of characters to use from the question, to find names."""
 
 _UNSPACED = regex.compile(rf"[{UNSPACED}ー]")
 _RUN = regex.compile(rf"[{UNSPACED}ー]+(?: [{UNSPACED}ー]+)*")
 
 
 def iterate_candidate_names(text: str) -> Iterator[str]:
-    """Iterate over each candidate concept name in a question once, the longest first.
+    """Iterate over names in a question that may be concepts, the longest first.
 
     A name has up to 6 words, or up to 12 characters in a script without spaces.
     """
@@ -283,14 +283,14 @@ def iterate_candidate_names(text: str) -> Iterator[str]:
 
 
 def is_part_of_name(name: str, other: str) -> bool:
-    """Check if a normalized name is a proper part of another name."""
+    """Check if a name is part of another name."""
     if name == other:
         return False
     return name in other if _UNSPACED.match(name) else f" {name} " in f" {other} "
 
 
 def is_unspaced(text: str) -> bool:
-    """Check if scripts without spaces make up more than half of the letters."""
+    """Check if most letters are from scripts that do not use spaces."""
     letters = sum(map(str.isalpha, text))
     return 2 * len(_UNSPACED.findall(text)) > letters
 
@@ -341,7 +341,7 @@ TOO_MANY = (
 
 
 class ConceptLane:
-    """Retrieves sources through concepts, based on the results of the other retrievers."""
+    """Retriever that uses concepts to find sources, based on results from the others."""
 
     def __init__(self, graph: Graph, snapshots: Snapshots) -> None:
         self._graph = graph
@@ -350,7 +350,7 @@ class ConceptLane:
         self._embedding = snapshots.progress("concept_embedding")
 
     def retrieve(self, plan: SearchPlan, seeds: Sequence[Seed], best: Sequence[LaneHit]) -> list[LaneHit]:
-        """Return up to `plan.depth` sources.
+        """Find up to `plan.depth` sources.
 
         Args:
             plan: Search scope and query vectors.
@@ -377,7 +377,7 @@ class ConceptLane:
         return found
 
     def _nearness(self, plan: SearchPlan) -> Iterator[ConceptNearness]:
-        """Yield the spaces whose concept vectors are ready."""
+        """Yield the spaces that have concept vectors to use."""
         models = plan.scope.models
         waiting = self._snapshots.populating(*(space.concept_index_name for space in models))
         for space in models:
@@ -387,7 +387,7 @@ class ConceptLane:
                 )
 
     def seeds(self, plan: SearchPlan) -> list[Seed]:
-        """Return the concepts that the question names or resembles.
+        """Find the concepts that are named in the question, or similar to it.
 
         Runs in parallel to the other retrievers. For a script without spaces, only named concepts count: a
         model
@@ -415,7 +415,7 @@ class ConceptLane:
     def _find_seeds(
         self, plan: SearchPlan, names: Sequence[str], meanings: Sequence[Meaning]
     ) -> dict[str, float]:
-        """Find the weights of named and similar concepts by concept id."""
+        """Find weights for concepts that are named or similar, by concept id."""
         ids = list(_name_ids(names, plan.scope.names))
         unspaced = is_unspaced(plan.text)
         asked = () if unspaced and not plan.concepts_alone else meanings
@@ -448,7 +448,7 @@ def _name_ids(names: Sequence[str], ontologies: Sequence[str]) -> Iterator[str]:
 
 
 def _longest(named: Sequence[ConceptLaneHit]) -> Iterator[ConceptLaneHit]:
-    """Yield concepts whose name is not part of another concept's name."""
+    """Yield concepts that have a name which is not part of another name."""
     labels = [normalize_concept_name(each.concept.label) for each in named]
     for each, own in zip(named, labels, strict=True):
         if not any(is_part_of_name(own, other) for other in labels):
@@ -456,7 +456,7 @@ def _longest(named: Sequence[ConceptLaneHit]) -> Iterator[ConceptLaneHit]:
 
 
 def list_meanings(plan: SearchPlan) -> list[Meaning]:
-    """List the question's vectors, each with the ontologies to compare."""
+    """List vectors for the question, with the ontologies to compare."""
     return [
         Meaning(vector.space, vector.vector, plan.scope.ontologies[vector.space.slug])
         for vector in plan.vectors
@@ -465,7 +465,7 @@ def list_meanings(plan: SearchPlan) -> list[Meaning]:
 
 
 def _weight(near: ConceptLaneHit, calibration: SimilarityCalibration) -> float:
-    """Convert a similarity to a weight from 0 (midpoint between unrelated and related texts) to `NAMED`."""
+    """Convert a similarity to a weight from 0 (between unrelated and related texts) to `NAMED`."""
     return min(max(((near.similarity or 0) - calibration.middle) / (2 * calibration.gap), 0), NAMED)
 
 
@@ -475,21 +475,21 @@ def _weight(near: ConceptLaneHit, calibration: SimilarityCalibration) -> float:
 # contain only known words.
 
 MAX_RETRIED = 5
-"""Maximum words to correct per question. Each costs about six fuzzy clauses."""
+"""Maximum number of words to correct in a question. Each needs about six fuzzy clauses."""
 MAX_KNOWN = 100_000
 KNOWN_SECONDS = 60.0
-"""Cache lifetime of a known word. Within this time, kg suggests no spelling for a deleted word."""
+"""Time to cache a known word. Until then, there is no suggestion if it is deleted."""
 
 
 class KnownWords:
-    """A thread-safe cache of words that exist in the texts, per search scope."""
+    """Cache for words that are known to be in the texts, by search scope. Thread-safe."""
 
     def __init__(self) -> None:
         self._known = TTLCache[tuple[Hashable, ...], bool](MAX_KNOWN, KNOWN_SECONDS)
         self._lock = threading.Lock()
 
     def doubted(self, wording: Wording) -> list[str]:
-        """Return possibly misspelled words that are not cached as known."""
+        """List words that may be misspelled. Words that are known from the cache are omitted."""
         where = self._where(wording)
         with self._lock:
             return [word for word in wording.watched if (where, word) not in self._known]
@@ -505,7 +505,7 @@ class KnownWords:
 
 
 def respell(graph: Graph, wording: Wording, missing: Sequence[str]) -> Wording:
-    """Add similar words for missing words. Return the wording unchanged if there are none."""
+    """Add words that are similar to missing words. If there are none, this does not change the wording."""
     missing = missing[:MAX_RETRIED]
     texts = find_texts_with_similar_words(
         graph, {word: wording.list_similar_word_queries(word) for word in missing}
@@ -526,11 +526,11 @@ MAX_TOLD = 10
 
 
 Fuse = Callable[[SearchPlan, Candidates], Sequence[Hit]]
-"""Fuses the results of all retrievers into one order, best first."""
+"""Fuses results from all retrievers to one order, best first."""
 
 
 class Retriever:
-    """Runs the retrievers in the caller's thread and looks up the question's concepts in parallel."""
+    """Runs the retrievers in the caller's thread. Concepts are looked up in parallel."""
 
     def __init__(self, graph: Graph, snapshots: Snapshots, fuse: Fuse) -> None:
         self._graph = graph
@@ -544,7 +544,7 @@ class Retriever:
         self._pool.shutdown()
 
     def retrieve(self, plan: SearchPlan, before: Candidates | None = None) -> Candidates:
-        """Run all retrievers and return up to `plan.depth` results of each.
+        """Run all retrievers, to get up to `plan.depth` results from each.
 
         `before` is the result of a previous, shallower retrieval.
 
@@ -562,7 +562,7 @@ class Retriever:
         return candidates if seeds is None else self._follow(plan, candidates, seeds())
 
     def _seeds(self, plan: SearchPlan, before: Candidates | None) -> Callable[[], Sequence[Seed]]:
-        """Look up the question's concepts in the background, once per search."""
+        """Look up concepts for the question in the background. This is only done once."""
         if before is not None:
             return lambda: before.seeds
         return self._pool.submit(copy_context().run, self._concepts.seeds, plan).result
@@ -596,7 +596,7 @@ class Retriever:
     def _ask(
         self, lanes: Sequence[Lane], doubted: Mapping[str, Sequence[str]] | None = None
     ) -> tuple[list[tuple[str, LaneHits]], Sequence[str]]:
-        """Return the results of the retrievers, and the known words among `doubted`, in one round trip."""
+        """Run the retrievers, and check which words in `doubted` are known, in one round trip."""
         lookups = [passages.lookup for _, passages in lanes]
         rows = self._graph.look_up([*lookups, build_word_lookup(doubted)] if doubted else lookups)
         both = zip(lanes, rows, strict=False)  # known words are in the last row
@@ -604,7 +604,7 @@ class Retriever:
         return found, rows[-1] if doubted else ()
 
     def _follow(self, plan: SearchPlan, candidates: Candidates, seeds: Sequence[Seed]) -> Candidates:
-        """Add sources that concepts connect to the question and to the best hits."""
+        """Add sources that can be reached from the question and the best hits, using concepts."""
         fused = self._fuse(plan, candidates)
         with plan.watch.stage("concepts"):
             carried = self._concepts.retrieve(plan, seeds, [hit.found for hit in fused])
@@ -612,7 +612,7 @@ class Retriever:
         return replace(candidates, cut=cut, seeds=seeds, fused=fused, carried=carried)
 
     def _degradations(self, plan: SearchPlan, candidates: Candidates) -> Iterator[Degradation]:
-        """Yield the limitations of this retrieval."""
+        """Yield what was not possible in this retrieval."""
         for each in plan.notes.respelt:
             meant = " and ".join(map(repr, each.meant))
             effect = f"no text has {each.word!r}: searched for {meant} as well"

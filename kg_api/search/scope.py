@@ -1,4 +1,4 @@
-"""Search scope: documents selected by filters, and the spaces of the ontologies."""
+"""Search scope: documents that are selected by filters, and the spaces to use for the ontologies."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from kg_api.spaces.snapshot import OntologySnapshot
 
 
 class Narrowing(Protocol):
-    """The scope of a request. None: no restriction."""
+    """Scope that is set in a request. None: no restriction."""
 
     @property
     def ontologies(self) -> Sequence[str] | None: ...
@@ -45,12 +45,12 @@ class Narrowing(Protocol):
 class Chosen:
     filters: Filters
     matching: Mapping[str, Sequence[str]] | None = None
-    """Matching documents by ontology. None: the request has no document filter."""
+    """Matching documents by ontology. None: there is no document filter."""
     notes: Sequence[Degradation] = ()
 
     @property
     def behind_queries(self) -> Sequence[str] | None:
-        """Documents that filter the results of a query.
+        """Documents to filter the results after a query.
 
         A query with very many names takes seconds (ADR 49).
         """
@@ -59,7 +59,7 @@ class Chosen:
 
     @property
     def in_queries(self) -> Sequence[str] | None:
-        """Documents that are part of full-text queries."""
+        """Documents to use in full-text queries."""
         return None if self.behind_queries else self.filters.document_ids
 
 
@@ -71,7 +71,7 @@ def choose(
     *,
     whole_documents: bool = False,
 ) -> Chosen:
-    """Find the documents that a request names and that match its conditions.
+    """Find the documents that a request names and that match the conditions.
 
     `ontologies` contains the existing ontologies of the search. With `whole_documents`, conditions on sources
     select whole documents.
@@ -117,7 +117,7 @@ def choose_sources(
     within: Filters,
     named: Mapping[str, Sequence[str]] | None = None,
 ) -> Chosen:
-    """Find the documents that match conditions, and the filter for their sources.
+    """Find the documents that match conditions, and the filter to use for their sources.
 
     `where` must not be empty. `named` contains the documents of `within` by ontology.
 
@@ -149,7 +149,7 @@ def choose_sources(
 
 @dataclass(frozen=True, slots=True)
 class SpaceScope:
-    """The part of a search that uses one space."""
+    """Part of a search that uses the same space."""
 
     space: Space
     filters: Filters
@@ -159,15 +159,15 @@ class SpaceScope:
 class Scope:
     spaces: list[SpaceScope]
     elsewhere: dict[str, str]
-    """Index slots of the ontologies that are not in the first slot of the first space."""
+    """Index slots for ontologies that are not in the first slot of the first space."""
     left_out: list[str]  # ontologies that the client's vector cannot search
     unknown: Sequence[Degradation] = ()
-    """Notes on missing ontologies or documents."""
+    """Notes on ontologies or documents that are missing."""
     answering: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Space by ontology, for all ontologies."""
+    """Space to use for each ontology, also for those that are not searched."""
     new: str = FIRST_SLUG  # space of new ontologies
     ontologies: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    """Searched ontologies by space."""
+    """Ontologies to search, by space."""
 
     @property
     def names(self) -> list[str]:
@@ -177,12 +177,12 @@ class Scope:
         return self.answering.get(ontology, self.new)
 
     def key_of(self, ontology: str) -> str:
-        """Return the active space and index slot of an ontology."""
+        """Get the active space and index slot for an ontology."""
         return self.elsewhere.get(ontology, FIRST_SLUG)
 
     @property
     def calibrations(self) -> dict[str, SimilarityCalibration | None]:
-        """Similarity calibration of the model by space."""
+        """Calibration to use for a similarity, by space."""
         return {each.space.slug: each.space.calibration for each in self.spaces}
 
     @property
@@ -190,12 +190,12 @@ class Scope:
         return list(dict.fromkeys(each.space.slug for each in self.spaces))
 
     def indexes(self, space: Space) -> list[str]:
-        """Return the vector indexes to query with a model's vector."""
+        """List the vector indexes to query with a vector from a model."""
         return [each.space.index_name for each in self.spaces if each.space.slug == space.slug]
 
     @property
     def models(self) -> list[Space]:
-        """One space per model. Both index slots of a space use the same model."""
+        """Spaces that have different models. Both index slots in a space use the same model."""
         return [*{each.space.slug: each.space.at("") for each in self.spaces}.values()]
 
 
@@ -206,7 +206,7 @@ def scope_of(
     unknown: Sequence[Degradation] = (),
     matching: Mapping[str, Sequence[str]] | None = None,
 ) -> Scope:
-    """Group the search by space. A client's vector limits the search to its own space.
+    """Group the search by space. If the client has sent a vector, only use its space.
 
     `matching` contains the documents that match the request, by ontology. None: no document filter.
     """

@@ -1,4 +1,4 @@
-"""Search services: plan, retrieve, rank, and present. Also hybrid search for sources and concepts."""
+"""Search services: plan, retrieve, rank, and present. You can also search for concepts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from kg_api.spaces.snapshot import get_snapshots
 
 
 class SearchService:
-    """Finds sources by vectors, keywords, or both. Thread-safe, one instance per process."""
+    """Finds sources by vectors, keywords, or both. Thread-safe, one for each process."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class SearchService:
         self._planner.close()
 
     def search(self, request: SourceSearch, similar: SimilarityFilter | None = None) -> SourceHits:
-        """Find sources and report limitations in `degraded`.
+        """Find sources. You can see limitations in `degraded`.
 
         `similar` overrides the request's similarity threshold.
 
@@ -84,7 +84,7 @@ class SearchService:
         return self._planner.plan(request, concepts_alone=concepts_alone)
 
     def answer(self, plan: SearchPlan) -> SourceHits:
-        """Execute a plan. Search deeper if deduplication or filters leave too few hits.
+        """Run a plan. If there are not enough hits, go deeper.
 
         Raises:
             Unavailable: No requested retriever is available.
@@ -118,7 +118,7 @@ class SearchService:
         start: int | None = None,
         token_budget: int = USUAL_READ,
     ) -> DocumentReading:
-        """Read a document from a paragraph on, within a token budget.
+        """Read a document from a paragraph, up to a token budget.
 
         Raises:
             NotFound: The document does not exist.
@@ -128,7 +128,7 @@ class SearchService:
         return self._presenter.read(called, ontology, start, token_budget)
 
     def context(self, source_id: str, window: int, token_budget: int | None = None) -> SourceWindow:
-        """Return a source with its neighbours, within a token budget.
+        """Read a source with neighbours, up to a token budget.
 
         Raises:
             NotFound: The source does not exist.
@@ -142,7 +142,7 @@ THROUGH_CONCEPTS = frozenset({"hybrid", "concept"})
 
 
 class HybridService:
-    """Finds concepts, and sources by vectors, keywords, and concepts. Embeds the question once."""
+    """Finds concepts, and sources using vectors, keywords, and concepts. The question is embedded once."""
 
     def __init__(self, graph: Graph, search: SearchService) -> None:
         self._graph = graph
@@ -150,7 +150,7 @@ class HybridService:
         self._snapshots = get_snapshots(graph)
 
     def search(self, request: HybridSearch) -> HybridHits:
-        """Find concepts and sources. Limitations are in `degraded`.
+        """Find concepts and sources. You can see limitations in `degraded`.
 
         Raises:
             InvalidInput: The question is blank, or a field is invalid in this mode.

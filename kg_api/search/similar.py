@@ -1,4 +1,4 @@
-"""Sources that resemble a source."""
+"""Sources that are similar to a source."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ from kg_api.spaces.snapshot import OntologySnapshot, get_snapshots
 
 FIRST_DEPTH = 50
 MAX_BY_INDEX = 1000
-"""Maximum depth of index queries. Deeper searches compare all vectors."""
+"""Maximum depth to use the index. If you go deeper, all vectors are compared."""
 MAX_COMPARED = 10_000
 MAX_MAPS_AT_ONCE = 2
-"""Maximum parallel maps per process. Each reads all vectors of an ontology, which takes seconds."""
+"""Maximum number of maps to build in parallel. To build one, all vectors are read, which takes seconds."""
 
 
 class SimilarityService:
-    """Finds similar sources and builds their graph."""
+    """Finds similar sources, and builds a graph to show them."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -71,7 +71,9 @@ class SimilarityService:
         self._progress = self._snapshots.progress()
 
     def similar(self, source_id: str, request: SimilarSearch) -> SimilarSources:
-        """Find passages of other documents that resemble a source. Limitations are in `degraded`.
+        """Find passages in other documents that are similar to a source.
+
+        You can see limitations in `degraded`.
 
         Raises:
             NotFound: The source does not exist.
@@ -103,7 +105,7 @@ class SimilarityService:
         )
 
     def graph(self, request: GraphRequest) -> SourceGraph:
-        """Connect sources with the sources most similar to them.
+        """Connect sources to the sources that are most similar.
 
         Raises:
             NotFound: A start source does not exist.
@@ -114,7 +116,7 @@ class SimilarityService:
         return build_graph(self._graph, self._remembered, request, known, self._progress)
 
     def map(self, ontology: str, limit: int, communities: Sequence[Community]) -> PassageMap:
-        """Return the passages of an ontology as points in two dimensions.
+        """Get the passages in an ontology as points, to show them on a map.
 
         `communities` contains the named communities.
 
@@ -137,7 +139,7 @@ class SimilarityService:
         return sample_evenly(found.get(own.source_id, []), PARTS_MAX_PARTS)
 
     def _narrow(self, request: SimilarSearch, scope: Comparable, own: str) -> Comparable:
-        """Apply the request's filter and exclude the compared document."""
+        """Use the filter from the request, and exclude the document that is compared."""
         if not request.where:
             return scope
         within = Filters(request.ontologies, None)
@@ -161,7 +163,7 @@ class SimilarityService:
         return present_similar(self._graph, own, parts, groups[: request.limit]), degraded
 
     def _require_few(self, scope: Comparable, request: SimilarSearch, waiting: dict[str, str]) -> None:
-        """Reject an exact search over too many sources.
+        """Reject an exact search if there are too many sources.
 
         Raises:
             InvalidInput: The request asks for an exact search.
@@ -182,7 +184,7 @@ class SimilarityService:
     def _reach(
         self, asked: SimilarityQuery, scope: Comparable, request: SimilarSearch, *, exact: bool
     ) -> tuple[list[Group], bool]:
-        """Search deeper until there are enough results, and return whether there are more.
+        """Go deeper until there are enough results. Check if there are more.
 
         Filters and grouping therefore never shorten the response.
         """
@@ -205,7 +207,7 @@ class SimilarityService:
     def _nearest(
         self, asked: SimilarityQuery, scope: Comparable, depth: int, *, exact: bool
     ) -> tuple[list[NearSource], bool]:
-        """Search both index slots of the space."""
+        """Search both index slots in the space."""
         slots = [
             nearest(
                 self._graph,
@@ -245,7 +247,7 @@ class SimilarityService:
 
 
 def _within(chosen: Chosen, scope: Comparable, left_out: str | None) -> Comparable:
-    """Limit the scope to the result of a filter, without one document."""
+    """Limit the scope to the result from a filter, without the document to compare."""
     ids = chosen.filters.document_ids
     return replace(
         scope,

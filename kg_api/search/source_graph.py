@@ -1,4 +1,4 @@
-"""The graph of similar sources: nodes, and edges between the nearest pairs."""
+"""Graph to show similar sources: nodes, and edges between the nearest pairs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from kg_api.spaces.snapshot import OntologySnapshot, ProgressReading
 
 Floats = NDArray[np.float32]
 BLOCK = 512
-"""Vectors per block. Against 80,000 others, a block uses 164 MB."""
+"""Number of vectors to compare in a block. If there are 80,000 others, this needs 164 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Vectors:
 
     @classmethod
     def of(cls, parts: Sequence[Sequence[Floats]]) -> Vectors:
-        """Normalize and concatenate the vectors of sources with at least one vector each."""
+        """Normalize and join the vectors, if each source has one or more."""
         counts = [len(each) for each in parts]
         rows = np.stack([vector for each in parts for vector in each])
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
@@ -67,7 +67,7 @@ class Vectors:
 def find_nearest_pairs(
     vectors: Vectors, documents: Sequence[str], neighbours: int, least: float | None, *, across: bool
 ) -> dict[tuple[int, int], float]:
-    """Connect each source with its most similar sources.
+    """Connect each source to the sources that are most similar.
 
     The similarity of two sources is that of their nearest chunks.
 
@@ -100,7 +100,7 @@ def find_nearest_pairs(
 
 
 def _blocks(vectors: Vectors) -> Iterator[tuple[int, int]]:
-    """Yield ranges of sources with about `BLOCK` vectors, at least one source each."""
+    """Yield ranges of sources that have about `BLOCK` vectors, at least one source each."""
     begin = 0
     while begin < len(vectors.starts):
         ends = [*vectors.starts[1:].tolist(), len(vectors.rows)]  # per source
@@ -110,7 +110,7 @@ def _blocks(vectors: Vectors) -> Iterator[tuple[int, int]]:
 
 
 def _best(row: Floats, count: int, least: float | None) -> list[int]:
-    """Return the indexes of the largest values. Of equal values, the first come first."""
+    """Find the largest values, to get their indexes. If values are equal, use the first."""
     kept = np.flatnonzero(row > -np.inf if least is None else row >= least)
     if len(kept) > count:
         worst = -np.partition(-row[kept], count - 1)[count - 1]
@@ -127,19 +127,19 @@ PASSAGES_A_SOURCE = 3  # passages fetched per neighbour, because several may bel
 
 @dataclass(frozen=True, slots=True)
 class ChosenSources:
-    """The nodes in reading order and the number of available sources."""
+    """Nodes in reading order, and how many sources there are."""
 
     places: list[Place]
     total: int
     degraded: list[Degradation] = field(default_factory=list[Degradation])
     seeds: frozenset[str] | None = None
-    """Ids of the start sources. None: all sources of the selected documents."""
+    """Ids for the start sources. None: use all sources in the selected documents."""
 
 
 def choose_nodes(
     graph: Graph, remembered: RememberedFilters, request: GraphRequest, known: OntologySnapshot
 ) -> ChosenSources:
-    """Return the requested sources and their neighbours, or the sources of the selected documents.
+    """Choose the requested sources and their neighbours, or the sources in the selected documents.
 
     Raises:
         NotFound: A requested ontology, document, or source does not exist.
@@ -165,7 +165,7 @@ def choose_nodes(
 def _fitting(
     graph: Graph, remembered: RememberedFilters, request: GraphRequest, ids: Sequence[str] | None
 ) -> Chosen:
-    """Return the result of the request's filter within some documents or all."""
+    """Use the filter from the request, within some documents or all."""
     within = Filters(request.ontologies, ids)
     return choose_sources(graph, remembered, request.where, within) if request.where else Chosen(within)
 
@@ -177,7 +177,7 @@ def _find_neighbourhood(
     known: OntologySnapshot,
     fitting: Chosen,
 ) -> ChosenSources:
-    """Find the start sources and their most similar sources, up to `max_nodes`."""
+    """Find the start sources and those that are most similar, up to `max_nodes`."""
     seeds = describe_places(graph, source_ids)
     if missing := sorted(set(source_ids) - {place.source_id for place in seeds}):
         told = ", ".join(map(repr, missing[:10]))
@@ -218,7 +218,7 @@ def _to_queries(
 def _neighbours(
     graph: Graph, asked: Sequence[SimilarityQuery], scope: Comparable, request: GraphRequest
 ) -> Iterator[NearSource]:
-    """Yield the nearest sources of each query from both index slots of the space.
+    """Yield the nearest sources for each query, from both index slots in the space.
 
     With a document filter, a search across documents needs one request per query document, because the
     filter list must exclude that document.
