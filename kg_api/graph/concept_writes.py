@@ -155,7 +155,7 @@ def write_extraction(tx: Transaction, ontology: str, config: ExtractionConfig) -
 
 
 def hold_extraction(tx: Transaction, ontology: str) -> ExtractionConfig | None:
-    """Lock an ontology. Return its extraction settings, or None if it was deleted."""
+    """Lock an ontology to get its extraction settings. If it was deleted, return None."""
     tx.run("ontologies/hold", names=[ontology])
     rows = tx.run("extraction/configuration", names=[ontology])
     return _to_stored(rows[0]).config if rows else None
@@ -168,29 +168,32 @@ def read_spent(graph: Graph, ontology: str) -> float:
 
 
 def ask_for_all(tx: Transaction, ontology: str, mark: str | None) -> None:
-    """Store the mark of the extractor that a user requested for all sources. None: no request."""
+    """Store the mark of the extractor that a user has requested for all sources.
+
+    None: there is no request.
+    """
     tx.run("extraction/ask", ontology=ontology, mark=mark)
 
 
 def note_all_read(tx: Transaction, ontology: str, mark: str) -> None:
-    """Record that an extractor with this mark has read all requested sources."""
+    """Record that all requested sources have been read by an extractor with this mark."""
     tx.run("extraction/all_read", ontology=ontology, mark=mark)
 
 
 def add_spent(
     tx: Transaction, ontology: str, dollars: float, receipt: str, job_id: str | None = None
 ) -> None:
-    """Add to the extraction cost of an ontology and of a job, once for each receipt."""
+    """Add to the cost for an ontology and a job. A receipt is used only once."""
     tx.run("extraction/add_spent", ontology=ontology, cost=dollars, receipt=receipt, job_id=job_id)
 
 
 def expect_cost(graph: Graph, ontology: str, job_id: str, dollars: float) -> None:
-    """Store the estimated cost of a job unless it is stored, and add it to the sum of estimates."""
+    """Store the cost that is expected for a job, if this was not done before, and add it to the sum."""
     graph.write("extraction/expect_cost", ontology=ontology, job_id=job_id, cost=dollars)
 
 
 def count_extraction(graph: Graph, ontology: str, mark: str | None) -> ExtractionCounts:
-    """Return the extraction progress by a mark, or by any mark for None, and the counts of evidence."""
+    """Count what was extracted using this mark, or any mark for None, and the evidence."""
     rows = graph.read("extraction/status", ontology=ontology, mark=mark)
     return cast("ExtractionCounts", rows[0])
 
@@ -201,7 +204,7 @@ def list_unread_sources(graph: Graph, ontology: str, mark: str | None, *, limit:
 
 
 def retry_unread(tx: Transaction, ontology: str) -> int:
-    """Mark rejected sources as pending and return their number."""
+    """Set rejected sources to pending, and count them."""
     return tx.run("extraction/retry_refused", ontology=ontology)[0]["sources"]
 
 
@@ -229,7 +232,7 @@ def present_evidence(tx: Transaction, source_ids: Collection[str], proven: Colle
 
 
 def write_evidence(tx: Transaction, ontology: str, found: Difference, *, new: Collection[str]) -> None:
-    """Write the new rows after deleting the old ones."""
+    """Delete the old rows, and write the new rows."""
     for part in portions([row.relation_id for row in found.gone.relations]):
         tx.run("concepts/forget_relations", ids=part)
     for part in portions([row.instance_id for row in found.gone.quotes]):
@@ -246,7 +249,7 @@ def write_evidence(tx: Transaction, ontology: str, found: Difference, *, new: Co
 
 
 def _first_rows(write: EvidenceRows, new: Collection[str]) -> list[Row]:
-    """Return a row for each source without previous evidence: its concepts, each with its quotes."""
+    """Build a row for each source that had no evidence: its concepts, each with quotes."""
     quotes = dict[tuple[str, str], list[Row]]()
     for quote in write.quotes:
         quotes.setdefault((quote.source_id, quote.concept_id), []).append(to_row(quote))
@@ -285,7 +288,7 @@ LOOKS = 5  # attempts to look up names whose concepts were deleted during the lo
 def write_extractions(
     tx: Transaction, ontology: str, extractions: Sequence[Extraction], mark: str, *, imported: bool = False
 ) -> Written:
-    """Write the concepts of some sources in the caller's transaction, and request their embedding."""
+    """Write the concepts for some sources in the caller's transaction, and request to embed them."""
     # The write replaces previous concepts of the same origin and is idempotent. It skips sources that have
     # changed or no longer exist. They stay pending. A rejected source keeps its evidence.
     asked = sorted(extractions, key=lambda each: each.source_id)
@@ -367,7 +370,7 @@ def _unread(ontology: str, mark: str, selection: Selection) -> PendingQuery:
 def _hold_concepts(
     tx: Transaction, ontology: str, names: Mapping[str, str], carried: Collection[str]
 ) -> tuple[dict[str, str], dict[str, Text]]:
-    """Lock the concepts of names and sources. Return concepts by name, and their texts."""
+    """Lock concepts that are used in names and sources. Return concepts by name, and their texts."""
     # Existing names need no lock, because their deletion first locks the concept
     for _ in range(LOOKS):
         stored = _find_or_create(tx, ontology, names)

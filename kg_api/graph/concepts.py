@@ -1,4 +1,4 @@
-"""Reading concepts, and preparing the rows of an extraction.
+"""Reads concepts, and prepares rows to write an extraction.
 
 Labels and quotes come from models and files, so kg cleans all of them.
 """
@@ -58,10 +58,10 @@ class Text:
     description: str = ""
     terms: tuple[str, ...] = ()
     names: tuple[str, ...] = field(default=(), compare=False)
-    """All names of the concept in the source: its label and other forms."""
+    """Names that are used for the concept in the source: its label and other forms."""
 
     def merge_text(self, found: Text) -> Text:
-        """Add a missing description, and further terms up to the limit."""
+        """Add a description if it is missing, and terms up to the limit."""
         known = {normalize_concept_name(each): each for each in (self.label, *self.terms)}
         for each in (found.label, *found.terms):
             known.setdefault(normalize_concept_name(each), each)
@@ -76,7 +76,7 @@ class Text:
 
 @lru_cache(maxsize=4096)  # each step of writing a batch reads all concepts
 def to_named(found: ExtractedConcept) -> Text | None:
-    """Return a cleaned extracted concept, or None if its label is empty."""
+    """Clean a concept that was extracted. If its label is empty, return None."""
     label = clean_name(found.label, LABEL_CHARACTERS)
     own = normalize_concept_name(label)
     forms = [clean_name(form, TERM_CHARACTERS) for form in found.forms[:TERMS]]
@@ -125,7 +125,7 @@ def merge_terms(*lists: Iterable[str]) -> tuple[str, ...]:
 def collect_first_texts(
     ontology: str, extractions: Iterable[Extraction], means: Mapping[str, str]
 ) -> dict[str, Text]:
-    """Return by concept the label of its first occurrence."""
+    """Get the label that is used first, by concept."""
     first = dict[str, Text]()
     for found in iterate_all_names(extractions):
         first.setdefault(means[name_id(ontology, found.label)], Text(found.label))
@@ -179,7 +179,7 @@ class QuoteRow:
 
 
 def to_row(row: AppearanceRow | QuoteRow) -> Row:
-    """Return the fields, ten times faster than `asdict`."""
+    """Get the fields as a row. This is ten times faster than `asdict`."""
     return {name: getattr(row, name) for name in row.__slots__}
 
 
@@ -211,7 +211,7 @@ def evidence(
     texts: Mapping[str, str],
     extracted_with: str,
 ) -> EvidenceRows:
-    """Return the rows of extractions, without quotes that are not verbatim in their source."""
+    """Build rows to write extractions. Quotes that are not verbatim in the source are omitted."""
     appearances = dict[tuple[str, ...], AppearanceRow]()
     quotes = dict[tuple[str, ...], QuoteRow]()
     relations = dict[tuple[str, ...], RelationRow]()
@@ -272,7 +272,7 @@ def evidence(
 
 
 def difference(wanted: EvidenceRows, present: EvidenceRows, *, imported: bool) -> Difference:
-    """Return the changes that turn the present rows into the wanted rows. Rows of another origin stay."""
+    """Find what has to be changed to get the wanted rows. Rows from another origin stay."""
     known = {row.key: row.instance_id for row in present.quotes}
     own = [replace(row, instance_id=known.get(row.key, row.instance_id)) for row in wanted.quotes]
     quotes = _join(own, present.quotes, imported=imported)
@@ -345,7 +345,7 @@ def _find_changed(final: Mapping[tuple[str, ...], R], present: Sequence[R]) -> l
 
 
 def _locate_quote(text: str, quote: Quote) -> Quote | None:
-    """Return a quote, cut and without trailing whitespace, or None if it is not verbatim in the text."""
+    """Find a quote in the text, to cut it. If it is not verbatim, return None."""
     kept = quote.text[:QUOTE_CHARACTERS].rstrip()
     if not kept or quote.start < 0 or text[quote.start : quote.end] != quote.text:
         return None
@@ -387,7 +387,7 @@ class ReachedConcept:
 
 
 def read_concepts(graph: Graph, concept_ids: Iterable[str]) -> dict[str, Concept]:
-    """Return concepts by id. Unknown concepts are missing."""
+    """Read concepts by id. If a concept is unknown, it is missing."""
     ids = list(dict.fromkeys(concept_ids))
     rows = graph.read("concepts/read_by_ids", concept_ids=ids) if ids else []
     there = [row for row in drop_deleted_rows(rows, Concept) if reaches(row["ontology"])]
@@ -430,7 +430,7 @@ def read_unverified(graph: Graph, concept_id: str, limit: int) -> tuple[list[Unv
 
 
 def appearances(graph: Graph, concept_id: str, limit: int) -> list[Appearance]:
-    """Return the sources that contain a concept, sources with a verified quote first."""
+    """Read the sources that contain a concept. Those that have a verified quote are first."""
     rows = graph.read("concepts/appearances", concept_id=concept_id, limit=limit)
     found = list[Appearance]()
     for row in drop_deleted_rows(rows, Place):
@@ -502,7 +502,7 @@ def expand_appearing(graph: Graph, concept_ids: Sequence[str], fan_out: int) -> 
 
 
 def read_statements_between(graph: Graph, pairs: Sequence[Pair]) -> dict[Pair, PathStep]:
-    """Return by pair the statement with the most sources. Pairs without one are missing."""
+    """Read the statement that is in most sources, for each pair. If there is none, the pair is missing."""
     rows = graph.read(
         "concepts/statements_between",
         pairs=[[*pair] for pair in pairs],
@@ -527,7 +527,7 @@ def _share_reads(concept_ids: Sequence[str]) -> int:
 
 
 def _evidence(place: Place, quote: Mapping[str, Any], start: int, end: int) -> Evidence:
-    """Return a quote with its position in the document. The database stores its position in the source."""
+    """Build a quote with its position in the document, from the position in the source."""
     return Evidence(
         instance_id=quote["instance_id"],
         quote=quote["quote"],

@@ -1,4 +1,4 @@
-"""Storing and deleting documents.
+"""Stores and deletes documents.
 
 Each statement writes the differences of several documents of one ontology. The caller locks the documents.
 Workers that embed or extract sources do not, so rows of existing sources are in the order of their ids, as
@@ -54,7 +54,7 @@ from kg_api.wording import pluralize
 
 SOURCES_A_STATEMENT = 1000
 AskForExtraction = Callable[[Transaction, str, int], None]
-"""Requests extraction of a number of sources of an ontology, in the transaction that stores them."""
+"""Function to request extraction for new sources, in the transaction that stores them."""
 MAX_SOURCES_PER_TRANSACTION = 2000
 MAX_CHARACTERS_PER_TRANSACTION = 4_000_000
 """Limit of one transaction, unless a single document exceeds it, because Neo4j holds all of it in its heap.
@@ -77,7 +77,7 @@ def store_document(
 def store_documents(
     graph: Graph, records: Sequence[DocumentRecord], extract: AskForExtraction | None = None
 ) -> list[StoreResult]:
-    """Store documents and request embedding and extraction of their new sources, in one transaction."""
+    """Store documents in one transaction, and request to embed and extract their new sources."""
     # Sources with the same text keep their node, vector, and evidence, even if they moved.
     forget_evidence_of_gone(graph, records)
     return graph.transaction(storing(records, extract))
@@ -96,7 +96,10 @@ def split_to_transactions(records: Sequence[DocumentRecord]) -> Iterator[list[Do
 
 
 def forget_evidence_of_gone(graph: Graph, records: Sequence[DocumentRecord]) -> None:
-    """Delete in parts the evidence of sources that a changed document loses, if there are many."""
+    """Delete the evidence for sources that will be removed from a document.
+
+    If there is much, this is done in parts.
+    """
     rows = [
         {"document_id": each.document_id, "content_hash": each.content_hash}
         for each in records
@@ -112,7 +115,7 @@ def forget_evidence_of_gone(graph: Graph, records: Sequence[DocumentRecord]) -> 
 def storing(
     records: Sequence[DocumentRecord], extract: AskForExtraction | None = None
 ) -> Callable[[Transaction], list[StoreResult]]:
-    """Return the work of `store_documents` for a transaction that may run twice."""
+    """Build the work for `store_documents`. You can run it twice."""
     # After a lost response to a commit, the second run finds its own documents by a mark and returns the
     # first outcome.
     mark, outcomes = uuid.uuid4().hex, dict[str, StoreResult]()
@@ -141,7 +144,7 @@ def storing(
 
 
 def preview_document(graph: Graph, record: DocumentRecord) -> tuple[StoredChange, list[SourceRecord]]:
-    """Return the effect of storing a document, and its new sources, without storing anything."""
+    """Show what would change if a document was stored, with its new sources."""
     rows = graph.read("documents/stored", document_id=record.document_id)
     before: Row = rows[0] if rows else {"content_hash": None, "uri": None, "sources": 0}
     if before["content_hash"] == record.content_hash:
@@ -184,7 +187,7 @@ def _store(
 def _write(
     tx: Transaction, differences: Sequence[DocumentDifference], mark: str, extract: AskForExtraction | None
 ) -> dict[str, StoreResult]:
-    """Write documents. Properties that all writers of the ontology share come last, to minimize lock time."""
+    """Write documents. Properties that are used by all writers are last, so that locks are short."""
     ontology = differences[0].record.ontology
     stored = read_configuration(tx, ontology)
     new = {each.record.document_id: len(each.new) for each in differences}
@@ -220,7 +223,7 @@ def _write(
 def _write_sources(
     tx: Transaction, differences: Sequence[DocumentDifference]
 ) -> tuple[Counter[str], Counter[str]]:
-    """Write sources. Return by document how many kept sources need extraction, and embedding, again."""
+    """Write sources. Count those that have to be extracted or embedded again, by document."""
     owners = _owners(differences)
     blocks = [
         build_block_row(build_source_row(source)) for each in differences for source in each.other_blocks
@@ -258,7 +261,7 @@ def _write_sources(
 def _unmark_touched(
     tx: Transaction, differences: Sequence[DocumentDifference], stored: StoredConfiguration
 ) -> Counter[str]:
-    """Mark sources as pending whose chunks or contexts may change. Return their number by document."""
+    """Set sources to pending if their chunks or contexts can change. Count them by document."""
     there = [each.record.document_id for each in differences if each.before["content_hash"] is not None]
     if not there:
         return Counter()
@@ -288,12 +291,12 @@ def _owners(differences: Sequence[DocumentDifference]) -> dict[str, str]:
 
 
 def _parts(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
-    """Yield rows of existing sources in the order of their ids, in which workers lock them."""
+    """Yield rows for existing sources in the order that is used by workers to lock them."""
     return portions(sorted(rows, key=lambda row: row["source_id"]), SOURCES_A_STATEMENT)
 
 
 def _lock(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, Row]:
-    """Lock the documents and return their previous state by id."""
+    """Lock the documents, to get their state by id."""
     rows = [
         {"document_id": each.document_id, "document": each.document, "approves": each.approves}
         for each in sorted(records, key=lambda each: each.document_id)
@@ -311,7 +314,7 @@ Goes = Callable[[Transaction, str], bool]  # locks a document and returns whethe
 
 
 def delete_document(graph: Graph, document_id: str, goes: Goes = lambda _tx, _id: True) -> Deleted:
-    """Delete a document with its sources and chunks. Deletion is idempotent."""
+    """Delete a document with its sources and chunks. You can repeat this."""
     # kg first deletes the evidence of a large document in parts. Repeat an interrupted deletion.
 
     def delete(tx: Transaction) -> Deleted:
@@ -339,7 +342,7 @@ def delete_called(graph: Graph, called: str, ontology: str | None = None) -> Del
 
 
 def delete_ontology(graph: Graph, name: str) -> Deleted:
-    """Delete an ontology, one document per transaction. A missing ontology adds a note."""
+    """Delete an ontology, one document in each transaction. If it does not exist, add a note."""
     # kg also removes its synced folders, because their next scan would restore the documents.
     graph.write("folders/remove_of_ontology", ontology=name)
     delete_pending_documents(graph, name)
@@ -355,7 +358,7 @@ def delete_ontology(graph: Graph, name: str) -> Deleted:
 
 
 def delete_evidence_in_parts(graph: Graph, document_ids: Sequence[str], goes: Goes) -> None:
-    """Delete in parts the evidence of documents that one transaction deletes, if there is much."""
+    """Delete the evidence for documents that will be deleted. If there is much, this is done in parts."""
     rows = {each: graph.read("sources/ids_of_document", document_id=each) for each in document_ids}
     if sum(map(len, rows.values())) > concept_writes.MAX_SOURCES_PER_TRANSACTION:
         for each, found in rows.items():
@@ -372,7 +375,7 @@ def delete_document_in_transaction(tx: Transaction, document_id: str) -> Deleted
 
 
 def delete_matching(graph: Graph, request: DocumentDeletion) -> DeletedMatching:
-    """Delete the documents that satisfy a filter, each in its own transaction, or list them in a dry run."""
+    """Delete the documents that match a filter, each in its own transaction. In a dry run, list them."""
     # An interrupted deletion leaves some documents, for which the digest of an earlier dry run is not valid.
     require_ontologies(graph, request.ontologies)
     matching = find_matching_documents(graph, request.where, request.ontologies, in_order=True)

@@ -1,4 +1,4 @@
-"""Differences between a document and its stored state, equal texts, and edits of documents."""
+"""Differences between a document and what is stored, documents with the same text, and edits."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ class DocumentDifference:
     new_headings: bool  # whether a kept source has another heading
     new_order: bool  # whether the order of the kept sources changed
     new_blanks: bool
-    """Whether whitespace after a kept source changed. Chunks and windows over several sources contain it."""
+    """Whether whitespace has changed after a source that stays.
+
+    This is used in chunks over several sources.
+    """
 
     @property
     def language(self) -> str | None:
@@ -52,7 +55,7 @@ class DocumentDifference:
         return bool(self.new or self.gone or self.new_headings or self.new_order or self.new_blanks)
 
     def has_changed_context(self, context: str, template: str | None) -> bool:
-        """Check if the inputs of the chunk context changed, except the text."""
+        """Check if the context for chunks has changed. The text is not used for this."""
         rows = (self.before["title"], self.before["metadata"]), (self.record.title, self.record.metadata)
         was, now = (
             select_context_fields(context, template, title or "", json.loads(metadata or "{}"))
@@ -73,7 +76,7 @@ class DocumentDifference:
 
 
 def find_difference(record: DocumentRecord, before: Row, rows: Sequence[Row]) -> DocumentDifference:
-    """Compare a document with its stored sources. A new document has no stored sources."""
+    """Compare a document to its stored sources. If it is new, there are none."""
     stored = {row["source_id"]: row for row in rows}
     new = [source for source in record.sources if source.source_id not in stored]
     kept = [source for source in record.sources if source.source_id in stored]
@@ -186,7 +189,7 @@ Names = tuple[str, ...]
 
 
 def find_same_texts(tx: Transaction, written: Sequence[DocumentRecord]) -> dict[str, Names]:
-    """Return by document the others with the same text: stored in its ontology, or earlier in the call."""
+    """Find other documents that have the same text, in the ontology or earlier in this call."""
     stored = find_stored(tx, written)
     first: dict[str, str] = {}
     return {
@@ -204,7 +207,7 @@ def read_same_texts(graph: Graph, record: DocumentRecord) -> Names:
 
 
 def find_stored(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, Names]:
-    """Return by text hash the other stored documents with that text."""
+    """Find other documents that have the same text, by text hash."""
     return _by_text(tx.run("documents/of_same_text", **_to_parameters(records)))
 
 
@@ -225,7 +228,7 @@ def _to_parameters(records: Sequence[DocumentRecord]) -> dict[str, Any]:
 
 
 def join_changes(before: str | None, change: DocumentChange) -> str:
-    """Merge a further edit into the stored edits, key by key."""
+    """Merge an edit into the stored edits, using the last value for each key."""
     known: dict[str, Any] = json.loads(before or "{}")
     told = change.model_dump(exclude_none=True, include={"title", "uri"})
     metadata = {**known.get("metadata", {}), **change.metadata}
@@ -235,13 +238,13 @@ def join_changes(before: str | None, change: DocumentChange) -> str:
 def change_metadata(
     metadata: Mapping[str, MetadataValue], changed: Mapping[str, MetadataValue]
 ) -> dict[str, MetadataValue]:
-    """Return metadata with some keys changed. Null deletes a key."""
+    """Change some keys in the metadata. To delete a key, use null."""
     deleted = {key for key, value in changed.items() if value is None}
     return {key: value for key, value in {**metadata, **changed}.items() if key not in deleted}
 
 
 def apply_stored_changes(record: DocumentRecord, changes: str | None) -> DocumentRecord:
-    """Apply the stored edits to a document that is ingested again."""
+    """Use the stored edits for a document when it is ingested again."""
     if not changes:
         return record
     known: dict[str, Any] = json.loads(changes)
@@ -258,12 +261,12 @@ def apply_stored_changes(record: DocumentRecord, changes: str | None) -> Documen
 
 
 def change_document(graph: Graph, document_id: str, change: DocumentChange) -> str | None:
-    """Change title, URL, or metadata. kg re-embeds only chunks whose context uses a changed value."""
+    """Change title, URL, or metadata. Chunks are only re-embedded if their context uses this."""
     return graph.transaction(lambda tx: _change(tx, document_id, change))
 
 
 def note_same_words(form: str, change: DocumentChange) -> list[str]:
-    """Return a note that an image keeps the search text from its ingestion."""
+    """Add a note that this does not change the text that is used to search for an image."""
     if form != "image" or not (change.title or change.metadata):
         return []
     effect = "this image was found by its caption, description, or file name"

@@ -1,4 +1,4 @@
-"""Filters of documents and sources, facets, and the metadata fields of an ontology."""
+"""Filters for documents and sources, facets, and the metadata fields in an ontology."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PRUNED_AT_ONCE: Final = 10_000
 
 
 def prune_writes(graph: Graph) -> int:
-    """Delete up to 10,000 write markers. Their number stays counted."""
+    """Delete up to 10,000 write markers. You can still see how many there were."""
     return graph.write("documents/prune_writes", limit=PRUNED_AT_ONCE)[0]["pruned"]
 
 
@@ -58,7 +58,7 @@ NOTHING: Final[list[Sequence[Row]]] = [[]]
 class SourceFilter:
     image: bool | None = None  # images only (True), passages only (False), or both (None)
     fits: Sequence[Sequence[Row]] = field(default_factory=list[Sequence[Row]])
-    """In each entry, one alternative must hold. An alternative contains documents, a kind, and pages."""
+    """Alternatives to check. For each entry, one has to be true. It can use documents, a kind, and pages."""
 
     def __bool__(self) -> bool:
         return self.image is not None or bool(self.fits)
@@ -71,7 +71,7 @@ class SourceFilter:
         return {"image": self.image, "fits": list(self.fits)}
 
     def restrict_to_kinds(self, kinds: Collection[SourceKind] | None) -> SourceFilter:
-        """Return the filter for sources that are also of these kinds. None: all."""
+        """Limit the filter to sources that are one of these kinds. None: all."""
         return _of_kinds(KINDS.intersection(self.kinds, KINDS if kinds is None else kinds), self.fits)
 
 
@@ -80,7 +80,7 @@ Having = Callable[[SourceFilter], list[str]]
 
 
 def split_clauses(where: Iterable[Clause]) -> tuple[list[Clause], list[Clause]]:
-    """Return the clauses on documents only, and the clauses with a condition on sources."""
+    """Divide clauses into those that only use documents, and those that use sources."""
     of_documents, of_sources = list[Clause](), list[Clause]()
     for clause in where:
         has_source = any(each.is_of_source for each in list_conditions([clause]))
@@ -91,7 +91,7 @@ def split_clauses(where: Iterable[Clause]) -> tuple[list[Clause], list[Clause]]:
 def filter_sources(
     clauses: Iterable[Clause], matching: SourcesMatching, having: Having | None = None
 ) -> SourceFilter:
-    """Build a filter from clauses, all of which must hold."""
+    """Build a filter from clauses. All of them have to be true."""
     kinds, fits = KINDS, list[Sequence[Row]]()
     for clause in clauses:
         groups = [_build_group(each, matching, having) for each in list_alternatives(clause)]
@@ -164,7 +164,7 @@ def _kinds(condition: Condition) -> frozenset[SourceKind]:
 
 
 def _pages(condition: Condition) -> Row:
-    """Return the pages of a condition. A source is on each page from its first to its last."""
+    """Build the pages for a condition. A source is on each page from its first to its last."""
     if condition.op == "exists":
         return {"spans": [{"first": -MAX_PAGE, "last": MAX_PAGE}], "wanted": bool(condition.value)}
     numbers = cast("list[int]", condition.values)
@@ -228,7 +228,7 @@ def find_matching_documents(
     *,
     in_order: bool = False,
 ) -> dict[str, list[str]]:
-    """Return by ontology the ids of documents that satisfy a filter."""
+    """Find the documents that match a filter, by ontology."""
     of_documents, of_sources = split_clauses(where)
     if of_sources:
         document_ids = _documents_by_sources(graph, of_sources, ontologies, document_ids)
@@ -258,7 +258,7 @@ def _documents_by_sources(
 def describe_unknown_fields(
     graph: Graph, where: Sequence[Clause], ontologies: Sequence[str] | None
 ) -> list[Degradation]:
-    """Describe the fields of a filter that no document has. Raise InvalidInput for a probable misspelling."""
+    """Describe fields that are not in any document. If a name seems to be misspelt, raise InvalidInput."""
     return describe_unknown_keys(graph, get_condition_keys(where), ontologies)
 
 
@@ -279,7 +279,7 @@ def read_keys(graph: Graph, ontologies: Sequence[str] | None) -> list[str]:
 
 
 def describe_missing_keys(asked: Sequence[str], known: Sequence[str]) -> list[Degradation]:
-    """Describe the keys that no document has. Raise InvalidInput for a probable misspelling."""
+    """Describe keys that are not in any document. If a name seems to be misspelt, raise InvalidInput."""
     unknown = [key for key in dict.fromkeys(asked) if key not in known]
     for key in unknown:
         fields = [*known, *KNOWN_FIELDS]
@@ -297,7 +297,7 @@ def describe_missing_keys(asked: Sequence[str], known: Sequence[str]) -> list[De
 
 
 def _nearest_fields(key: str, known: Sequence[str]) -> list[str]:
-    """Return the nearest fields by bare name, as conditions write them: `metadata.title` is not `title`."""
+    """Find the fields with a similar name, as you would write them: `metadata.title` is not `title`."""
     written = {name: [name] for name in KNOWN_FIELDS}
     for each in known:
         written.setdefault(each, []).append(format_metadata_field(each))
@@ -305,7 +305,7 @@ def _nearest_fields(key: str, known: Sequence[str]) -> list[str]:
 
 
 def matches_absent_field(where: Sequence[Clause]) -> bool:
-    """Check if a document without a field may satisfy the filter."""
+    """Check if the filter can be true for a document that does not have the field."""
     return any(each.is_negative for each in list_conditions(where))
 
 
@@ -330,7 +330,7 @@ def _parameters(condition: Condition) -> Row:
 
 
 def _spelt(condition: Condition) -> list[Any]:
-    """Return values in each form in which a name may be stored, the current form first."""
+    """List values in each form that can be stored, the current form first."""
     forms = [
         list_spellings(normalize_document_name(each)) if isinstance(each, str) else [each]
         for each in condition.values
@@ -416,7 +416,7 @@ MAX_KEPT = 100
 
 
 class RememberedFilters:
-    """A cache of the documents that satisfy a filter. A repeated filter costs only a count. Thread-safe."""
+    """Cache for documents that match a filter. To use it again, you only need a count. Thread-safe."""
 
     # The cache is exact: each transaction that changes documents increments a count in the database. kg
     # caches a result only after that count was stable for a moment, and uses it until the count changes.

@@ -1,4 +1,4 @@
-"""Synced folders: registration, pending scans, and their documents."""
+"""Synced folders: how to register them, pending scans, and their documents."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ DOCUMENTS_A_PORTION = 1000
 
 
 def register(graph: Graph, new: NewFolder, *, grant: str | None = None) -> str:
-    """Register a folder and request its first scan. Return its id."""
+    """Register a folder, and request the first scan."""
     mark = uuid.uuid4().hex
     return graph.transaction(lambda tx: _register(tx, new, mark, grant))
 
 
 def _register(tx: Transaction, new: NewFolder, mark: str, grant: str | None) -> str:
-    """Register a folder. A transaction that runs twice finds its own mark."""
+    """Register a folder. If this runs twice, it will find its own mark."""
     identity = folder_id(new.path, new.ontology)
     tx.run("folders/hold_ontology", ontology=new.ontology)
     others = tx.run("folders/registered", ontology=new.ontology)
@@ -64,7 +64,7 @@ def _reject_overlap(new: NewFolder, other: str) -> None:
 
 
 def request_scan(graph: Graph, identity: str, *, allow_empty: bool = False) -> str:
-    """Request a scan now. Return the id of the job, which may be an unfinished one."""
+    """Request a scan now. You get the id of the job, which can be unfinished."""
     found = find_folder(graph, identity)
 
     def request(tx: Transaction) -> str | None:
@@ -78,7 +78,7 @@ def request_scan(graph: Graph, identity: str, *, allow_empty: bool = False) -> s
 
 
 def enqueue_due(graph: Graph) -> int:
-    """Request a scan of each folder that is pending by the database's clock. Return their number."""
+    """Request a scan for each folder that is pending. This uses the clock of the database."""
     # Several schedulers can do so at once. Each locks a folder and checks it again before creating the job.
     # Folders with a running scan are skipped.
     due = graph.read("folders/due")
@@ -93,7 +93,7 @@ def enqueue_due(graph: Graph) -> int:
 
 
 def _use_job(tx: Transaction, identity: str, ontology: str, *, allow_empty: bool) -> str:
-    """Request the only job of a folder: an unfinished one, or a new one that replaces the last."""
+    """Request the only job for a folder. If it is finished, it will be replaced."""
     tx.run("folders/forget_job", folder_id=identity)
     job_id = request_job(tx, SCAN_KIND, ontology, added=0, about=identity, limited=False)
     tx.run("folders/use_job", folder_id=identity, job_id=job_id, allow_empty=allow_empty)
@@ -127,12 +127,12 @@ def _folder(row: Row) -> Folder:
 
 
 def begin_removal(graph: Graph, identity: str) -> None:
-    """Block further writes of scans for a folder."""
+    """Block scans from writing to a folder."""
     graph.write("folders/begin_removal", folder_id=identity)
 
 
 def remove(graph: Graph, identity: str) -> None:
-    """Delete a folder, but keep its documents."""
+    """Delete a folder. Its documents stay."""
     graph.write("folders/leave_waiting", folder_id=identity)
     graph.write("folders/remove", folder_id=identity)
 
@@ -195,7 +195,7 @@ class FileMark:
 
 
 def find_folder_of_job_id(graph: Graph, job_id: str) -> ScannedFolder | None:
-    """Return the folder that a job scans, or None if it is no longer registered."""
+    """Find the folder that is scanned by a job. If it is no longer registered, return None."""
     rows = graph.read("folders/of_job", job_id=job_id)
     if not rows:
         return None
@@ -212,14 +212,14 @@ def hold_folder(tx: Transaction, folder_id: str) -> None:
 
 
 def take_documents(tx: Transaction, folder_id: str, marks: Sequence[FileMark]) -> None:
-    """Assign documents to the folder, and store the fingerprints of their files."""
+    """Assign documents to the folder, and store fingerprints for their files."""
     rows = [asdict(mark) for mark in marks]
     for row in tx.run("folders/take_documents", folder_id=folder_id, rows=rows) if rows else ():
         raise NameTaken(row["taken_by"])
 
 
 def touch_documents(tx: Transaction, folder_id: str, marks: Sequence[FileMark]) -> None:
-    """Update the fingerprints of files whose content is unchanged."""
+    """Update the fingerprints if the content of a file has not changed."""
     rows = [asdict(mark) for mark in sorted(marks, key=lambda mark: mark.document_id)]
     if rows:
         tx.run("folders/touch_documents", folder_id=folder_id, rows=rows)
@@ -232,17 +232,17 @@ def take_waiting(tx: Transaction, folder_id: str, marks: Sequence[FileMark]) -> 
 
 
 def forget_waiting(tx: Transaction, folder_id: str, document_ids: Sequence[str]) -> None:
-    """Delete pending documents whose files no longer exist."""
+    """Delete pending documents if their files no longer exist."""
     tx.run("folders/forget_waiting", folder_id=folder_id, document_ids=sorted(document_ids))
 
 
 def is_of_folder(tx: Transaction, folder_id: str, document_id: str) -> bool:
-    """Check if a document belongs to the folder, and lock it if so."""
+    """Check if a document belongs to the folder. If it does, lock it."""
     return bool(tx.run("folders/hold_document", folder_id=folder_id, document_id=document_id))
 
 
 def delete_if_of_folder(tx: Transaction, folder_id: str, document_id: str) -> bool:
-    """Delete a document, with its unshared concepts, if it belongs to the folder."""
+    """Delete a document if it belongs to the folder, with concepts that are not in other documents."""
     if not is_of_folder(tx, folder_id, document_id):
         return False
     return delete_document_in_transaction(tx, document_id).documents > 0

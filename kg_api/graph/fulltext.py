@@ -1,4 +1,4 @@
-"""Full-text queries, matches in texts, and the synonyms and language of ontologies.
+"""Full-text queries, matches to mark in texts, and the synonyms and language to use for ontologies.
 
 Raw Lucene syntax would fail on `foo/bar`, `AND`, and `(`, match everything with `*`, and let `title:x` read
 other fields (measured on Neo4j 2026.08.1). A quoted word is one clause, whatever the index's analyzer makes
@@ -48,23 +48,22 @@ from kg_api.schemas.vocabulary import TextLanguage
 MAX_TERMS = 64
 MAX_STEMS = 64
 KNOWN_QUESTIONS = 1024
-"""Cached questions. A search parses its question three times: to query, to assess results, and to mark words.
-"""
+"""Questions to cache. They are parsed three times: to query, to assess results, and to mark words."""
 SCOPES_A_QUERY = 366
 """64 words and 32 variants in four fields and `scope`, 64 stems, a name, and 366 scopes: 911 of 1,024
 clauses."""
 FIELDS = {"full_text": 1.0, "heading": 1.0, "title": 1.0, "document": 0.5}
-"""Searched fields of sources, with weights."""
+"""Fields to search in sources, with weights."""
 CONCEPT_FIELDS = {"label": 2.0, "search_terms": 1.0, "description": 0.5}
-"""Searched fields of concepts, with weights. Names matter more than descriptions."""
+"""Fields to search in concepts, with weights. Names have more weight than descriptions."""
 LIGHT = "^0.5"
-"""Weight of stop words. With 0.2, nDCG@10 on xquad en is 0.6 points below equal weights (ADR 57)."""
+"""Weight to use for stop words. With 0.2, nDCG@10 on xquad en is 0.6 points below equal weights (ADR 57)."""
 STEMS_WEIGHT = 1.0
-"""Weight of stems. With 0.5, nDCG@10 falls by 0.5 points on xquad de (ADR 57)."""
+"""Weight to use for stems. With 0.5, nDCG@10 is 0.5 points lower on xquad de (ADR 57)."""
 PARTS_WEIGHT = 1.0  # weight of words that only their parts find
 NAME_WEIGHT = 2.0  # weight of a document whose alias equals the question
 PHRASES_WEIGHT = 0.4
-"""Weight of two adjacent words. Without it, nDCG@10 falls by 0.4 to 3 points (ADR 46)."""
+"""Weight to use for two adjacent words. Without it, nDCG@10 is 0.4 to 3 points lower (ADR 46)."""
 MAX_PHRASES = 16  # maximum phrases, because Lucene counts each word of a phrase as a clause
 
 _QUERIES_WORD = rf"\w[\w{EXTENDING}]*"
@@ -74,7 +73,7 @@ _RESERVED = re.compile(r'(["\\])')
 
 
 def terms(text: str) -> list[str]:
-    """Return the words of a text in order, without case-insensitive duplicates.
+    """Find the words in a text. If a word is repeated in another case, it is omitted.
 
     A word that the analyzer may store as one token precedes its parts: `title:secret`, `title`, `secret`. The
     words are in normal form and keep their case. The analyzer folds the case of queries and texts alike, but
@@ -100,7 +99,7 @@ def split_question_terms(question: str) -> Sequence[str]:
 
 
 def list_word_pairs(text: str) -> list[str]:
-    """Return pairs of adjacent words in lower case, without duplicates.
+    """List pairs of adjacent words in lower case, each once.
 
     Pairs include words that the index ignores: `who is on call` contains `on call`.
     """
@@ -109,7 +108,7 @@ def list_word_pairs(text: str) -> list[str]:
 
 
 MIN_PREFIX = 2
-"""Minimum characters of an unfinished word. One letter matches most texts."""
+"""Minimum characters in an unfinished word. A single letter would match most texts."""
 
 
 def find_unfinished(text: str) -> str | None:
@@ -141,7 +140,7 @@ def build_lucene_queries(
     phrases: Sequence[str] = (),
     prefix: str | None = None,
 ) -> list[str]:
-    """Return Lucene queries for any of the words, limited to ontologies or documents.
+    """Build Lucene queries to find any of the words, limited to ontologies or documents.
 
     kg ignores words beyond the first 64, and the caller reports them. Too many scopes produce several queries
     with comparable scores. Without words there are no queries.
@@ -184,7 +183,7 @@ def build_fuzzy_queries(
     ontologies: Sequence[str] | None = None,
     document_ids: Sequence[str] | None = None,
 ) -> list[str]:
-    """Return queries for texts with words similar to one word (kg_api.graph.text_analysis)."""
+    """Build queries to find texts with words that are similar to a word (kg_api.graph.text_analysis)."""
     searched = {**FIELDS, "scope": PARTS_WEIGHT}
     asked = f"+({' '.join(f'{name}:({clauses})^{weight}' for name, weight in searched.items())})"
     return [" ".join(filter(None, (asked, scope))) for scope in _within(ontologies, document_ids)]
@@ -204,7 +203,7 @@ def _to_lucene(
     beside: Sequence[tuple[str, str, float]],
     begun: str = "",
 ) -> str:
-    """Return a clause for each word with its weight in each field, and the additional clauses."""
+    """Build a clause for each word with its weight in each field, and add other clauses."""
     plain = " ".join(_quote(word) + weight for word, weight in weighed) + begun
     once: dict[str, str] = {}
     for word, weight in weighed:
@@ -230,7 +229,7 @@ def _quote(word: str) -> str:
 
 
 def _scopes(tokens: Sequence[str]) -> list[str]:
-    """Return filters that do not change the score."""
+    """Build filters that do not change the score."""
     return [f"+scope:({' '.join(some)})^0" for some in portions(tokens, SCOPES_A_QUERY)]
 
 
@@ -247,7 +246,7 @@ _POSSESSIVE = re.compile(r"(?<=[^\W_])['’＇][sS](?![^\W_])")
 
 
 class IndexToken(NamedTuple):
-    """A word of a text, or a part of it, with its form for comparison."""
+    """Word in a text, or part of a word, with the form to compare it."""
 
     start: int
     end: int
@@ -255,7 +254,7 @@ class IndexToken(NamedTuple):
 
 
 class QuestionWords:
-    """The words of a question, compiled for many texts.
+    """Words in a question, prepared to be used for many texts.
 
     Each significant word is a match. Stop words match only as part of a phrase: adjacent words of the
     question with at least one significant word.
@@ -284,7 +283,7 @@ class QuestionWords:
         self._plain = re.compile(rf"(?:{'|'.join(found)})[a-z0-9]*", re.DOTALL) if found else None
 
     def find(self, text: str) -> list[tuple[int, int]]:
-        """Return start and end of the first 50 matches, in order and without overlap."""
+        """Find the first 50 matches, with start and end. They are in order and do not overlap."""
         found: list[tuple[int, int]] = []
         for start, end in self._matches(text[:MAX_SCANNED]):
             if not found or start >= found[-1][1]:  # the parts of one word may overlap
@@ -307,7 +306,7 @@ class QuestionWords:
         return not self._telling or any(each.form in self._telling for each in phrase)
 
     def _phrases(self, text: str) -> Iterator[list[IndexToken]]:
-        """Yield candidate tokens. Adjacent tokens form a phrase if they are adjacent in the question."""
+        """Yield tokens that can match. They form a phrase if they are adjacent in text and question."""
         phrase: list[IndexToken] = []
         for token in self._tokens(text):
             if phrase and not self._continues(phrase[-1], token, text):
@@ -318,13 +317,13 @@ class QuestionWords:
             yield phrase
 
     def _continues(self, last: IndexToken, token: IndexToken, text: str) -> bool:
-        """Check if only whitespace or a joining character separates two tokens of the question."""
+        """Check if there is only whitespace or a joining character between two tokens in the question."""
         if (last.form, token.form) not in self._pairs:
             return False
         return token.start < last.end or _JOINT.fullmatch(text, last.end, token.start) is not None
 
     def _tokens(self, text: str) -> Iterator[IndexToken]:
-        """Yield the candidate tokens. Other words, which are the majority, cost little."""
+        """Yield tokens that can match. To skip other words, which are the majority, is fast."""
         if not text.isascii():
             words = _WORD.finditer(text)
         elif self._plain is None:
@@ -363,7 +362,7 @@ def _forms(text: str) -> list[str]:
 
 
 def _select_significant(words: list[str]) -> list[str]:
-    """Return the significant words, or all indexed words if none is significant."""
+    """Select the significant words. If there are none, use all words that are indexed."""
     stop = find_stop_words(words) | OMITTED
     known = [word for word in words if word.lower() not in OMITTED]
     return [word for word in known if word.lower() not in stop] or known
@@ -375,7 +374,7 @@ MAX_ADDED = 16  # maximum number of synonyms to add to a question
 
 Groups = Sequence[Sequence[str]]
 _SYNONYMS_WORDS = re.compile(r"(?<!\S)\.\w+|\w+(?:\+\+|[+#]+(?![+#\w]))?")
-"""Words with their symbols, so that C, C++, and C# differ, as do net and .NET."""
+"""Words with their symbols, to see the difference between C, C++, and C#, or net and .NET."""
 
 
 def read_synonyms(graph: Graph, ontology: str) -> Groups:
@@ -403,7 +402,7 @@ def write_synonyms(tx: Transaction, ontology: str, groups: Groups) -> None:
 
 
 def find_synonyms(text: str, groups: Iterable[Sequence[str]]) -> list[str]:
-    """Find up to 16 synonyms to add: the other members of each group with a member in the text.
+    """Find up to 16 synonyms to add. If a text has a word from a group, use the others.
 
     Case is ignored. Several words must be adjacent.
     """
@@ -428,12 +427,12 @@ def _groups(stored: Iterable[str]) -> Groups:
 # Index language of ontologies
 
 MAX_SECONDS: Final = 15.0
-"""Time limit of one request. The next request continues where it stopped."""
+"""Time limit for a request. The next request will continue from there."""
 _CODES: Final = {name: code for code, name in LANGUAGE_NAMES.items()}
 
 
 def require_language(found: list[Row], language: str | None) -> None:
-    """Raise ConcurrentChange before the commit if the language has changed since the sources were indexed."""
+    """Raise ConcurrentChange before the commit if the language has been changed by others."""
     if found and found[0]["language"] != language:
         raise ConcurrentChange
 
@@ -450,7 +449,7 @@ def read_language(graph: Graph, ontology: str) -> OntologyLanguage:
 def choose_language(
     graph: Graph, ontology: str, language: TextLanguage, *, seconds: float = MAX_SECONDS
 ) -> OntologyLanguage:
-    """Set the language of an ontology and re-index its sources within the time limit.
+    """Set the language to use for an ontology, and re-index its sources within the time limit.
 
     Repeat the call until it is complete. New documents use the language at once. Searches find all sources by
     their original words during the change.
@@ -469,7 +468,7 @@ def choose_language(
 
 
 def write_language(tx: Transaction, ontology: str, language: TextLanguage) -> None:
-    """Set the language of an ontology without sources, in the transaction that creates the ontology."""
+    """Set the language for an ontology that has no sources, in the transaction that creates it."""
     name = LANGUAGE_NAMES.get(language)
     place = _choose(tx, ontology, name)
     if place["after"] is not None:
@@ -477,7 +476,7 @@ def write_language(tx: Transaction, ontology: str, language: TextLanguage) -> No
 
 
 def _choose(tx: Transaction, ontology: str, language: str | None) -> Row:
-    """Set the language and return the position at which indexing starts."""
+    """Set the language, and find the position to start indexing."""
     found = tx.run("ontologies/set_language", name=ontology, language=language)
     if not found:
         raise report_unknown_ontology(tx, ontology)

@@ -1,4 +1,4 @@
-"""Stored files (blobs), holds that protect them, and the images and pages of documents.
+"""Stored files (blobs), holds to protect them, and the images and pages in documents.
 
 A blob is loose from its first hold until a check finds a user, and again after a user of it is deleted. Only
 loose blobs need a check. Every use, hold, release, and collection first writes to the blob's node, so these
@@ -52,7 +52,7 @@ class Hold(NamedTuple):
 
 
 def hold_blobs(graph: Graph, keys: Sequence[str], seconds: float = HOLD_SECONDS) -> Hold:
-    """Hold blobs before writing their files. Storing their document releases the hold."""
+    """Hold blobs before you write their files. When you store their document, this releases the hold."""
     hold_id = uuid.uuid4().hex
     rows = graph.write("blobs/hold", hold_id=hold_id, keys=sorted(set(keys)), seconds=seconds)
     return Hold(hold_id, [HeldBlob(_blob(row), row["used"]) for row in rows])
@@ -64,7 +64,7 @@ def release_holds(tx: Transaction, hold_ids: Sequence[str]) -> None:
 
 
 def forget_holds(graph: Graph) -> None:
-    """Delete expired holds of dead processes."""
+    """Delete holds that have expired, because their process is dead."""
     while graph.write("blobs/forget_holds")[0]["forgotten"]:
         pass
 
@@ -79,17 +79,17 @@ def sample_blobs(graph: Graph, limit: int) -> list[SampledBlob]:
 
 
 def get_known_store(graph: Graph) -> str | None:
-    """Return the id of the store that contains the files, or None before the first use."""
+    """Get the id of the store that has the files. Before it is used, this is None."""
     return next((row["store_id"] for row in graph.read("blobs/store")), None)
 
 
 def remember_store(graph: Graph, identity: str) -> str:
-    """Register the store of the files unless one is registered. Return the registered store."""
+    """Register the store that has the files. If there is one, return it."""
     return graph.write("blobs/know_store", store_id=identity)[0]["store_id"]
 
 
 def mark_blob_lost(graph: Graph, key: str) -> None:
-    """Record that the file of a blob is missing or damaged."""
+    """Record that the file for a blob is missing or damaged."""
     graph.write("blobs/lose", key=key)
 
 
@@ -98,7 +98,7 @@ def find_lost_blobs(graph: Graph, keys: Sequence[str]) -> set[str]:
 
 
 def mark_blobs_restored(graph: Graph, keys: Sequence[str]) -> int:
-    """Record that files are complete again. Return the number of images that are pending as a result."""
+    """Record that files can be used again. Count the images that are pending because of this."""
     spaces = [at for each in read_spaces(graph).values() if each.is_of_images for at in each.slots]
     marks = [{"mark_property": s.mark_property, "refusal_property": s.refusal_property} for s in spaces]
     return graph.write("blobs/mend", keys=sorted(keys), spaces=marks)[0]["due"]
@@ -110,7 +110,7 @@ def list_unused_blobs(graph: Graph, after: str = "", limit: int = LOOKED_AT_ONCE
 
 
 def mark_unused_blobs_dead(graph: Graph, keys: Sequence[str]) -> None:
-    """Mark blobs without a user or a hold as dead, so that their files can be deleted."""
+    """Set blobs to dead if they have no user and no hold, so that their files can be deleted."""
 
     def look(tx: Transaction) -> None:
         rows = tx.run("blobs/look_at", keys=sorted(keys))
@@ -121,12 +121,12 @@ def mark_unused_blobs_dead(graph: Graph, keys: Sequence[str]) -> None:
 
 
 def list_dead_blobs(graph: Graph, limit: int = LOOKED_AT_ONCE) -> list[Blob]:
-    """Return dead blobs whose files are to be deleted."""
+    """List dead blobs, to delete their files."""
     return _blobs(graph.read("blobs/dead", limit=limit))
 
 
 def forget_dead(graph: Graph, blobs: Sequence[Blob]) -> int:
-    """Delete the records of dead blobs after their files. Return the number of deleted records."""
+    """Delete the records for dead blobs when their files are deleted."""
     dead = [each.key + (each.generation or "") for each in blobs]
     return graph.write("blobs/delete_dead", dead=dead)[0]["deleted"]
 
@@ -157,7 +157,7 @@ class SourceOnPage:
     word_boxes: bytes | None
 
     def words(self, page: int) -> list[WordBox]:
-        """Return the positions of the words that OCR read on a page."""
+        """Get the positions of words on a page that were read using OCR."""
         found = unpack(self.word_boxes, self.start) if self.word_boxes else []
         return [each for each in found if each.page == page]
 
@@ -221,7 +221,7 @@ IMAGES_A_STATEMENT = 500
 
 
 def write_images(tx: Transaction, differences: Sequence[DocumentDifference]) -> Counter[str]:
-    """Set the images of sources, both new and existing."""
+    """Set the images for new and existing sources."""
     rows = [
         {"source_id": source.source_id, "image": asdict(source.image), "hold": each.record.hold}
         for each in differences
@@ -244,7 +244,7 @@ def write_images(tx: Transaction, differences: Sequence[DocumentDifference]) -> 
 
 
 def _forget_vectors(tx: Transaction, source_ids: Sequence[str]) -> None:
-    """Delete the vectors of images whose file has changed."""
+    """Delete the vectors for images that have a new file."""
     if not source_ids:
         return
     keys = [slug for slug, space in read_spaces_in_transaction(tx).items() if space.is_of_images]

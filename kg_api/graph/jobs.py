@@ -1,4 +1,4 @@
-"""Requesting, claiming, fencing, listing, cancelling, and retrying jobs."""
+"""Requests, claims, fences, lists, cancels, and retries jobs."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from kg_api.tracing import current_traceparent
 LINK_PROPOSAL = "link_proposal"
 COMMUNITY_DETECTION = "community_detection"
 PERIODIC_KINDS = ("backfill", LINK_PROPOSAL, COMMUNITY_DETECTION)
-"""Kinds that a schedule creates. Lists show them only on request by kind."""
+"""Kinds that are created by a schedule. To see them in a list, you have to request the kind."""
 EXTRACTION = "concept_extraction"
 CONCEPT_EMBEDDING = "concept_embedding"
 IMAGE_EMBEDDING = "image_embedding"
 EDGE_EMBEDDING = "edge_embedding"
 SOURCE_EMBEDDING = "source_embedding"
 PAUSING_KINDS = (SOURCE_EMBEDDING, CONCEPT_EMBEDDING, IMAGE_EMBEDDING, EDGE_EMBEDDING, EXTRACTION)
-"""Kinds whose cancellation pauses such work of the ontology. A request ends the pause."""
+"""Kinds that you can pause for an ontology when you cancel them. A request will resume them."""
 
 FIRST, STALE = 0, 1
 _RANK_OF_KIND = {
@@ -57,7 +57,7 @@ def get_job_rank(kind: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ClaimedJob:
-    """A job that this worker owns while its fence is the newest."""
+    """Job that belongs to this worker as long as it has the newest fence."""
 
     job_id: str
     kind: str
@@ -70,7 +70,7 @@ class ClaimedJob:
     waits: int  # consecutive waits for another service
     selection: Selection = "due"
     forced_at: Any = None
-    """Database time. kg re-embeds older vectors even if they are correct. Pass the value back unchanged."""
+    """Database time. Older vectors are re-embedded, also if they are correct. Do not change this value."""
     part: str = ""  # range of document ids, `lo:hi` (empty: all)
     parent_id: str | None = None
     done: int = 0
@@ -82,7 +82,7 @@ class ClaimedJob:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """A worker's hold on a job. Every later write checks it."""
+    """Shows that a worker owns a job. This is checked by every later write."""
 
     job_id: str
     worker: str
@@ -123,7 +123,7 @@ def build_new_job(
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """A request that arrived while the job ran."""
+    """Request that arrived when the job was running."""
 
     wanted: int
     selection: Selection
@@ -131,7 +131,7 @@ class JobRequest:
 
 
 def advance(tx: Transaction, owner: Owner, *, before: str, after: str, done: int, set_aside: int = 0) -> None:
-    """Move the job's cursor in the transaction of the work, which must not commit after LeaseLost."""
+    """Move the job's cursor in the same transaction as the work. After LeaseLost, it must not commit."""
     places = {"before": before, "after": after, "done": done, "set_aside": set_aside}
     rows = tx.run("jobs/advance", **owner.parameters(), **places, lease_seconds=owner.lease_seconds)
     if not rows or not rows[0]["advanced"]:
@@ -139,13 +139,13 @@ def advance(tx: Transaction, owner: Owner, *, before: str, after: str, done: int
 
 
 def expect(graph: Graph, owner: Owner, *, left: int) -> None:
-    """Correct the total of a job by the number of remaining items."""
+    """Correct the total for a job, using the items that are left."""
     if not graph.write("jobs/expect", **owner.parameters(), left=left):
         raise owner.lost()
 
 
 def lower(graph: Graph, owner: Owner, *, wanted: int, rank: int) -> int | JobRequest:
-    """Lower a job's priority. Return its rank, or a newer request to process first."""
+    """Lower the priority for a job. You get its rank, or a newer request to process first."""
     # A job that a user moved to the front keeps its rank.
     rows = graph.write("jobs/lower", **owner.parameters(), wanted=wanted, rank=rank)
     if not rows:
@@ -154,7 +154,7 @@ def lower(graph: Graph, owner: Owner, *, wanted: int, rank: int) -> int | JobReq
 
 
 def finish(graph: Graph, owner: Owner, *, wanted: int) -> JobRequest | None:
-    """End the job, or return a newer request, with which the job continues."""
+    """End the job. If there is a newer request, return it to continue the job."""
 
     def end(tx: Transaction) -> list[Row]:
         rows = tx.run("jobs/finish", **owner.parameters(), wanted=wanted)
@@ -261,7 +261,7 @@ def should_yield(graph: Graph, job: ClaimedJob, kinds: Sequence[str], *, over: b
 def fail(
     graph: Graph, owner: Owner, error: str, *, delay_seconds: float, max_failures: int, permanent: bool
 ) -> str:
-    """Record a failure. Return the new state, or "lost"."""
+    """Record that the job has failed. You get the new state, or "lost"."""
     given = {
         "error": error,
         "delay_seconds": delay_seconds,
@@ -286,7 +286,7 @@ def give_back(
     keeps_place: bool = False,
     error: str | None = None,
 ) -> None:
-    """Return a job to the end of the queue, or to its place, for a claim after a delay."""
+    """Return a job to the end of the queue, or to its place. It can be claimed after a delay."""
     # `error` names a required service that does not respond.
     given = {"delay_seconds": delay_seconds, "keeps_place": keeps_place, "error": error}
     graph.write("jobs/give_back", **owner.parameters(), **given)
@@ -308,7 +308,7 @@ def find_job(graph: Graph, job_id: str) -> Job:
 
 
 def report_unknown_job(graph: Graph, job_id: str) -> NotFound:
-    """Return an error that suggests similar ids among the newest jobs."""
+    """Build an error for an unknown job, to suggest similar ids from the newest jobs."""
     newest, _ = page_of_jobs(graph, state=None, kind=None, ontology=None, offset=0, limit=NEWEST)
     near = format_suggestion(job_id, [job.job_id for job in newest])
     return NotFound(f"job {job_id!r} not found{near}. `kg jobs list` shows the existing ones")
@@ -317,7 +317,7 @@ def report_unknown_job(graph: Graph, job_id: str) -> NotFound:
 def page_of_jobs(
     graph: Graph, *, state: str | None, kind: str | None, ontology: str | None, offset: int, limit: int
 ) -> tuple[list[Job], int]:
-    """Return a page of jobs without their parts, newest first, and the total number."""
+    """Read a page of jobs, newest first, and count all of them. Parts are not included."""
     hidden = [each for each in PERIODIC_KINDS if each != kind]
     chosen = {"state": state, "kind": kind, "ontologies": within(ontology), "hidden": hidden}
     rows = graph.read("jobs/page", **chosen, offset=offset, limit=limit)
@@ -338,7 +338,7 @@ def read_embedding_progress(graph: Graph, kind: str = SOURCE_EMBEDDING) -> dict[
 def must_wait_to_restart(
     graph: Reader, kind: str, ontology: str, *, at_most: float, after_fault: float = MAX_COOLDOWN_SECONDS
 ) -> bool:
-    """Check if failed work has to wait before it restarts automatically."""
+    """Check if work that has failed has to wait before it can restart."""
     # No wait after the first death, then 30 s, 90 s, and so on up to ten minutes. Ten minutes after a fault
     # that a user must fix.
     rows = graph.read("jobs/deaths", kind=kind, ontology=ontology)
@@ -354,7 +354,7 @@ def must_wait_to_restart(
 
 
 def build_job(row: Row) -> Job:
-    """Return a job from its properties, the time `now`, and its number of unfinished `parts`."""
+    """Build a job from its properties, the time `now`, and how many `parts` are unfinished."""
     known = convert_times({name: row[name] for name in Job.model_fields if row.get(name) is not None})
     nothing = dict.fromkeys(name for name, field in Job.model_fields.items() if field.is_required())
     if row["kind"] == SCAN_KIND and known.get("error") and reach() is not None:
@@ -382,7 +382,7 @@ def _speed(row: Row) -> dict[str, float | None]:
 
 
 def speed(moved: int, seconds: float, left: int) -> tuple[float, float]:
-    """Return items per second, and the seconds for the remaining items at that rate."""
+    """Compute items per second, and how many seconds are needed for the items that are left."""
     # Significant digits keep a slow rate above zero
     rate = float(f"{moved / max(seconds, 0.001):.{RATE_DIGITS}g}")
     return rate, round(max(left, 0) / rate, 1)
@@ -398,12 +398,12 @@ def read_queue_status(graph: Graph) -> QueueStatus:
 
 
 def is_touched(graph: Graph, *, within_seconds: float) -> bool:
-    """Check if a worker has a job now, or made progress with one within that time."""
+    """Check if a worker has a job now, or has made progress within this time."""
     return bool(graph.read("queue/touched", seconds=within_seconds)[0]["touched"])
 
 
 def list_recent_jobs(graph: Graph, ontology: str | None) -> list[Job]:
-    """Return up to 1,000 unfinished jobs, and jobs that ended within the last 30 seconds."""
+    """Read up to 1,000 unfinished jobs, and jobs that have ended in the last 30 seconds."""
     rows = graph.read("queue/lately", ontologies=within(ontology), hidden=list(PERIODIC_KINDS))
     return [build_job(row["job"]) for row in rows]
 
@@ -430,7 +430,7 @@ def request_job(
     paused: bool = True,
     about: str | None = None,
 ) -> str:
-    """Request work on an ontology in the caller's transaction. Return the id of its job."""
+    """Request work on an ontology in the caller's transaction. You get the id of the job."""
     if paused:
         set_paused(tx, kind, ontology, paused=False)
     fresh = build_new_job(kind, ontology, key=f"{kind}:{about or ontology}", selection=selection)
@@ -440,7 +440,7 @@ def request_job(
 def ensure_job(
     graph: Graph, kind: str, ontology: str, *, total: int, selection: Selection = "due", force: bool = False
 ) -> tuple[str, bool]:
-    """Create a job unless the ontology has an unfinished one. Return its id and whether it is new."""
+    """Create a job if the ontology has no unfinished job. You get the id, and whether it is new."""
     fresh = build_new_job(kind, ontology, key=f"{kind}:{ontology}", selection=selection)
     given = {"force": force, "limited": True, "joins": False}
     return graph.transaction(lambda tx: _request(tx, fresh, total, **given))
@@ -449,7 +449,7 @@ def ensure_job(
 def _request(
     tx: Transaction, fresh: dict[str, Any], added: int, *, force: bool, limited: bool, joins: bool
 ) -> tuple[str, bool]:
-    """Return the job's id and whether it is new. With `joins`, an unfinished job adds this work."""
+    """Request a job, and check if it is new. With `joins`, work can be added to an unfinished job."""
     while True:
         fresh = {**fresh, "job_id": uuid.uuid4().hex}
         row = tx.run("jobs/request", fresh=fresh, added=added, force=force, joins=joins)[0]
@@ -463,12 +463,12 @@ def _request(
 
 
 def can_accept_request(tx: Transaction, kind: str, ontology: str) -> bool:
-    """Check if a request would succeed now: it joins an unfinished job, or the queue has room."""
+    """Check if a request is possible now: there is an unfinished job, or room in the queue."""
     return is_requested(tx, kind, ontology) or _has_room(tx, 1)
 
 
 def is_requested(tx: Transaction, kind: str, ontology: str) -> bool:
-    """Check if an unfinished job does that work."""
+    """Check if there is an unfinished job to do this."""
     return bool(tx.run("jobs/holder_of_key", unique_key=f"{kind}:{ontology}"))
 
 
@@ -481,14 +481,14 @@ def _has_room(tx: Transaction, more: int) -> bool:
 
 
 def enqueue_slot(graph: Graph, kind: str, slot: str | None = None, *, every_seconds: float = 60.0) -> str:
-    """Create the job of a schedule's slot unless one of its kind is unfinished. Return the slot's job id."""
+    """Create a job for a slot in the schedule, if there is no unfinished job of this kind."""
     fresh = build_new_job(kind, None)
     del fresh["job_id"]
     return graph.write("jobs/enqueue_slot", slot=slot, every_seconds=every_seconds, fresh=fresh)[0]["job_id"]
 
 
 def add_parts(graph: Graph, owner: Owner, kind: str, ontology: str, parts: Sequence[str]) -> None:
-    """Split a running job into parts, which any worker can claim. Safe to repeat."""
+    """Split a running job into parts that can be claimed by any worker. You can repeat this."""
     # Progress of a part also counts for the parent. When the parent ends, its parts end.
     if not parts:
         return
@@ -505,7 +505,7 @@ def unfinished_parts(graph: Graph, job_id: str) -> list[str]:
 
 
 def set_paused(tx: Transaction, kind: str, ontology: str | None, *, paused: bool) -> None:
-    """Pause or resume one kind of work on an ontology. A request for that kind resumes it."""
+    """Pause or resume one kind of work on an ontology. If you request this kind, it will resume."""
     if kind == EXTRACTION:
         tx.run("extraction/pause", ontology=ontology, paused=paused)
     elif kind in PAUSING_KINDS:
@@ -518,7 +518,7 @@ RETRIED = frozenset({JobState.FAILED, JobState.CANCELLED, JobState.SUCCEEDED_WIT
 
 
 def cancel_job(graph: Graph, job_id: str) -> Job:
-    """End a queued or running job and its parts. Its worker writes nothing more, but earlier writes stay."""
+    """End a queued or running job and its parts. The worker can no longer write."""
     # Cancelled embedding of an ontology stays paused until a user requests it.
     find_job(graph, job_id)
     graph.transaction(lambda tx: _cancel(tx, job_id))
@@ -540,7 +540,7 @@ def _cancel(tx: Transaction, job_id: str) -> None:
 
 
 def retry_job(graph: Graph, job_id: str) -> Job:
-    """Queue a job that ended badly again, or start a waiting job now."""
+    """Queue a job again if it has failed or was cancelled, or start a waiting job now."""
     # A job that waits for higher priorities shares time slices with them from now on.
     try:
         graph.transaction(lambda tx: _retry(tx, job_id))
@@ -574,7 +574,7 @@ def _retry(tx: Transaction, job_id: str) -> None:
 
 
 def prune(graph: Graph, *, days: int) -> int:
-    """Delete old finished jobs, at most 10,000 per call, and lost workers and old cached responses."""
+    """Delete old jobs, up to 10,000 in each call, with lost workers and old cached responses."""
     graph.write("workers/forget_lost")
     forget_old_answers(graph)
     kinds = {"periodic": list(PERIODIC_KINDS), "asked_for": [EXTRACTION]}

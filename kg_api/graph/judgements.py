@@ -1,4 +1,4 @@
-"""Writing, listing, and deleting judgements of passages."""
+"""Writes, lists, and deletes judgements on passages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LAST: Final = "g"  # after every id, which is hexadecimal
 
 
 def judge(graph: Graph, ontology: str, request: JudgementRequest) -> Judgement:
-    """Store a judgement of a passage for a question, replacing an earlier one."""
+    """Store a judgement on a passage for a question. This replaces an earlier judgement."""
     require(ontology)
     place = find_source(graph, request.source_id)
     identity = judgement_id(ontology, request.question, place.source_id)
@@ -70,7 +70,7 @@ def list_questions(graph: Graph, ontology: str, *, offset: int, limit: int) -> J
 
 
 def delete_judgements(graph: Graph, ontology: str, question: str, source_id: str | None) -> JudgementsDeleted:
-    """Delete the judgements for a question, of one source (by its complete id) or of all."""
+    """Delete the judgements for a question. To delete those on one source, use its complete id."""
     require(ontology)
     given = {"question_id": build_judged_question_id(ontology, question), "source_id": source_id}
     rows = graph.transaction(lambda tx: tx.run("judgements/delete", ontology=ontology, **given))

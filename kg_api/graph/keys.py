@@ -57,7 +57,10 @@ NOTE_AGAIN_SECONDS = 60  # precision of the last use of a key, so that not every
 
 
 def put_key(tx: Transaction, **key: Any) -> None:
-    """Store a key. None as `ontologies` means all, and None as `valid_seconds` means no expiry."""
+    """Store a key.
+
+    To allow all ontologies, use None as `ontologies`. For no expiry, use None as `valid_seconds`.
+    """
     tx.run("keys/put", **key)
 
 
@@ -78,7 +81,7 @@ def note_use(graph: Graph, key_id: str) -> None:
 
 
 def lock_keys(tx: Transaction) -> None:
-    """Block other transactions that create keys until this one ends."""
+    """Block other transactions that create keys, until this one ends."""
     tx.run("keys/hold")
 
 
@@ -93,12 +96,12 @@ def revoke_stored(tx: Transaction, key_id: str) -> None:
 
 
 def expire_key(tx: Transaction, key_id: str, valid_seconds: int) -> None:
-    """Shorten the validity of a key to at most `valid_seconds` from now."""
+    """Set when a key expires to `valid_seconds` from now, or earlier."""
     tx.run("keys/expire", key_id=key_id, valid_seconds=valid_seconds)
 
 
 def limit_keys(graph: Graph, current: Sequence[ApiKey]) -> None:
-    """Revoke and expire stored keys no later than `current` states."""
+    """Revoke and expire stored keys that are no longer valid in `current`."""
     told = [
         {"key_id": key.key_id, "revoked_at": key.revoked_at, "expires_at": key.expires_at} for key in current
     ]
@@ -119,7 +122,7 @@ def _state(key: Row, now: datetime) -> KeyState:
 
 
 def put_session(graph: Graph, session_hash: str, key_id: str, *, valid_seconds: int, most: int) -> bool:
-    """Store a session. Return whether its key is usable."""
+    """Store a session. Check if its key can be used."""
     given = {"session_hash": session_hash, "key_id": key_id, "valid_seconds": valid_seconds, "most": most}
     return graph.write("keys/open_session", **given)[0]["sessions"] > 0
 

@@ -1,4 +1,4 @@
-"""Reading ontologies, documents, and sources."""
+"""Reads ontologies, documents, and sources."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from kg_api.schemas.search import Place
 
 
 def list_ontologies(graph: Graph, counted: Sequence[Row]) -> list[OntologySummary]:
-    """Return ontologies with their counts. `counted` contains the embedding plans of their sources."""
+    """List ontologies with their counts. `counted` are the embedding plans to use for their sources."""
     read = graph.read("ontologies/list", plans=list(counted))
     rows = [{**row, "languages": dict(row["languages"])} for row in read]
     return [OntologySummary.model_validate(row) for row in drop_deleted_rows(rows, OntologySummary)]
@@ -99,7 +99,7 @@ def _list_matching(
 
 
 def summaries(graph: Graph, document_ids: Sequence[str]) -> list[DocumentSummary]:
-    """Return documents by their ids, in that order. Unknown documents are missing."""
+    """Read documents by id, in the same order. If a document is unknown, it is missing."""
     rows = graph.read("documents/of_ids", document_ids=list(document_ids)) if document_ids else []
     return _summaries(rows)
 
@@ -130,7 +130,7 @@ def find_summary(graph: Graph, called: str, ontology: str | None = None) -> Docu
 
 
 def paragraphs(graph: Graph, document_id: str, first: int, last: int) -> list[Place]:
-    """Return the sources of a document between two paragraphs, in reading order."""
+    """Read the sources between two paragraphs in a document, in reading order."""
     around = {"source_id": "", "document_id": document_id, "first": first, "last": last}
     rows = graph.read("sources/neighbours", places=[around])
     return [Place.model_validate(row) for row in drop_deleted_rows(rows, Place)]
@@ -145,7 +145,7 @@ def read_outline(graph: Graph, document_id: str) -> list[tuple[list[str], int]]:
 def change_called(
     graph: Graph, called: str, change: DocumentChange, ontology: str | None = None
 ) -> DocumentChanged:
-    """Edit a document by its id, a prefix of its id, or its name."""
+    """Edit a document. You can use its id, a prefix of it, or its name."""
     identity = identify_document(graph, called, ontology)
     job_id = change_document(graph, identity, change)
     rows = graph.read("documents/of_ids", document_ids=[identity])
@@ -168,12 +168,12 @@ def find_source(graph: Graph, source_id: str) -> Place:
 
 
 def find_sources_by_name(graph: Graph, called: Sequence[str]) -> list[str]:
-    """Find the ids of sources by the names of `find_source`. An unknown name stays as it is."""
+    """Find the ids for sources from the names in `find_source`. If a name is unknown, it is not changed."""
     return [each if is_whole_id(each) else identify_source(graph, each) or each for each in called]
 
 
 def neighbours(graph: Graph, places: list[Place], window: int) -> dict[str, list[Place]]:
-    """Return by source id the paragraphs within `window` of each source, in reading order."""
+    """Read the paragraphs within `window` from each source, in reading order."""
     wanted = [
         {
             "source_id": place.source_id,

@@ -1,4 +1,4 @@
-"""Resolving names and id prefixes of ontologies, documents, and sources, with suggestions.
+"""Finds ontologies, documents, and sources by name or id prefix, and suggests other names.
 
 kg never finds or suggests names in ontologies that the caller cannot see.
 """
@@ -21,21 +21,21 @@ def list_ontology_names(graph: Reader) -> list[str]:
 
 
 def searched(graph: Reader, ontologies: Sequence[str] | None) -> list[str] | None:
-    """Return the ontologies to search: the named or the visible ones. None: all."""
+    """List the ontologies to search: those that are named, or all that are visible. None: all."""
     if ontologies is None and (seen := reach()) is not None:
         return list_ontology_names(graph) or seen
     return resolve_ontologies(ontologies)
 
 
 def report_unknown_ontology(graph: Reader, ontology: str | Sequence[str]) -> NotFound:
-    """Return an error with the names closest to an unknown ontology."""
+    """Build an error for an unknown ontology, to suggest similar names."""
     wanted = [ontology] if isinstance(ontology, str) else ontology
     told = describe_unknown_ontology(wanted, list_ontology_names(graph))
     return NotFound(f"{told}. `kg ontologies` lists the existing ones")
 
 
 def require_ontologies(graph: Reader, ontologies: str | Sequence[str] | None) -> None:
-    """Raise NotFound if an ontology of a filter does not exist. None: no filter."""
+    """Raise NotFound if an ontology in a filter does not exist. None: no filter."""
     wanted = [ontologies] if isinstance(ontologies, str) else ontologies
     names = list_ontology_names(graph) if wanted else []
     if missing := [each for each in wanted or () if each not in names]:
@@ -43,7 +43,7 @@ def require_ontologies(graph: Reader, ontologies: str | Sequence[str] | None) ->
 
 
 def note_on_ontologies(graph: Graph, ontologies: Sequence[str] | None) -> list[str]:
-    """Describe the ontologies that do not exist, for requests that accept them."""
+    """Describe ontologies that do not exist, if this is not an error."""
     names = list_ontology_names(graph) if ontologies else []
     return [describe_unknown_ontology(each, names) for each in ontologies or () if each not in names]
 
@@ -69,7 +69,7 @@ def is_whole_id(text: str) -> bool:
 def identify_document(
     graph: Graph, called: str, ontology: str | None = None, *, sought: str = "document"
 ) -> str:
-    """Return the id of a document by its id, a prefix of its id, its name, or an alias."""
+    """Find the id of a document. You can use its id, a prefix of it, its name, or an alias."""
     found = by_name(graph, called, ontology) or _by_prefix(graph, called, within(ontology))
     if found is not None:
         return found["document_id"]
@@ -79,7 +79,7 @@ def identify_document(
 
 
 def by_name(graph: Graph, called: str, ontology: str | None) -> Row | None:
-    """Return the document with that id, name, or alias, in one ontology or any visible one."""
+    """Find a document by id, name, or alias, in one ontology or in all that are visible."""
     owners = list_ontology_names(graph) if ontology is None else (within(ontology) or [])
     fitting = _read_named(graph, [called], owners)[called] or _by_alias(graph, called, within(ontology))
     return _require_one(called, fitting) if fitting else None
@@ -88,7 +88,7 @@ def by_name(graph: Graph, called: str, ontology: str | None) -> Row | None:
 def find_documents_by_name(
     graph: Graph, called: Sequence[str], ontologies: Sequence[str]
 ) -> dict[str, list[str]]:
-    """Return by ontology the documents that a filter names. A name matches all documents that have it."""
+    """Find the documents that are named in a filter. If several have the name, all of them match."""
     # An alias matches one document per ontology.
     if len(ontologies) * len(called) > MAX_SCOPES:
         raise InvalidInput(
@@ -114,7 +114,7 @@ def find_documents_by_name(
 
 
 def _read_named(graph: Graph, called: Sequence[str], owners: Sequence[str]) -> dict[str, list[Row]]:
-    """Return by name the visible documents of that id, then name, then `ONTOLOGY/NAME`."""
+    """Find visible documents for each name: by id, then by name, then by `ONTOLOGY/NAME`."""
     ways = dict[str, list[list[str]]]()
     for each in called:
         forms = list_spellings(each)
@@ -138,7 +138,7 @@ def _read_named(graph: Graph, called: Sequence[str], owners: Sequence[str]) -> d
 
 
 def _by_alias(graph: Graph, called: str, ontologies: Sequence[str] | None) -> list[Row]:
-    """Return the documents with an alias, `ALIAS` or `ONTOLOGY/ALIAS`."""
+    """Find documents that have an alias, `ALIAS` or `ONTOLOGY/ALIAS`."""
     owner, slash, name = called.partition("/")
     ways = [(called, ontologies), *([(name, [owner.strip()])] if slash else [])]
     for alias, owners in ways:
@@ -165,7 +165,7 @@ def _require_one(called: str, rows: Sequence[Row]) -> Row:
 
 
 def _name_nearest(graph: Graph, called: Sequence[str], ontologies: Sequence[str] | None) -> str:
-    """Return the clause that suggests the nearest documents, or an empty text."""
+    """Suggest the nearest documents in a clause. If there are none, this is empty."""
     rows = graph.read("documents/names", ontologies=resolve_ontologies(ontologies), limit=MAX_NAMES_READ)
     full = [f"{row['ontology']}/{row['document']}" for row in rows]
     owners = {each.partition("/")[0] for each in called if "/" in each}
@@ -195,12 +195,12 @@ _PLACE = re.compile(r"(?P<document>.+)#(?P<paragraph>\d{1,9})", re.DOTALL)
 
 
 def is_source_position(text: str) -> bool:
-    """Check if a text has the form of a place in a document, `DOCUMENT#PARAGRAPH`."""
+    """Check if a text can be a place in a document, `DOCUMENT#PARAGRAPH`."""
     return _PLACE.fullmatch(text) is not None
 
 
 def identify_source(graph: Graph, called: str) -> str | None:
-    """Return the id of a source by a prefix of its id or by its position."""
+    """Find the id of a source, using a prefix of it or its position."""
     # The name is sufficient for a document of one source, such as an image.
     if found := _begins(graph, "Source", called):
         return found
@@ -217,7 +217,7 @@ def identify_source(graph: Graph, called: str) -> str | None:
 
 
 def report_unknown_source(graph: Graph, called: str) -> NotFound:
-    """Return an error for an unknown source, or for the name of a document with several sources."""
+    """Build an error for an unknown source, or for a document that has several sources."""
     named = by_name(graph, called, None)
     if named and (count := _read_paragraph(graph, named["document_id"])["sources"]) > 1:
         many = f"{called!r} is a document of {count} sources"
@@ -259,7 +259,7 @@ def _may_begin(called: str) -> bool:
 
 
 def _begins(graph: Graph, label: LiteralString, called: str) -> str | None:
-    """Return the only id of a label with a prefix of at least eight digits."""
+    """Find the only id with this prefix, if it has eight or more digits."""
     if not _may_begin(called):
         return None
     given: dict[str, Any] = {"prefix": called, "ontologies": reach(), "limit": MAX_OFFERED}

@@ -1,4 +1,4 @@
-"""Link proposals: their settings, their pending nodes, and the decisions."""
+"""Link proposals: their settings, pending nodes, and decisions."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ FlaggedTo = tuple[str, int]  # last flagged node: document and paragraph of a so
 
 @dataclass(frozen=True, slots=True)
 class DueNode:
-    """A source or concept to search links for."""
+    """Source or concept that needs a search for links."""
 
     id: str
     text_hash: str
@@ -83,7 +83,7 @@ def read_due(graph: Graph, kind: ProposalKind, ontology: str, space: Space, limi
 def flag_portion(
     tx: Transaction, kind: ProposalKind, ontology: str, space: Space, after: FlaggedTo
 ) -> FlaggedTo | None:
-    """Flag the next nodes of an ontology. Return the last one, or None at the end."""
+    """Flag the next nodes in an ontology. You get the last one, or None at the end."""
     given = {
         "kind": kind,
         "ontology": ontology,
@@ -95,7 +95,7 @@ def flag_portion(
 
 
 def note_seen(tx: Transaction, kind: ProposalKind, space: Space, nodes: Sequence[DueNode]) -> None:
-    """Remove the flags of locked nodes, unless a node was embedded since."""
+    """Remove the flags from locked nodes, if they were not embedded since then."""
     rows = [{"id": each.id, "at": each.at} for each in nodes]
     tx.run("proposals/seen", kind=kind, rows=rows, time_property=time_property(kind, space))
 
@@ -108,7 +108,7 @@ def time_property(kind: ProposalKind, space: Space) -> str:
 
 
 def move_links(tx: Transaction, ontology: str, gone: str, kept: str) -> list[Row]:
-    """Move the accepted links of a merged concept to the remaining one. Both are locked."""
+    """Move accepted links from a merged concept to the other. You have to lock both before."""
     # A link is not moved and is deleted if the two are already linked or a user rejected that link.
     rows = tx.run("proposals/links_of_concept", concept_id=gone)
     moves = [{**row, "becomes": proposal_id(ontology, "concept", kept, row["other"])} for row in rows]
@@ -116,7 +116,7 @@ def move_links(tx: Transaction, ontology: str, gone: str, kept: str) -> list[Row
 
 
 def give_links_back(tx: Transaction, moved: Sequence[Row], gone: str, kept: str) -> None:
-    """Undo `move_links`, including later decisions on the moved links."""
+    """Undo `move_links`, with decisions that were made on the links since then."""
     back = [{**row, "proposal_id": row["becomes"], "becomes": row["proposal_id"]} for row in moved]
     _move(tx, kept, gone, back)
 
@@ -157,7 +157,7 @@ def find_proposal(graph: Graph, proposal_id: str) -> Proposal:
 
 
 def decide(graph: Graph, proposal_id: str, state: ProposalState, by: str | None) -> Proposal:
-    """Accept, reject, or reopen a proposal. Idempotent. A note contains the previous state."""
+    """Accept, reject, or reopen a proposal. You can repeat this, and see the previous state in a note."""
     whole = identify_proposal(graph, proposal_id)
     own, seen = uuid.uuid4().hex, list[Row]()
     given = {"proposal_id": whole, "state": state, "by": by, "type": LINKED, "decision": own}
@@ -248,7 +248,7 @@ class LinkEnd:
     id: str
     text_hash: str  # text hash at the time of the search
     start: int | None = None
-    """Start of the passage in the text of a source, in code points (None: the whole text)."""
+    """Start of the passage in a source, in code points (None: use the whole text)."""
     end: int | None = None
 
 
@@ -262,7 +262,7 @@ class NewProposal:
     reason: str
 
     def identity(self, ontology: str) -> str:
-        """Return an id from text hashes of sources, which survive re-ingestion, or from ids of concepts."""
+        """Build an id from text hashes, so that you can ingest the sources again, or from concept ids."""
         keys = (each.text_hash if self.kind == "source" else each.id for each in (self.first, self.second))
         return proposal_id(ontology, self.kind, *keys)
 
@@ -276,7 +276,7 @@ def write_proposals(
     *,
     most: int,
 ) -> None:
-    """Write the proposals for some nodes, and delete their earlier proposals that no longer hold."""
+    """Write the proposals for some nodes. Earlier proposals are deleted if they are no longer true."""
     hashes = {each.id: each.text_hash for each in seen}
     hashes |= {end.id: end.text_hash for each in proposals for end in (each.first, each.second)}
     ids = sorted(hashes)  # common lock order of nodes

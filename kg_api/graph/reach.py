@@ -1,4 +1,4 @@
-"""The ontologies that a caller can see.
+"""The ontologies that can be seen by a caller.
 
 A context variable carries them through all threads of a request, like the request id in the log. The worker
 and commands act without a caller and see all ontologies. The service calls `fail_without_caller` at its
@@ -20,14 +20,14 @@ _needs_caller = False
 
 
 def fail_without_caller() -> None:
-    """Require `reaching` for all later reads that a key may restrict."""
+    """Require `reaching` for all later reads that can be restricted by a key."""
     global _needs_caller  # noqa: PLW0603 - of the process, which serves requests from now on
     _needs_caller = True
 
 
 @contextmanager
 def limit_visible_ontologies(ontologies: Iterable[str] | None) -> Generator[None]:
-    """Restrict reads within the block to some ontologies. None: all."""
+    """Restrict reads in the block to some ontologies. None: all."""
     token = _REACH.set(None if ontologies is None else tuple(sorted(ontologies)))
     try:
         yield
@@ -36,7 +36,7 @@ def limit_visible_ontologies(ontologies: Iterable[str] | None) -> Generator[None
 
 
 def reach() -> list[str] | None:
-    """Return the names of visible ontologies. None: all."""
+    """List the names of visible ontologies. None: all."""
     try:
         found = _REACH.get()
     except LookupError:
@@ -49,12 +49,12 @@ def reach() -> list[str] | None:
 
 
 def reaches(ontology: str | None) -> bool:
-    """Check if an ontology is visible. None means all, which only unrestricted callers see."""
+    """Check if an ontology is visible. None means all, which is only possible for unrestricted callers."""
     return (found := reach()) is None or ontology in found
 
 
 def within(ontology: str | None) -> list[str] | None:
-    """Return the named ontology, or all visible ones. None: all."""
+    """List the ontology if it is named, or all that are visible. None: all."""
     return resolve_ontologies(None if ontology is None else [ontology])
 
 
@@ -67,7 +67,7 @@ def resolve_ontologies(ontologies: Sequence[str] | None) -> list[str] | None:
 
 
 def require(*ontologies: str) -> None:
-    """Raise Forbidden for ontologies that the caller cannot see, whether they exist or not."""
+    """Raise Forbidden for ontologies that are not visible. This does not show if they exist."""
     outside = [each for each in dict.fromkeys(ontologies) if not reaches(each)]
     if outside:
         own = ", ".join(map(repr, reach() or ()))

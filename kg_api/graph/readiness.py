@@ -1,4 +1,4 @@
-"""A probe that queries Neo4j. A panicked server still accepts connections."""
+"""Probe to query Neo4j. A server that has panicked still accepts connections."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ class DatabaseProbe:
         self._graph = graph
 
     def trouble(self) -> str | None:
-        """Return why Neo4j does not answer a query. None: it answers, or settings are wrong."""
+        """Explain why Neo4j does not answer a query. None: it answers, or settings are wrong."""
         error = self._ask()
         return str(error) if isinstance(error, Unavailable) else None
 
     def panic(self) -> str | None:
-        """Return the error if only a restart helps. None: it answers, or may recover."""
+        """Get the error if you can only restart Neo4j. None: it answers, or may recover."""
         error = self._ask()
         return str(error) if isinstance(error, DatabasePanicked) else None
 

@@ -1,4 +1,4 @@
-"""Stances and statements of sources about concepts, and searches of relationships."""
+"""Stances and statements about concepts, and searches to find relationships."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class StatedRelationship:
 def find_near_relations(
     graph: Graph, meaning: Meaning, type_keys: Sequence[str] | None, limit: int
 ) -> dict[str, float]:
-    """Return cosines of the nearest relationships by id. The vector index applies all filters."""
+    """Find the nearest relationships, with their cosines by id. All filters are used in the vector index."""
     given = {
         "vector": Vector.from_numpy(meaning.vector),
         "ontologies": list(meaning.ontologies),
@@ -89,7 +89,7 @@ def find_near_relations(
 def find_near_relations_in_documents(
     graph: Graph, meaning: Meaning, type_keys: Sequence[str] | None, document_ids: Sequence[str], limit: int
 ) -> tuple[dict[str, float], bool]:
-    """Return ids and cosines of the nearest relationships that some documents state."""
+    """Find the nearest relationships that are stated in some documents, with their cosines."""
     # The second value is False if the documents have too many sources or relationships to scan.
     (row,) = graph.search(
         "relations/search_in_documents",
@@ -105,7 +105,7 @@ def find_near_relations_in_documents(
 
 
 def read_relations(graph: Graph, relation_ids: Iterable[str]) -> dict[str, StatedRelationship]:
-    """Return relationships by id. Deleted ones are missing."""
+    """Read relationships by id. If one was deleted, it is missing."""
     rows = graph.search("relations/read", ids=list(relation_ids), scanned=SCANNED)
     return {
         row["relation_id"]: StatedRelationship(

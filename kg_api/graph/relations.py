@@ -1,4 +1,4 @@
-"""Relationships between concepts, their types, and the merging of types."""
+"""Relationships between concepts, their types, and how to merge types."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class RelationRow:
     confidence: float
     extracted_with: str
     statement: str = ""
-    """Subject, type, and object in the source's words. kg embeds the statement together with the quote."""
+    """Subject, type, and object, using words from the source. It is embedded together with the quote."""
     quote: str = ""  # text between both concepts (empty: no quote as evidence)
     start: int | None = None  # in code points of the source's text, like `end`
     end: int | None = None
@@ -60,7 +60,7 @@ class RelationRow:
 
 
 def state(subject: str, kind: str, target: str) -> str:
-    """Return a relationship as a sentence. Types may contain underscores."""
+    """Write a relationship as a sentence. Underscores can be used in types."""
     return f"{subject} {kind.replace('_', ' ')} {target}"
 
 
@@ -72,7 +72,7 @@ def build_edge_text(statement: str, quote: str) -> str:
 def between(
     text: str, subject: Sequence[Span], target: Sequence[Span], named: NamedPair = UNNAMED
 ) -> tuple[str, int | None, int | None]:
-    """Return the shortest text with both concepts, and its position."""
+    """Find the shortest text that has both concepts, with its position."""
     alone = [*subject, *target]
     both = [each for each in alone if named.is_within(*each)]
     pairs = [
@@ -148,7 +148,7 @@ def read_examples(graph: Graph, types: Sequence[StoredType]) -> dict[str, TypeEx
 
 
 def merge_types(graph: Graph, ontology: str, asked: TypeMerging) -> TypeMerge:
-    """Merge types into another. Stored statements keep their type, but reads return the target type."""
+    """Merge types into another. Stored statements keep their type, but you read the target type."""
     # A repeated call resumes an interrupted merge and returns the original record.
     merge = graph.transaction(lambda tx: _merge(tx, ontology, asked))
     if merge.merge_id is not None:
@@ -157,7 +157,7 @@ def merge_types(graph: Graph, ontology: str, asked: TypeMerging) -> TypeMerge:
 
 
 def unmerge_types(graph: Graph, ontology: str, merge_id: str, by: str | None) -> TypeMerge:
-    """Undo a merge of types. Idempotent."""
+    """Undo a merge of types. You can repeat this."""
     merges, _ = read_merges(graph, ontology, 0, 1, merge_id=merge_id)
     if not merges:
         raise NotFound(
@@ -173,7 +173,7 @@ def unmerge_types(graph: Graph, ontology: str, merge_id: str, by: str | None) ->
 def finish_renaming(
     graph: Graph, merge_id: str | None = None, checkpoint: Callable[[], None] = lambda: None
 ) -> int:
-    """Rename the relationships of one unfinished merge or undo, or of all. Return their number."""
+    """Rename the relationships for one unfinished merge, or for all. Count them."""
     begun = graph.read("relations/being_renamed", merge_id=merge_id)
     for row in begun:
         type_ids = [build_relation_type_id(row["ontology"], each) for each in row["merged"]]
@@ -190,14 +190,14 @@ def _rename_portion(tx: Transaction, *, type_ids: list[str]) -> int:
 def read_merges(
     graph: Graph, ontology: str, offset: int, limit: int, *, merge_id: str | None = None
 ) -> tuple[list[TypeMerge], int]:
-    """Return merges of types, newest first, and their number."""
+    """Read merges of types, newest first, and count them."""
     given = {"ontology": ontology, "merge_id": merge_id, "offset": offset, "limit": limit}
     row = graph.read("relations/merges", **given)[0]
     return [TypeMerge.model_validate(convert_times(each)) for each in row["merges"]], row["total"]
 
 
 def set_stance(graph: Graph, type_id: str, stance: Stance | None) -> bool:
-    """Set the stance of a type. Return False if the type does not exist."""
+    """Set the stance for a type. If it does not exist, this is False."""
     return bool(graph.write("relations/set_stance", type_id=type_id, stance=stance))
 
 
@@ -268,7 +268,7 @@ def _stances(held: Mapping[str, Row], into: str, merged: Sequence[str]) -> dict[
 
 
 def write_relations(tx: Transaction, ontology: str, relations: Sequence[RelationRow]) -> None:
-    """Write relationships of sources, and request their embedding."""
+    """Write relationships for sources, and request to embed them."""
     write_portion(tx, ontology, relations)
     # Only new relationships, unless embedding waits for a request
     fresh = len(relations)
@@ -279,7 +279,7 @@ def write_relations(tx: Transaction, ontology: str, relations: Sequence[Relation
 
 
 def write_portion(tx: Transaction, ontology: str, relations: Sequence[RelationRow]) -> None:
-    """Write relationships of sources, and the new types."""
+    """Write relationships for sources, and new types."""
     # Types are locked after concepts, by id. So a merge of types sees all their relationships.
     rows = [row.parameters(ontology) for row in relations]
     types = {

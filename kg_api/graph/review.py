@@ -1,4 +1,4 @@
-"""Documents that wait for approval. Their label keeps them out of all searches."""
+"""Documents that wait for approval. To keep them out of all searches, they have their own label."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class GivenDocument:
 
 
 def put_waiting(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, StoredChange]:
-    """Store pending documents, which kg neither extracts nor finds. Return the change of each by id."""
+    """Store pending documents. They will not be extracted or found. You get the change for each by id."""
     # A document that is already stored unchanged does not wait, and neither does a skipped duplicate.
     rows = tx.run("waiting/before", document_ids=sorted(each.document_id for each in records))
     before = {row["document_id"]: row for row in rows}
@@ -68,7 +68,7 @@ def _put(tx: Transaction, records: Sequence[DocumentRecord]) -> None:
 
 
 def _require_files(tx: Transaction, records: Sequence[DocumentRecord]) -> None:
-    """Lock the files of each record, and raise FilesCollected if its hold no longer protects them."""
+    """Lock the files for each record. If they are no longer protected by its hold, raise FilesCollected."""
     rows = [
         {"document_id": each.document_id, "hold": each.hold, "key": key}
         for each in records
@@ -98,7 +98,7 @@ def _row(record: DocumentRecord) -> Row:
 
 
 def _blobs(record: DocumentRecord) -> list[str]:
-    """Return the keys of the record's images and original file, which kg keeps while the record waits."""
+    """List the keys for images and original file. They are needed as long as the record waits."""
     images = [source.image for source in record.sources if source.image]
     keys = {key for each in images for key in (each.storage_key, each.thumbnail_key)}
     return sorted(keys if record.original is None else keys | {record.original})
@@ -133,12 +133,12 @@ def read_waiting(
 
 
 def forget_waiting_files(graph: Graph, document_ids: Sequence[str]) -> None:
-    """Let folders re-read the unchanged files of pending documents, which stay pending."""
+    """Let folders read the unchanged files of pending documents again. The documents stay pending."""
     graph.write("waiting/forget_files", document_ids=sorted(document_ids))
 
 
 def reject_waiting(graph: Graph, ontology: str, documents: Sequence[str] | None, *, limit: int) -> set[str]:
-    """Reject pending documents with the given names, or the next ones of all. Return their names."""
+    """Reject pending documents by name, or the next from all of them. You get their names."""
     rows = graph.write(
         "waiting/reject",
         ontology=ontology,

@@ -1,4 +1,4 @@
-"""Conversion of result rows to Python values."""
+"""Converts result rows to Python values."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from kg_api.graph.client import Row
 
 
 def convert_times(row: Row) -> Row:
-    """Convert the database times of a row to Python times."""
+    """Convert the database times in a row to Python times."""
     return {name: value.to_native() if isinstance(value, DateTime) else value for name, value in row.items()}

@@ -1,4 +1,4 @@
-"""The schema of the database, its migrations, and the state of its indexes."""
+"""Schema for the database, with migrations and the state of its indexes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kg_api.graph.statements import area, statement
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """An index as the server reports it. `percent` is its populated share."""
+    """Index as shown by the server. `percent` is the share that can be used."""
 
     name: str
     type: str
@@ -58,7 +58,7 @@ def _migrations() -> list[LiteralString]:
 
 
 def migrate(graph: Graph) -> list[str]:
-    """Create the schema, or bring an older one up to this version."""
+    """Create the schema, or migrate an older schema to this version."""
     now = list[str]()
     _migrate(graph, now)
     return now
@@ -86,7 +86,7 @@ def _record(graph: Graph, name: str, text: str, now: list[str]) -> None:
 
 
 def _apply(graph: Graph, name: LiteralString) -> None:
-    """Run a migration. A statement with `$after` returns the end of its batch and repeats until null."""
+    """Run a migration. If it uses `$after`, it returns the end of its batch. This is repeated until null."""
     text = statement(name)
     if "DROP INDEX" in text:
         # Wait until the replacement of a dropped index is populated, so that searches always have an index
@@ -102,7 +102,7 @@ def _apply(graph: Graph, name: LiteralString) -> None:
 
 
 def require_known_schema(graph: Graph) -> list[dict[str, str]]:
-    """Return the schema records. Raise an error if this version cannot read the schema."""
+    """Read the schema records. If this version cannot use the schema, raise an error."""
     rows = graph.read("migrations/applied")
     unknown = [row["name"] for row in rows if row["name"] not in list_known()]
     if not unknown:

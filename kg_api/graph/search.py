@@ -1,4 +1,4 @@
-"""Retrievers of a search (vectors, full text, concepts), shared reads, and the number of passages."""
+"""Retrievers for a search (vectors, full text, concepts), shared reads, and counts of passages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TEXT_INDEX = "source_words"
 
 @dataclass(frozen=True, slots=True)
 class FoundChunk:
-    """A chunk. `offset` counts code points in its first source, `end_offset` in its last source."""
+    """Chunk that was found. `offset` is in its first source, and `end_offset` is in its last source."""
 
     chunk_id: str
     offset: int
@@ -39,7 +39,7 @@ class FoundChunk:
 
 
 class FoundSource(NamedTuple):
-    """The identity of a retrieved source, sufficient for ranking."""
+    """Source that was found, with what is needed for ranking."""
 
     source_id: str
     ontology: str
@@ -47,7 +47,7 @@ class FoundSource(NamedTuple):
 
 
 class LaneHit(NamedTuple):
-    """A result of one retriever. For 100 results, frozen dataclasses would cost 0.5 ms more."""
+    """Result from a retriever. For 100 results, frozen dataclasses would need 0.5 ms more."""
 
     source: FoundSource
     similarity: float | None
@@ -59,7 +59,7 @@ class LaneHit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LaneHits:
-    """The results of one retriever, best first."""
+    """Results from a retriever, best first."""
 
     found: list[LaneHit]
     cut: bool  # whether there may be further results
@@ -67,7 +67,7 @@ class LaneHits:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The documents and sources to search (None: all)."""
+    """Documents and sources to search (None: all)."""
 
     ontologies: Sequence[str] | None = None
     document_ids: Sequence[str] | None = None
@@ -79,7 +79,7 @@ class Filters:
         return self.sources.image
 
     def scope(self) -> Row:
-        """Return the parameters of Cypher statements, null for all."""
+        """Build parameters to use in Cypher statements. To search all, use null."""
         return {
             "ontologies": None if self.ontologies is None else list(self.ontologies),
             "document_ids": None if self.document_ids is None else list(self.document_ids),
@@ -89,7 +89,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class SpaceVectors:
-    """The query vector of each searched space, and the ontologies that do not use the first space."""
+    """Query vector to use in each space, and ontologies that do not use the first space."""
 
     vectors: Mapping[str, NDArray[np.float32]]
     properties: Mapping[str, str]
@@ -114,18 +114,18 @@ class ChunkText:
 
 @dataclass(frozen=True, slots=True)
 class NearestPassages:
-    """A search for the nearest passages in a space. The vector index applies the filter."""
+    """Search for the nearest passages in a space. The filter is used in the vector index."""
 
     vector: NDArray[np.float32]
     space: Space
     filters: Filters
     limit: int
-    """Chunks to fetch. If many chunks share a source, kg raises the limit to at most 1,000."""
+    """Chunks to fetch. If many are from the same source, the limit can be raised up to 1,000."""
     wanted: int = 0  # minimum number of sources, if that many exist
     exact: bool = False  # compare every vector instead of querying the index
     each_chunk: bool = False  # return every chunk instead of the best chunk of each source and parent
     candidates: int = 0
-    """Candidates to request from the index. kg uses the larger value of this and `limit`."""
+    """Candidates to request from the index. If `limit` is larger, this is used."""
 
     @property
     def lookup(self) -> Lookup:
@@ -133,7 +133,7 @@ class NearestPassages:
 
     @property
     def _compares(self) -> bool:
-        """Whether to compare every vector instead of querying the index."""
+        """Whether to compare every vector, and not use the index."""
         return self.exact or bool(self.filters.image)
 
     @property
@@ -143,7 +143,7 @@ class NearestPassages:
         return MAX_CHUNKS if takes_all else self.limit
 
     def hits(self, graph: Graph, found: Any) -> LaneHits:
-        """Return the results, and fetch more if they cover too few sources.
+        """Get the results. If they are from too few sources, fetch more.
 
         If no candidate of the index satisfies the conditions, kg compares every vector that satisfies them.
         """
@@ -166,7 +166,7 @@ class NearestPassages:
             (found,) = graph.look_up([self._lookup(limit, compares=compares)])
 
     def _fitting(self, graph: Graph, hits: Sequence[LaneHit]) -> list[LaneHit]:
-        """Return the results that satisfy the conditions, each with the first covered source that does."""
+        """Keep results that match the conditions, each with the first source that does."""
         covered = [hit.chunk.covers if hit.chunk else (hit.source.source_id,) for hit in hits]
         kept = keep_fitting(graph, self.filters.sources, chain.from_iterable(covered))
         first = [next((each for each in sources if each in kept), None) for sources in covered]
@@ -208,7 +208,7 @@ def by_vector(graph: Graph, nearest: NearestPassages) -> LaneHits:
 
 
 def read_hit_vectors(graph: Graph, hits: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[np.float32]]:
-    """Return vectors by the identity of hits. Hits without a vector are missing.
+    """Read the vectors for hits by identity. If a hit has no vector, it is missing.
 
     A hit has identity, source_id, chunk_id (or None), and the vector property of its space's slot.
     """
@@ -250,7 +250,7 @@ def to_lane_hit(
     without_vector: bool = False,
     through: tuple[CarriedConcept, ...] = (),
 ) -> LaneHit:
-    """Convert a row of a retriever. Without a score, the similarity is the score."""
+    """Convert a row from a retriever. If there is no score, use the similarity."""
     chunk = None
     if row["chunk_id"] is not None:
         places = (row["chunk_id"], row["offset"], row["end_offset"])
@@ -268,12 +268,12 @@ FURTHER_LOOK = 8  # factor by which kg raises the candidates if the filter leave
 SAID_ALIKE = 2  # candidates per requested result if adjacent query words raise scores
 NEAR_TEXTS = 20  # texts to read for spelling suggestions of an unknown word
 PAIRS_WEIGHT = 1.0
-"""Weight of adjacent query words: a source with all pairs of a short query gets twice its score (ADR 46)."""
+"""Weight for adjacent words. If a source has all pairs from a short query, its score is doubled (ADR 46)."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeywordPassages:
-    """A full-text query in Lucene syntax with filters.
+    """Full-text query in Lucene syntax, with filters.
 
     kg computes the similarity of the first results to the query vector. The others, and those that no vector
     retriever returns either, hardly reach the first page (ADR 20).
@@ -285,11 +285,11 @@ class KeywordPassages:
     asked: SpaceVectors
     limit: int
     pairs: Sequence[str] = ()
-    """Adjacent words of a short query. Sources that contain them get a higher score."""
+    """Adjacent words in a short query. If they are in a source, its score is higher."""
     document_ids: Sequence[str] | None = None  # None: all
     sources: SourceFilter = field(default_factory=SourceFilter)
     compared: int = MAX_CHUNKS
-    """Number of results to compare with the query vector, best first."""
+    """Number of results to compare to the query vector, best first."""
 
     @property
     def lookup(self) -> Lookup:
@@ -304,7 +304,7 @@ class KeywordPassages:
         return (FIRST_LOOK if self._filters else SAID_ALIKE if self.pairs else 1) * self.limit
 
     def hits(self, graph: Graph, found: Any) -> LaneHits:
-        """Return the results, and fetch more candidates if a filter leaves too few."""
+        """Get the results. If a filter leaves too few, fetch more candidates."""
         candidates = self._first
         while self._filters and len(found["passages"]) < self.limit and found["looked"] >= candidates:
             candidates *= FURTHER_LOOK
@@ -348,7 +348,7 @@ def build_word_lookup(queries: Mapping[str, Sequence[str]]) -> Lookup:
 
 
 def find_texts_with_similar_words(graph: Graph, queries: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return by word the texts of sources that contain similar words."""
+    """Find the texts that have similar words, by word."""
     given: Row = {"queries": _one_by_one(queries), "limit": NEAR_TEXTS}
     (found,) = graph.look_up([Lookup("search/near_words", given)])
     texts: dict[str, list[str]] = {}
@@ -364,27 +364,30 @@ def _one_by_one(queries: Mapping[str, Sequence[str]]) -> list[Row]:
 # Concept retriever and the concepts of sources
 
 MAX_CONCEPTS: Final = 300
-"""Maximum number of concepts, highest weights first, that lead to sources and to related concepts."""
+"""Maximum number of concepts that can lead to sources and other concepts. The highest weights are first."""
 MAX_RELATED: Final = 1000
-"""Maximum number of relationships of a concept that passes on its weight. With more, each gets under 1/30."""
+"""Maximum number of relationships that a concept can have to lead to others.
+
+With more, each gets under 1/30.
+"""
 MAX_SOURCES: Final = 1000
-"""Maximum number of sources of a concept that leads to sources. With more, each gets under 1/30."""
+"""Maximum number of sources that a concept can have to lead to them. With more, each gets under 1/30."""
 MAX_APPEARANCES: Final = 1000
 """Maximum number of appearances that a search follows, highest concept weights first. Ten times as many find
 nothing more and slow down searches of large ontologies (benchmarks/results/concepts.md)."""
 NEAR_TO: Final = 8
-"""Number of concepts, highest weights first, whose semantic neighbours also lead to sources."""
+"""Number of concepts that have neighbours which also lead to sources. The highest weights are first."""
 FOLLOWED: Final = 5  # nearest neighbours that kg follows from each of these concepts
 MAX_LINKED: Final = 8  # stored links of a concept whose ends kg compares, highest stored similarity first
 NEAR_SHARE: Final = 0.5
-"""Share of a concept's weight that its neighbours get, divided by the root of their number."""
+"""Share of a concept's weight to use for its neighbours, divided by the root of their number."""
 MAX_SHOWN: Final = 3
 MAX_CARRIED: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """A start concept of a search."""
+    """Concept to start a search."""
 
     concept_id: str
     weight: float
@@ -392,7 +395,7 @@ class Seed:
 
 @dataclass(frozen=True, slots=True)
 class SeedPassage:
-    """A source whose concepts share its weight."""
+    """Source to share its weight with its concepts."""
 
     source_id: str
     weight: float
@@ -400,14 +403,14 @@ class SeedPassage:
 
 @dataclass(frozen=True, slots=True)
 class ConceptNearness:
-    """The semantic neighbours of concepts in one space, for the ontologies that search it."""
+    """Semantic neighbours to use for concepts in a space, with the ontologies to search."""
 
     space: Space
     ontologies: Sequence[str]
     least: float  # minimum cosine
 
     def links(self) -> dict[str, dict[str, Any]]:
-        """Return by ontology the properties of vectors and links, and the minimum cosine."""
+        """Build the properties to use for vectors and links, and the minimum cosine, by ontology."""
         space, own = self.space, self.space.at("").vector_property
         of = {"space": space.slug, "property": own, "linked": get_near_property(space), "least": self.least}
         return dict.fromkeys(self.ontologies, of)
@@ -499,7 +502,7 @@ WORDS_INDEX = "concept_words"
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """A query vector in one space, and the ontologies whose concepts it searches."""
+    """Query vector in a space, with the ontologies that have concepts to search."""
 
     space: Space
     vector: NDArray[np.float32]  # shape (dimensions,), length 1
@@ -533,13 +536,13 @@ def build_text_lookup(query: str, meanings: Sequence[Meaning], limit: int) -> Lo
 
 
 def by_name(name_ids: Sequence[str], meanings: Sequence[Meaning], limit: int) -> Lookup:
-    """Return a lookup of the concepts with an exact name, by number of sources."""
+    """Build a lookup to find concepts by exact name. Those in most sources are first."""
     given = {"name_ids": list(name_ids), "limit": limit}
     return Lookup("concepts/search_by_name", {**given, **_to_parameters(meanings)})
 
 
 def look_up_concepts(graph: Graph, lookups: Sequence[Lookup]) -> list[list[ConceptLaneHit]]:
-    """Run lookups in one round trip and return the results of each."""
+    """Run lookups in one round trip, to get the results for each."""
     found = graph.look_up(lookups)
     return [[_to_hit(row) for row in drop_deleted_rows(rows, Concept)] for rows in found]
 
@@ -561,7 +564,7 @@ def merge_concept_hits(found: Iterable[Iterable[ConceptLaneHit]], limit: int) ->
 def compute_concept_nearness(
     graph: Graph, concept_ids: Sequence[str], meanings: Sequence[Meaning]
 ) -> dict[str, float]:
-    """Return by concept id the cosine to the query vector. Concepts without a vector are missing."""
+    """Compute the cosine to the query vector by concept id. If a concept has no vector, it is missing."""
     asked = _to_parameters(meanings)
     rows = graph.search("constructive/nearness_of_concepts", ids=list(concept_ids), **asked)
     return {row["concept_id"]: row["similarity"] for row in rows}
@@ -572,7 +575,7 @@ def has_concepts(graph: Graph, ontologies: Sequence[str]) -> bool:
 
 
 def _to_parameters(meanings: Sequence[Meaning]) -> Mapping[str, Any]:
-    """Return parameters: vectors and properties by space, and the ontologies of further spaces."""
+    """Build parameters: vectors and properties by space, and the ontologies for other spaces."""
     return {
         "vectors": {each.space.slug: Vector.from_numpy(each.vector) for each in meanings},
         "properties": {each.space.slug: each.space.at("").vector_property for each in meanings},
@@ -597,7 +600,7 @@ REMEMBERED_SECONDS = 1.0
 
 
 class CachedRead(Generic[Result]):
-    """A reader with a short-lived cache. Concurrent callers share one read. Thread-safe.
+    """Reader with a cache for a short time. Callers share a read if they call this together. Thread-safe.
 
     The value must not depend on the caller. It expires `seconds` after the start of its read. All waiting
     callers get the error of a failed read. Otherwise each would retry for seconds while the database is
@@ -612,7 +615,7 @@ class CachedRead(Generic[Result]):
         self._reading = threading.Lock()
 
     def remembered(self) -> Result | None:
-        """Return the cached value, or None if it has expired."""
+        """Get the cached value. If it has expired, return None."""
         last = self._last
         return None if last is None or time.monotonic() - last[0] > self._seconds else last[1]
 
@@ -622,7 +625,7 @@ class CachedRead(Generic[Result]):
         return self.read() if known is None else known
 
     def read(self, *, anew: bool = False) -> Result:
-        """Read the value, or share a concurrent read (with `anew`, only one that starts after this call)."""
+        """Read the value, or share a read that is running. With `anew`, it has to start after this call."""
         asked, before = time.monotonic(), self._last
         with self._reading:
             if self._failed is not None and self._failed[0] >= asked:
@@ -642,17 +645,16 @@ class CachedRead(Generic[Result]):
 # Passages of a vector index
 
 CROWDED = 62_500
-"""Passages from which kg requests more candidates from the index to find the nearest passages (ADR 8)."""
+"""Passages that an ontology needs to request more candidates, to find the nearest passages (ADR 8)."""
 WITHIN_SECONDS = 60.0
-"""Lifetime of cached counts per selection of ontologies, because counting many documents takes long."""
+"""Time to cache counts for ontologies, because it takes long to count many documents."""
 MAX_REMEMBERED = 1000
 SAMPLE = 20
-"""Sources of an ontology whose chunks kg counts. Its configuration determines most of the chunks per source.
-"""
+"""Sources to use from an ontology to count chunks. Most depend on the configuration."""
 
 
 class OntologySizes:
-    """Cached passage counts, which save a round trip per search. Thread-safe, one per process."""
+    """Counts of passages, cached to save a round trip in each search. Thread-safe, one for each process."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -661,7 +663,7 @@ class OntologySizes:
         self._stored = cached(remembered, lock=threading.Lock())(self._count_stored)
 
     def of(self, ontologies: Sequence[str] | None) -> int:
-        """Return the approximate number of passages (None: of all ontologies).
+        """Get the approximate number of passages (None: in all ontologies).
 
         Up to 62,500, it counts all.
         """

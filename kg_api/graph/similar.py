@@ -1,4 +1,4 @@
-"""Sources and images nearest to a vector."""
+"""Finds sources and images near a vector."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FIRST, LAST = "", "~"  # before and after all document ids, which are hexadecima
 
 @dataclass(frozen=True, slots=True)
 class VectorPart:
-    """A vector of a source, or of a chunk that covers it."""
+    """Vector for a source, or for a chunk that covers it."""
 
     vector: NDArray[np.float32]  # shape (dimensions,), length 1
     chunk_id: str | None = None
@@ -40,7 +40,7 @@ class SimilarityQuery:
     same_document: bool = False
 
     def rows(self, number: int, *, among: bool = False) -> list[Row]:
-        """Return rows with a vector and a document range, which excludes the source's own document."""
+        """Build rows with a vector and documents to search. The source's own document is not included."""
         own = self.place.document_id
         ranges = [(FIRST, LAST)] if self.same_document or among else [(FIRST, own), (own, LAST)]
         return [
@@ -78,7 +78,10 @@ def nearest(
     document_ids: Sequence[str] | None = None,
     sources: SourceFilter | None = None,
 ) -> tuple[list[NearSource], bool]:
-    """Return the nearest passages of sources in one slot of a space. Filters never reduce their number."""
+    """Find the nearest passages for sources, in one slot of a space.
+
+    You get the same number if you use filters.
+    """
     sources = sources or SourceFilter()
     if sources and not exact:
         depth = max(limit, INDEX_DEPTH // max(1, len(asked)))
@@ -105,7 +108,7 @@ def nearest(
 def _fitting(
     graph: Graph, found: tuple[list[NearSource], bool], sources: SourceFilter, limit: int
 ) -> tuple[list[NearSource], bool] | None:
-    """Return the index results that satisfy the filter, or None if they are too few and there may be more."""
+    """Keep results from the index that match the filter. If there are too few, return None."""
     # A passage over several sources belongs to the first one that satisfies the filter.
     every, more = found
     kept = keep_fitting(graph, sources, (each for near in every for each in _covered(near)))
@@ -161,7 +164,7 @@ def read_source_vectors(graph: Graph, source_id: str, space: Space) -> list[Vect
 
 
 def describe_places(graph: Graph, source_ids: Iterable[str]) -> list[DescribedPlace]:
-    """Return sources by id, described for readers. Unknown sources are missing."""
+    """Read sources by id, to describe them to readers. If a source is unknown, it is missing."""
     (row,) = graph.search("similar/by_ids", source_ids=list(dict.fromkeys(source_ids)))
     seen = (each for each in drop_deleted_rows(row["found"], Place) if reaches(each["ontology"]))
     told = ({**each, "metadata": json.loads(each["metadata"] or "{}")} for each in seen)
@@ -212,7 +215,7 @@ NO_WORDS = SpaceVectors(vectors={}, properties={}, spaces={})
 
 @dataclass(frozen=True, slots=True)
 class NearestPictures:
-    """A search for the images nearest to a vector. The vector index applies the filter."""
+    """Search for the images that are nearest to a vector. The filter is used in the vector index."""
 
     vector: NDArray[np.float32]
     space: Space
@@ -247,7 +250,7 @@ class NearestPictures:
 def read_image_hashes(
     graph: Graph, ontologies: Sequence[str], filters: Filters, limit: int, *, without: Space | None = None
 ) -> dict[str, int]:
-    """Return perceptual hashes by image id, of all images or of images without a vector in a space."""
+    """Read perceptual hashes by image id, for all images or for those that have no vector in a space."""
     rows = graph.read(
         "images/hashes",
         ontologies=list(ontologies),

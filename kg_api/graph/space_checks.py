@@ -1,4 +1,4 @@
-"""Checks of the vectors of a space: complete, valid, and found by the index."""
+"""Checks if the vectors in a space are complete, valid, and found by the index."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SAME = 0.9999  # cosine of equal vectors, of which the index may return either
 
 
 def count_vectors(graph: Graph, ontology: str, space: Space, mark: Fingerprint) -> Counter[str]:
-    """Check every vector of an ontology in a slot, in batches."""
+    """Check every vector that an ontology has in a slot, in batches."""
     # `built` sources have a mark. Sources `without` have neither a vector nor a chunk with a vector. An index
     # ignores `wrong` vectors: another size, zero, or not finite. `orphans` are `chunks` without a source.
     counts = Counter[str]()
@@ -39,7 +39,7 @@ def count_vectors(graph: Graph, ontology: str, space: Space, mark: Fingerprint) 
 
 
 def find_lost_in_index(graph: Graph, ontology: str, space: Space, mark: Fingerprint) -> tuple[int, int]:
-    """Query the index for sampled vectors. Return how many it does not find, and the size of the sample."""
+    """Query the index for some vectors, to count those that are not found."""
     places = [f"{random.getrandbits(32):08x}" for _ in range(SAMPLED - 1)]
     names = {**_names(space), **mark.parameters()}
     del names["dimensions"]

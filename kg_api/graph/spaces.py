@@ -1,4 +1,4 @@
-"""The registry of embedding spaces, their indexes, and the spaces of each ontology."""
+"""Registry for embedding spaces, with their indexes and the spaces to use for each ontology."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ from kg_api.schemas.spaces import (
 from kg_api.schemas.vocabulary import Modality
 
 QUANTIZATION: Final = "NONE"
-"""Store whole vectors, so that scores of the index are exact cosines (ADR 8)."""
+"""Store whole vectors, so that you get exact cosines from the index (ADR 8)."""
 EF_CONSTRUCTION: Final = 200
-"""Candidate neighbours of a new vector: twice Neo4j's default, for large ontologies (ADR 8)."""
+"""Candidates to use as neighbours for a new vector: twice Neo4j's default, for large ontologies (ADR 8)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """A registered space. Its property, mark, and index separate its vectors from other spaces."""
+    """Space that is registered. It has its own property, mark, and index, to keep vectors separate."""
 
     # A space has two slots. Searches use the vectors in one slot while kg builds another chunking in the
     # other slot.
@@ -53,7 +53,7 @@ class Space:
     slug: str
     identity: SpaceIdentity
     probe: NDArray[np.float32] | None = None
-    """Vector of the probe text when the space was created, of shape (dimensions,)."""
+    """Vector for the probe text when the space was created, with shape (dimensions,)."""
     dropping: bool = False  # kg is removing the space and writes nothing to it
     for_new: bool = False
     created_at: Any = None
@@ -130,7 +130,7 @@ class Space:
 
 @while_schema_changes
 def ensure_space(graph: Graph, identity: SpaceIdentity, slug: str = FIRST_SLUG) -> Space:
-    """Register a space with its index, or check that the registered space has this identity."""
+    """Register a space with its index. If it exists, check that it has this identity."""
     # kg registers a further space only after its model has answered, because a registration is permanent.
     graph.write(
         "spaces/register",
@@ -148,7 +148,7 @@ def ensure_space(graph: Graph, identity: SpaceIdentity, slug: str = FIRST_SLUG) 
 
 @while_schema_changes
 def ensure_index(graph: Graph, space: Space) -> None:
-    """Create the vector indexes of a space's slot, or check the existing ones."""
+    """Create the vector indexes for a slot. If they exist, check them."""
     options = {"indexConfig": index_config(space.identity)}
     if space.is_of_images:
         graph.write("spaces/create_image_index", space.slug, name=space.image_index_name, options=options)
@@ -190,12 +190,12 @@ def read_text_spaces(graph: Graph) -> dict[str, Space]:
 
 
 def store_probe(graph: Graph, space: Space, probe: NDArray[np.float32]) -> None:
-    """Store the vector of the probe text unless one is stored."""
+    """Store the vector for the probe text, if there is none."""
     graph.write("spaces/remember_probe", slug=space.slug, vector=Vector.from_numpy(probe))
 
 
 def index_config(identity: SpaceIdentity) -> dict[str, Any]:
-    """Return the settings of a space's index. All are explicit, because the defaults lose recall."""
+    """Build the settings for an index. All of them are set, because the defaults have lower recall."""
     return {
         **_required(identity),
         "vector.quantization.type": QUANTIZATION,
@@ -204,7 +204,7 @@ def index_config(identity: SpaceIdentity) -> dict[str, Any]:
 
 
 def _required(identity: SpaceIdentity) -> dict[str, Any]:
-    """Return the settings without which searches would be wrong."""
+    """Build the settings that are needed to get correct results."""
     return {
         "vector.dimensions": identity.dimensions,
         "vector.similarity_function": "COSINE",
@@ -269,12 +269,12 @@ def format_model_name(identity: SpaceIdentity) -> str:
 EXTRACTION_MARK: Final = "extracted_with"  # property with the extractor that read a source
 MARK_DIGITS: Final = 16
 EmbeddedLabel = Literal["Source", "Concept", "Image", "RELATED_TO", "RelationType"]
-"""Labels of embedded nodes and relationships. Each has a branch in the statements of `cypher/embedding`."""
+"""Labels for nodes and relationships that are embedded. Each has a branch in `cypher/embedding`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """The required value of the mark property for nodes of a label."""
+    """Value that the mark property should have for nodes with a label."""
 
     # A hash follows the value: of the concept's text or of the image file.
 
@@ -307,14 +307,14 @@ def compute_space_fingerprint(label: EmbeddedLabel, space: Space, value: str) ->
 def reject(
     tx: Transaction, space: Space, mark: Fingerprint, *, identity: str, text_hash: str, reason: str
 ) -> bool:
-    """Mark a node whose text the model rejects. Return False if the node has changed."""
+    """Mark a node that has a text which the model rejects. If it has changed, this is False."""
     require_writable(tx, space)
     texts = {"id": identity, "text_hash": text_hash, "property": space.vector_property}
     return bool(tx.run("embedding/refuse", **mark.parameters(), **texts, reason=reason))
 
 
 def reset_rejected(tx: Transaction, ontology: str, mark: Fingerprint) -> int:
-    """Mark rejected nodes as pending, and return their number."""
+    """Set rejected nodes to pending, and count them."""
     return tx.run("embedding/retry_refused", ontology=ontology, **mark.parameters())[0]["retried"]
 
 
@@ -330,7 +330,7 @@ def require_writable(tx: Transaction, space: Space) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """One way to embed the sources of an ontology: previous, current, or target."""
+    """Way to embed the sources in an ontology: previous, current, or target."""
 
     # `slot` selects one of the two vector sets of a space. kg builds one while searches use the other.
 
@@ -353,7 +353,7 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class SpaceUse:
-    """The layouts for the texts or the images of an ontology."""
+    """Layouts to use for texts or images in an ontology."""
 
     target: Layout
     serving: Layout | None = None  # layout that searches use while kg builds the target (None: the target)
@@ -370,7 +370,7 @@ class SpaceUse:
         return [self.target] if self.serving is None else [self.serving, self.target]
 
     def built(self, wanted: Layout, *, answers: bool, activates: bool) -> SpaceUse:
-        """Return the use with another target. The answering layout serves until the target is complete."""
+        """Set another target. Searches use the answering layout until the target is complete."""
         now = self.answering
         same_space = wanted.space == now.space
         beside = answers and (not same_space or wanted.chunking != now.chunking)
@@ -386,7 +386,10 @@ class SpaceUse:
         return SpaceUse(self.target, previous=self.serving)
 
     def rolled_back(self) -> SpaceUse | None:
-        """Return to the answering layout from a build, or to the previous layout. None: neither exists."""
+        """Go back from a build to the answering layout, or to the previous layout.
+
+        None: this is not possible.
+        """
         if self.serving is not None:
             return replace(self, target=self.serving, serving=None, activates=True)
         if self.previous is not None:
@@ -395,7 +398,7 @@ class SpaceUse:
 
 
 FIRST_IMAGES: Final = SpaceUse(Layout(FIRST_IMAGE_SLUG))
-"""Image layout of an ontology without its own configuration."""
+"""Image layout to use if an ontology is not configured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,7 +408,7 @@ class StoredConfiguration:
     embed_on_ingest: bool = True
     paused: bool = False  # a user cancelled its job, so kg embeds nothing until a user requests it
     wants_concepts: bool = field(default=False, compare=False)
-    """Whether kg also embeds concepts that only one source contains."""
+    """Whether to embed concepts that are only in one source."""
     leftovers: tuple[str, ...] = field(default=(), compare=False)  # slots whose vectors kg is removing
 
     def of(self, modality: Modality) -> SpaceUse:
@@ -436,14 +439,14 @@ def count_ontologies(graph: Graph) -> int:
 
 
 def read_configuration(tx: Transaction, name: str) -> StoredConfiguration:
-    """Return the configuration of an ontology, or the default if it does not exist."""
+    """Read the configuration for an ontology. If it does not exist, use the default."""
     return _by_name_configuration(tx.run("ontologies/configuration", names=[name])).get(
         name
     ) or _to_configuration({})
 
 
 def hold_configurations(tx: Transaction, names: Sequence[str]) -> dict[str, StoredConfiguration]:
-    """Lock ontologies until the end of the transaction and return their configurations."""
+    """Lock ontologies until the transaction ends, to read their configurations."""
     tx.run("ontologies/hold", names=sorted(names))
     return _by_name_configuration(tx.run("ontologies/configuration", names=list(names)))
 
@@ -465,7 +468,7 @@ def write_configuration(tx: Transaction, name: str, configured: StoredConfigurat
 
 
 def hold_spaces(tx: Transaction, slugs: Iterable[str]) -> None:
-    """Lock spaces before use. Raise Conflict if one no longer exists."""
+    """Lock spaces before you use them. If one no longer exists, raise Conflict."""
     wanted = sorted(set(slugs))
     there = {row["slug"] for row in tx.run("spaces/hold", slugs=wanted)}
     if gone := [slug for slug in wanted if slug not in there]:
@@ -483,7 +486,7 @@ def space_of_new(graph: Graph, modality: Modality = "text") -> str:
 
 
 def set_default_space(tx: Transaction, slug: str) -> None:
-    """Set the space of new ontologies, for the modality of the space."""
+    """Set the space to use for new ontologies, for the same modality."""
     tx.run("spaces/use_for_new", slug=slug, first=FIRST_SLUG, first_of_images=FIRST_IMAGE_SLUG)
 
 
@@ -525,7 +528,7 @@ def _build_default_layout() -> Layout:
 
 
 def _stored_images(images: SpaceUse) -> dict[str, str | bool | None]:
-    """Return nulls for the default, so that unconfigured ontologies use the first image space."""
+    """Use null for the default, so that ontologies that are not configured use the first image space."""
     return {
         "image_space": None if images == FIRST_IMAGES else images.target.space,
         "image_serving": images.serving.space if images.serving else None,
@@ -548,7 +551,7 @@ def _layout(stored: str | None) -> Layout | None:
 CLEANUP = "space_cleanup"
 PORTION = 2000
 Vectored = Literal["chunks", "Source", "Concept", "near", "RELATED_TO", "RelationType"]
-"""Kinds of items to remove, one after the other: chunks, links between concepts, and vectors of labels."""
+"""Kinds of items to remove in this order: chunks, links between concepts, and vectors by label."""
 OF_A_NODE = (FIRST_PROPERTY, FIRST_MARK, FIRST_TIME, FIRST_REFUSAL, FIRST_NEAR)
 
 
@@ -566,7 +569,7 @@ class UnusedVectors:
 
 
 def begin_dropping(tx: Transaction, slug: str) -> None:
-    """Block further writes to a space."""
+    """Block writes to a space from now on."""
     tx.run("spaces/begin_dropping", slug=slug)
 
 
@@ -590,7 +593,7 @@ def leftovers(graph: Graph) -> list[UnusedVectors]:
 
 
 def remove_vector_batch(tx: Transaction, leftover: UnusedVectors, of: Vectored, after: str) -> str | None:
-    """Remove vectors of a batch of nodes, or delete a batch of chunks. Return the last id, or None."""
+    """Remove vectors from a batch of nodes, or delete a batch of chunks. You get the last id, or None."""
     given = {"after": after, "ontology": leftover.ontology, "limit": PORTION}
     if of == "chunks":
         return tx.run("chunks/forget", keys=list(leftover.keys), **given)[0]["last"]
@@ -619,7 +622,7 @@ def delete_leftover(tx: Transaction, leftover: UnusedVectors) -> None:
 
 
 def is_still_wanted(tx: Transaction, leftover: UnusedVectors) -> bool:
-    """Check if the removal is still pending, and no newer space or data replaced its target."""
+    """Check if the data still has to be removed, and was not replaced by newer data."""
     if leftover.slug is not None:
         return bool(tx.run("spaces/require_dropping", slug=leftover.slug, since=leftover.since))
     keys = {
@@ -632,7 +635,7 @@ def is_still_wanted(tx: Transaction, leftover: UnusedVectors) -> bool:
 
 
 def _of_concepts(leftover: UnusedVectors) -> list[str]:
-    """Return the spaces without a used slot. kg also removes their vectors of concepts and images."""
+    """List the spaces that are not used in any slot. Their vectors for concepts and images can be removed."""
     return [key for key in leftover.keys if key + SECOND_SLOT in leftover.keys]
 
 
@@ -640,19 +643,19 @@ def _of_concepts(leftover: UnusedVectors) -> list[str]:
 
 
 def store_calibration(graph: Graph, space: Space, calibration: SimilarityCalibration) -> None:
-    """Store the similarity calibration of texts unless it is stored."""
+    """Store the similarity calibration for texts, if there is none."""
     graph.write("spaces/remember_contrast", slug=space.slug, **asdict(calibration))
 
 
 def store_label_calibration(graph: Graph, space: Space, calibration: SimilarityCalibration) -> None:
-    """Store the latest similarity calibration of queries and concepts."""
+    """Store the latest similarity calibration to use between queries and concepts."""
     graph.write("spaces/remember_labels", slug=space.slug, **asdict(calibration))
 
 
 def read_sample_concepts(
     graph: Graph, space: Space, limit: int, *, walked: int, hours: int
 ) -> tuple[list[str], NDArray[np.float32]]:
-    """Return labels and vectors of sample concepts. Return none if a measurement is only a few hours old."""
+    """Read labels and vectors for sample concepts. If they were measured a few hours ago, there are none."""
     rows = graph.read(
         "spaces/concept_sample",
         slug=space.slug,

@@ -1,4 +1,4 @@
-"""Cypher statements, one file per area: `documents/hold` is `// name: hold` in `cypher/documents.cypher`."""
+"""Cypher statements, in one file per area: `documents/hold` is `// name: hold` in `cypher/documents.cypher`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _ITEM_KEYS: Final = {
     "RELATED_TO": ("()-[n:RELATED_TO]->()", "relation_id"),
     "RelationType": ("(n:RelationType)", "type_id"),
 }
-"""Patterns and indexed id properties of items with one vector each, by label."""
+"""Patterns and id properties to use for items that have one vector, by label."""
 _PARAMETER = re.compile(r"\$(\w+)")
 _HEAD = re.compile(r"^// name: ([\w/]+)\n", re.MULTILINE)
 _PREAMBLE = re.compile(r"^(?://.*|CYPHER 25)\n", re.MULTILINE)
@@ -48,13 +48,13 @@ _OF_A_SPACE = re.compile(rf"\b({_NAMES})\b")
 
 
 def folder() -> Traversable:
-    """Return the folder of all areas: in the package of a wheel, or at the root of a checkout."""
+    """Find the folder that has all areas: in the package of a wheel, or in a checkout."""
     packaged = resources.files("kg_api") / "cypher"
     return packaged if packaged.is_dir() else Path(__file__).parents[2] / "cypher"
 
 
 def of_space(name: str, key: str) -> str:
-    """Return the name of a space's index or property: the first space's name with the key as a suffix."""
+    """Build the name of an index or property for a space: the name in the first space, with the key."""
     if not re.fullmatch(SLUG_PATTERN, key.removesuffix(SECOND_SLOT)):
         raise ValueError(f"{key!r} is not a valid space slug")
     return name if key == FIRST_SLUG else f"{name}_{key}"
@@ -62,7 +62,7 @@ def of_space(name: str, key: str) -> str:
 
 @cache
 def area(name: str) -> Mapping[str, str]:
-    """Return the statements of an area by their full names, in the order of the file."""
+    """Read the statements in an area by their full names, in the same order as in the file."""
     text = folder().joinpath(f"{name}.cypher").read_text(encoding="utf-8")
     _, *parts = _HEAD.split(text)
     found = {
@@ -86,7 +86,7 @@ def statement(name: str, space: str = FIRST_SLUG) -> LiteralString:
 
 
 def _items(text: str, *, after: bool) -> str:
-    """Return the branches of `items()` in a statement: the items of `$label` in an ontology."""
+    """Build the branches for `items()` in a statement: the items with `$label` in an ontology."""
     # `items(after)` returns the items after `$after`, sorted by id. A branch in the statement itself has
     # precedence.
     branches = ""
@@ -104,7 +104,7 @@ def _items(text: str, *, after: bool) -> str:
 
 @cache
 def together(*parts: tuple[str, str]) -> LiteralString:
-    """Combine reading statements into one, which returns one row with the results of all."""
+    """Combine statements that read into one, to get all results in one row."""
     # Each statement returns one row, `found`. They run one after the other. Parameters get the suffix of
     # their statement: `_0`, `_1`, and so on.
     lines = ["CYPHER 25"]

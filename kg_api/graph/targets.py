@@ -31,7 +31,7 @@ from kg_api.text.windows import WINDOW_VERSION
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of embedding jobs and counts. It may have several labels, the counted one first."""
+    """Kind to use for embedding jobs and counts. If it has several labels, the first is counted."""
 
     job: str
     modality: Modality
@@ -53,12 +53,12 @@ KINDS: Final[dict[EmbeddedKind, Kind]] = {
     ),
 }
 MAIN_KINDS: Final[dict[Modality, EmbeddedKind]] = {"text": "source", "image": "image"}
-"""Main kind of each modality. Rejected texts count only for these."""
+"""Main kind for each modality. Rejected texts are only counted for these."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Properties of a single-vector item: its id, its text or file to embed, and the hash."""
+    """Properties for an item that has one vector: its id, the text or file to embed, and the hash."""
 
     identity: str
     text: Callable[[Row], str]
@@ -77,14 +77,17 @@ TARGETS: Final[dict[EmbeddedLabel, Target]] = {
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A way to embed the items of one label in an ontology, in one slot of a space."""
+    """Way to embed the items that have a label in an ontology, in one slot of a space."""
 
     ontology: str
     config: EmbeddingConfig
     space: Space
     mark: Fingerprint
     answering_property: str
-    """Mark property of the vectors that searches use, which may be in another space during a build."""
+    """Mark property for the vectors that are used in searches.
+
+    During a build, this can be in another space.
+    """
     wants_all: bool = True  # whether concepts of a single source are embedded for the first time
 
     @property
@@ -98,7 +101,7 @@ class Plan:
     def wanted(
         self, selection: Selection = "due", forced_at: object = None, within: tuple[str, str] = ("", "")
     ) -> PendingQuery:
-        """Return the selection of items that the plan covers, for sources limited to a range of documents."""
+        """Select the items to embed, from a range of documents if these are sources."""
         return PendingQuery(
             self.ontology, self.mark, self.answering_property, selection, forced_at, within, self.wants_all
         )
