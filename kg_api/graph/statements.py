@@ -1,4 +1,4 @@
-"""Cypher statements, in one file per area: `documents/hold` is `// name: hold` in `cypher/documents.cypher`."""
+"""Cypher statements by area: `documents/hold` is `// name: hold` in `cypher/documents.cypher`."""
 
 from __future__ import annotations
 

@@ -398,7 +398,7 @@ def test_merges_into_one_concept_are_undone_in_reverse(
     check_invariants(driver)
 
 
-def test_merges_of_other_sources_are_undone_in_any_order(
+def test_merges_of_other_sources_undo_in_any_order(
     graph: Graph, driver: neo4j.Driver, other: DocumentRecord
 ) -> None:
     write(graph, labelled(other, 0, "beta"), labelled(other, 1, "gamma"))

@@ -156,7 +156,7 @@ def test_every_quote_is_a_span(texts: list[str], label: str) -> None:
 LONG = "the tide turns twice on every single day"
 
 
-def test_an_exact_quote_is_found_before_one_in_another_form() -> None:
+def test_exact_quotes_are_found_before_other_forms() -> None:
     sources = placed(LONG.replace("twice", "twjce"), LONG.upper(), f"So {LONG}.", LONG)
     assert list(place(row({"label": "x", "quotes": [LONG]}), sources)) == []
     assert told(sources) == [{}, {}, {"x": [LONG]}, {}]
