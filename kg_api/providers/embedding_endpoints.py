@@ -400,5 +400,5 @@ def _openai_body(model: RemoteModel, items: Sequence[str] | Sequence[bytes], _: 
         else {"image": f"data:image/jpeg;base64,{base64.b64encode(each).decode()}"}
         for each in items
     ]
-    size = {"dimensions": model.asks_for} if model.asks_for else {}
+    size = {"dimensions": model.requested_dimensions} if model.requested_dimensions else {}
     return {"model": model.name, "input": given, **size}

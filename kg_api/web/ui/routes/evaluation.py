@@ -19,7 +19,7 @@ from kg_api.schemas.vocabulary import MAX_COMPARED
 from kg_api.web.shared.dependencies import Offset, Open, Results
 from kg_api.web.shared.limits import valid
 from kg_api.web.shared.scoped import Routes
-from kg_api.web.shared.security import asking, note_outcome, viewer
+from kg_api.web.shared.security import get_current_access, note_outcome, viewer
 from kg_api.web.ui.links import address
 from kg_api.web.ui.rendering import AskedQuestion, Named, Question, redirect_to_page, render, wants_part
 from kg_api.web.ui.sign_in import page_to_show
@@ -129,7 +129,7 @@ def run_page(
     by: Annotated[str, Query(max_length=100)] = "",
     offset: Offset = 0,
 ) -> HTMLResponse:
-    found, access = results.find(name), asking(request)
+    found, access = results.find(name), get_current_access(request)
     if not access.allows("admin") or access.ontologies is not None:
         found = found.model_copy(update={"machine": {}})
     main = list_main_metrics(found.target, found.metrics) or list(found.metrics)[:1]
