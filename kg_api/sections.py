@@ -154,8 +154,8 @@ class RerankSettings(Section):
     """For `local`: folder of your own model, with model.onnx and tokenizer.json."""
     seconds: Seconds = 1.5
     """Time limit for reranking in a search. kg uses the scores that arrive in time."""
-    batch_size: Annotated[int, Field(ge=1, le=1000)] = 50
-    """Number of passages per request to a provider."""
+    batch_size: int = constant(32)
+    """Number of passages per request to a provider: the limit of TEI."""
     max_characters: Annotated[int, Field(ge=200, le=1_000_000)] = 4000
     """Maximum number of characters per passage. A longer passage is split, and its best score counts."""
 

@@ -66,7 +66,7 @@ class Neo4jSettings(Section):
     """Heap size of the managed Neo4j in MiB."""
     pagecache_mb: Annotated[int | None, Field(ge=64)] = None
     """Page cache of the managed Neo4j in MiB."""
-    disk_reserve_mb: Annotated[int, Field(ge=0, le=1_000_000)] = 64
+    disk_reserve_mb: int = constant(64)
     """Free disk space in MiB. Below it, kg rejects writes."""
     conf: dict[str, str] | None = None
     """JSON object of neo4j.conf entries, such as `{"db.transaction.timeout": "300s"}`. They override kg's
@@ -203,7 +203,7 @@ class ConversionSettings(Section):
     """Maximum size of a rendered page for OCR. Smaller pages are rendered at 200 dpi."""
     images_within: bool = True
     """Whether images in documents (PDF, EPUB, DOCX, HTML, and others) become sources."""
-    image_max_megapixels: Annotated[float, Field(gt=0, le=1000)] = 100
+    image_max_megapixels: float = constant(100)
     """Maximum size of an image in megapixels."""
 
     def limit_to_one_process(self) -> ConversionSettings:

@@ -168,7 +168,7 @@ class DiskRoom:
             return None
         return (
             f"the disk is full: {free / MIB:.0f} MiB are left at {self.folder}, and writes need more "
-            f"than {self.reserve_bytes // MIB} MiB (KG_NEO4J__DISK_RESERVE_MB). Free some space, and "
+            f"than {self.reserve_bytes // MIB} MiB. Free some space, and "
             "writes resume automatically. Searches still work"
         )
 

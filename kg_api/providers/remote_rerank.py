@@ -21,7 +21,7 @@ RERANKING = Service(
     name="a reranking service",
     subject="the reranker",
     rejection="the passages or the model{model} were rejected. Correct KG_RERANK__MODEL, or lower "
-    "KG_RERANK__MAX_CHARACTERS or KG_RERANK__BATCH_SIZE",
+    "KG_RERANK__MAX_CHARACTERS",
     unavailable=RerankUnavailable,
     unusable=RerankUnavailable,
     rejected=RerankUnavailable,

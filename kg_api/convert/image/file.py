@@ -139,7 +139,7 @@ def _check(picture: Image.Image, max_megapixels: float) -> None:
     if picture.width * picture.height > max_megapixels * 1e6:
         raise UnreadableDocument(
             f"the image has {picture.width:,} x {picture.height:,} pixels, more than "
-            f"{max_megapixels:g} million (KG_CONVERSION__IMAGE_MAX_MEGAPIXELS). Make the image smaller"
+            f"{max_megapixels:g} million. Make the image smaller"
         )
     if (frames := count_frames(picture)) > MAX_FRAMES:
         raise UnreadableDocument(

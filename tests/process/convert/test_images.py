@@ -39,7 +39,7 @@ def test_image_returns_with_thumbnail(pool: ConverterPool) -> None:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (png_of(50_000, 50_000), "KG_CONVERSION__IMAGE_MAX_MEGAPIXELS"),
+        (png_of(50_000, 50_000), "more than 100 million"),
         (gif_of(100_000), "frames"),
         (encoded(drawn(), "JPEG")[:-200], "damaged"),
         (b"", "not an image"),
