@@ -10,6 +10,10 @@ SET j.state = CASE j.state
       ELSE j.state END
 RETURN max(j.job_id) AS after
 
+// name: 202_one_level_of_communities
+// Drop the index of parts of communities.
+DROP INDEX community_by_parent IF EXISTS
+
 // name: applied
 // Return the applied migrations in order.
 MATCH (m:Migration)

