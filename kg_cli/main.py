@@ -32,8 +32,7 @@ COMMANDS = (
     *(up, down, status, doctor),
     *(searching.answer, searching.augment, documents.conversation, export, documents.ingest),
     *(documents.ontologies, documents.facets, mcp, searching.search, searching.hybrid, searching.show),
-    *(searching.read, serve, worker, searching.similar),
-    *(searching.source_graph, searching.subgraph),
+    *(searching.read, serve, worker, searching.similar, searching.subgraph),
 )
 NAMED = {"import": import_bundle, "open": searching.open_page}  # names of Python
 GROUPS = {

@@ -16,8 +16,6 @@ from kg_api.schemas.vocabulary import (
     MAX_ANSWER_PASSAGES,
     MAX_HYPOTHETICAL,
     MAX_LIMIT,
-    MAX_NEIGHBOURS,
-    MAX_NODES,
     MAX_PARAGRAPH,
     MAX_TOKEN_BUDGET,
     MAX_WINDOW,
@@ -75,9 +73,6 @@ WindowOption = Annotated[
 PageNumberOption = Annotated[int, typer.Option("--page", min=1, help="Page of the hits, from 1.")]
 ExplainOption = Annotated[bool, typer.Option("--explain", help="Explain the rank of each hit.")]
 FullOption = Annotated[bool, typer.Option("--full", help="Show whole passages, not only the matching part.")]
-RepeatedOption = Annotated[
-    bool, typer.Option("--repeated", help="Also compare text that many documents repeat, such as a licence.")
-]
 
 
 def hypothetical(text: str) -> int | Literal["auto"]:
@@ -433,34 +428,6 @@ def similar(
     """
     asked = options.given(locals(), "kg", "source", "each")
     return kg.similar_sources(options.without_place(source), group_duplicates=not each, **asked)
-
-
-@command(show=views.print_graph)
-def source_graph(
-    kg: KgClient,
-    *,
-    source_ids: Annotated[
-        list[str] | None, typer.Option("--source", "-s", help="Start from this source. Repeat for several.")
-    ] = None,
-    ontology: options.OnlyOntologies = None,
-    documents: options.OnlyDocuments = None,
-    where: options.Where = None,
-    neighbours: Annotated[
-        int, typer.Option("--neighbours", "-k", min=1, max=MAX_NEIGHBOURS, help="Neighbours per passage.")
-    ] = 5,
-    min_similarity: SimilarityOption = None,
-    max_nodes: Annotated[int, typer.Option(min=1, max=MAX_NODES, help="Maximum number of passages.")] = 1000,
-    within_documents: Annotated[
-        bool, typer.Option("--within-documents", help="Also connect passages of the same document.")
-    ] = False,
-    repeated: RepeatedOption = False,
-) -> Any:
-    """Show pairs of similar passages from different documents, the most similar first.
-
-    Example: kg source-graph --ontology notes --neighbours 3 --min-similarity 0.8
-    """
-    asked = options.given(locals(), "kg", "within_documents")
-    return kg.source_graph(**asked, across_documents_only=not within_documents)
 
 
 def subgraph(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         SourceWindow,
         WordMatch,
     )
-    from kg_api.schemas.similarity import RepeatedText, SimilarSources, SourceGraph
+    from kg_api.schemas.similarity import SimilarSources
 
 SHOWN_CHARACTERS = 500
 LEAD_CHARACTERS = 120
@@ -40,8 +40,6 @@ MIN_DROPS = 2  # a pair of hits has no gap
 GAP = 0.15  # minimum drop before weaker hits, as a share of the best score
 _SPACE = re.compile(r"\s+")
 MAX_EDGES = 50
-MAX_REPEATED = 5
-MAX_EXCERPT = 60
 
 Marks = Sequence[tuple[int, int]]  # start and end of each marked place
 
@@ -342,36 +340,6 @@ def print_similar(answer: SimilarSources) -> None:
     own = f"{answer.source.ontology} / {answer.source.document} ¶{answer.source.paragraph}"
     took = f"{answer.timings_ms['total']:.0f} ms"
     console.say(f"{len(answer.sources)} similar to {own} in {took}. Read one: kg show ID")
-
-
-def print_graph(graph: SourceGraph) -> None:
-    """Print the pairs of a graph, the most similar first, and the size of the graph."""
-    note_all(graph)
-    nodes = {node.source_id: format_title(node) for node in graph.nodes}
-    columns: dict[str, Column] = {
-        "similarity": lambda each: (
-            f"{each.similarity:.2f}" + ("\nalmost the same" if each.near_duplicate else "")
-        ),
-        "passages": lambda each: [*nodes[each.a], f"  {each.a}\n", *nodes[each.b], f"  {each.b}\n"],
-    }
-    print_rows(graph.edges[:MAX_EDGES], columns)
-    if len(graph.edges) > MAX_EDGES:
-        console.say(f"{len(graph.edges) - MAX_EDGES} more pairs: --json prints all.")
-    _say_repeated(graph.repeated)
-    alone = sum(not node.degree for node in graph.nodes)
-    size = f"{pluralize(len(nodes), 'passage')}, {pluralize(len(graph.edges), 'pair')}"
-    groups = pluralize(len(graph.groups), "group of near-duplicates", "groups of near-duplicates")
-    console.say(f"{size}, {groups}. {alone} without a pair.")
-
-
-def _say_repeated(repeated: Sequence[RepeatedText]) -> None:
-    for each in repeated[:MAX_REPEATED]:
-        text = repr(each.text[:MAX_EXCERPT])
-        console.say(f"skipped, because {pluralize(each.documents, 'document')} repeat it: {text}")
-    if (more := len(repeated) - MAX_REPEATED) > 0:
-        console.say(
-            f"{more} more repeated texts. --json prints all. --repeated compares these texts as well."
-        )
 
 
 # Subgraphs

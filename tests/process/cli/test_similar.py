@@ -34,7 +34,4 @@ def test_similar_passages_are_listed(kg: Kg, source: str) -> None:
     given = json.loads(kg("similar", source, "-o", "kitchen", "--json").stdout)
     assert [each["document"] for each in given["sources"]] == ["copy [b].md"]
     assert kg("similar", "none").returncode == 4
-    shown = kg("source-graph", "--neighbours", "2", "--min-similarity", "0.5")
-    assert "2 passages, 1 pair, 1 group of near-duplicates. 0 without a pair." in shown.stderr
-    assert kg("source-graph", "-s", source, "-d", "leases.md").returncode == 2
     assert "no result fits into 3" in kg("show", source, "--tokens", "3").stderr

@@ -7,16 +7,9 @@ import pytest
 from rich.console import Console
 
 from kg_api.schemas.search import Degradation
-from kg_api.schemas.similarity import (
-    Duplicate,
-    SimilarSource,
-    SimilarSources,
-    SourceEdge,
-    SourceGraph,
-    SourceNode,
-)
+from kg_api.schemas.similarity import Duplicate, SimilarSource, SimilarSources
 from kg_api.search.near import to_matched_chunk
-from kg_cli.search.views import MAX_EDGES, print_graph, print_similar
+from kg_cli.search.views import print_similar
 from kg_cli.terminal import console
 from tests.unit.search.found import place
 
@@ -76,30 +69,3 @@ def test_by_words_the_score_is_shown(printed: Printed) -> None:
 def test_empty_similar_result_is_reported(printed: Printed) -> None:
     print_similar(similar())
     assert "Nothing similar" in printed()
-
-
-def test_a_graph_is_shown_by_its_pairs(printed: Printed) -> None:
-    names = ("ontology", "document", "document_id", "paragraph", "heading", "start", "end")
-    where = {name: getattr(place("x"), name) for name in names}
-    nodes = [SourceNode(**where, source_id=each, degree=each != "c", group=None) for each in "abc"]
-    edges = [SourceEdge(a="a", b="b", similarity=0.9, near_duplicate=True)] * (MAX_EDGES + 2)
-    print_graph(
-        SourceGraph(
-            nodes=nodes,
-            edges=edges,
-            groups=[["a", "b"]],
-            total=3,
-            truncated=False,
-            spaces=["default"],
-            degraded=NOTE,
-            timings_ms={},
-        )
-    )
-    for told in (
-        "0.90",
-        "almost the same",
-        "2 more pairs",
-        "3 passages, 52 pairs, 1 group of",
-        "1 without a pair",
-    ):
-        assert told in printed()
