@@ -148,17 +148,13 @@ def ensure_space(graph: Graph, identity: SpaceIdentity, slug: str = FIRST_SLUG) 
 
 @while_schema_changes
 def ensure_index(graph: Graph, space: Space) -> None:
-    """Create the vector indexes for a slot. If they exist, check them."""
-    options = {"indexConfig": index_config(space.identity)}
-    if space.is_of_images:
-        graph.write("spaces/create_image_index", space.slug, name=space.image_index_name, options=options)
-    else:
-        graph.write("spaces/create_index", space.key, name=space.index_name, options=options)
-        graph.write("spaces/create_concept_index", space.slug, name=space.concept_index_name, options=options)
-        name = space.relation_index_name
-        graph.write("spaces/create_relation_index", space.slug, name=name, options=options)
+    """Create the vector indexes of a space's slot, or check the existing ones."""
+    states = index_states(graph)
+    if not states.keys() >= {*space.index_names}:
+        _create_indexes(graph, space)
+        states = index_states(graph)
     for name in space.index_names:
-        found = index_states(graph)[name].options["indexConfig"]
+        found = states[name].options["indexConfig"]
         # A quantised index of an earlier version has scores that differ by up to 0.003, and lower recall
         wanted = _required(space.identity)
         wrong = {key: found.get(key) for key, value in wanted.items() if found.get(key) != value}
@@ -167,6 +163,17 @@ def ensure_index(graph: Graph, space: Space) -> None:
                 f"the vector index {name} has unexpected settings: {wrong}. Drop the index in Neo4j "
                 f"(DROP INDEX {name}). kg then rebuilds the index from the stored vectors."
             )
+
+
+def _create_indexes(graph: Graph, space: Space) -> None:
+    options = {"indexConfig": index_config(space.identity)}
+    if space.is_of_images:
+        graph.write("spaces/create_image_index", space.slug, name=space.image_index_name, options=options)
+    else:
+        graph.write("spaces/create_index", space.key, name=space.index_name, options=options)
+        graph.write("spaces/create_concept_index", space.slug, name=space.concept_index_name, options=options)
+        name = space.relation_index_name
+        graph.write("spaces/create_relation_index", space.slug, name=name, options=options)
 
 
 def find_space(graph: Graph, slug: str = FIRST_SLUG) -> Space:
