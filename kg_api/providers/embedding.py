@@ -140,7 +140,7 @@ def open_embedder(settings: Settings, choice: ModelChoice | None = None) -> Embe
             folder, spec = _find_local(settings, choice.model)
             if choice.dimensions not in {None, spec.dimensions}:
                 raise ConfigurationError(
-                    f"{spec.name} returns vectors of {spec.dimensions} numbers, not {choice.dimensions}"
+                    f"{spec.name} returns vectors of {spec.dimensions} dimensions, not {choice.dimensions}"
                 )
             return LocalEmbedder(folder, spec, settings.embedding.threads)
         case "openai":

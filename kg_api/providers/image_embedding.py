@@ -24,7 +24,7 @@ def open_image_embedder(settings: Settings, choice: ModelChoice | None = None) -
                 raise ConfigurationError(f"KG_IMAGE_EMBEDDING__MODEL: the histogram model is called {MODEL}")
             if choice.dimensions not in {None, DIMENSIONS}:
                 raise ConfigurationError(
-                    f"{MODEL} returns vectors of {DIMENSIONS} numbers, not {choice.dimensions}. "
+                    f"{MODEL} returns vectors of {DIMENSIONS} dimensions, not {choice.dimensions}. "
                     "Correct KG_IMAGE_EMBEDDING__DIMENSIONS or the dimensions of the space, or unset "
                     "them"
                 )

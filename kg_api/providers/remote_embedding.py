@@ -461,7 +461,7 @@ def normalize_rows(
             )
         if vector.shape != (dimensions,):
             raise EmbeddingFailed(
-                f"the vectors have {vector.size} numbers, not {dimensions}. To fix this, {hint}"
+                f"the vectors have {vector.size} dimensions, not {dimensions}. To fix this, {hint}"
             )
         rows[i] = unit(vector, dimensions)
     return rows

@@ -115,7 +115,7 @@ def test_identical_space_is_accepted_again(world: World) -> None:
         ({"dimensions": 32}, 409, "already exists for openai text-embedding-3-small (64 dimensions"),
         ({"slug": "default"}, 422, "word-hash"),
         ({"slug": "a`; DROP"}, 422, "slug"),
-        ({"slug": "new", "dimensions": 2000}, 422, "1 to 1536 numbers, not 2000"),
+        ({"slug": "new", "dimensions": 2000}, 422, "1 to 1536 dimensions, not 2000"),
         ({"slug": "new", "provider": "nomic", "model": None}, 422, "NOMIC_API_KEY is not set"),
     ],
 )

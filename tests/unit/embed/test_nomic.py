@@ -57,8 +57,8 @@ def test_it_needs_a_key() -> None:
     ("choice", "complaint"),
     [
         (ModelChoice("nomic", "nomic-embed-vision-v1.5"), "KG_EMBEDDING__MODEL.*nomic-embed-text-v1.5"),
-        (ModelChoice("nomic", "nomic-embed-text-v1", 128), "768 numbers, not 128"),
-        (ModelChoice("nomic", None, 32), "64 to 768 numbers, not 32"),
+        (ModelChoice("nomic", "nomic-embed-text-v1", 128), "768 dimensions, not 128"),
+        (ModelChoice("nomic", None, 32), "64 to 768 dimensions, not 32"),
     ],
 )
 def test_unsupported_model_choice_is_rejected(

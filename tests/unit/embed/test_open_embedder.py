@@ -54,7 +54,7 @@ def test_custom_model_is_opened_by_name(model_folder: Path, tmp_path: Path) -> N
     ("choice", "complaint"),
     [
         (ModelChoice("local", "bge-huge"), "KG_EMBEDDING__MODEL.*bge-huge.*all-MiniLM-L6-v2"),
-        (ModelChoice("local", None, 100), "384 numbers, not 100"),
+        (ModelChoice("local", None, 100), "384 dimensions, not 100"),
         (ModelChoice("deterministic", "magic"), "word-hash"),
     ],
 )
@@ -129,7 +129,7 @@ def test_matryoshka_models_accept_fewer_dimensions(model: str, least: int) -> No
     ],
 )
 def test_unsupported_dimensions_are_rejected(model: str, dimensions: int) -> None:
-    with pytest.raises(ConfigurationError, match=f"not {dimensions}: correct OPENAI_EMBED_DIMS"):
+    with pytest.raises(ConfigurationError, match=f"not {dimensions}. Correct OPENAI_EMBED_DIMS"):
         build_remote_model(ModelChoice("openai", model, dimensions), load_settings())
 
 

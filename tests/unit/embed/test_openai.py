@@ -74,7 +74,7 @@ def test_unknown_model_with_wrong_dimensions_is_reported(server: EmbeddingServer
     with (
         Asking("openai", server, embed_model="own-model", embed_dims=32) as asking,
         pytest.raises(
-            EmbeddingFailed, match=r"1536 numbers, not 32. To fix this, set OPENAI_EMBED_DIMS.*ignores"
+            EmbeddingFailed, match=r"1536 dimensions, not 32. To fix this, set OPENAI_EMBED_DIMS.*ignores"
         ),
     ):
         asking.embedder.embed_passages(["a"])

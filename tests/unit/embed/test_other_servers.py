@@ -273,7 +273,7 @@ def test_dimensions_are_omitted_if_the_server_rejects_them(other: OtherServer, s
     other.dimensions["text-embedding-3-small"] = 1536
     with (
         Asking("openai", other, embed_dims=256) as asking,
-        pytest.raises(EmbeddingFailed, match=r"1536 numbers, not 256. To fix this, set OPENAI_EMBED_DIMS"),
+        pytest.raises(EmbeddingFailed, match=r"1536 dimensions, not 256. To fix this, set OPENAI_EMBED_DIMS"),
     ):
         asking.embedder.embed_passages(["a"])
 

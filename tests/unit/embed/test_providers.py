@@ -130,7 +130,7 @@ def test_permanent_error_is_not_retried(
 UNUSABLE: list[tuple[Behaviour, str]] = [
     (Spoil(drop_one), "3 texts were sent and 2 vectors came back"),
     (Spoil(add_one), "3 texts were sent and 4 vectors came back"),
-    (Spoil(shorten), r"have \d+ numbers, not \d+"),
+    (Spoil(shorten), r"have \d+ dimensions, not \d+"),
     (Spoil(fill(float("nan"))), "zero or not finite"),
     (Spoil(fill(float("inf"))), "zero or not finite"),
     (Spoil(fill(1e400)), "zero or not finite"),

@@ -167,8 +167,8 @@ def test_wait_is_the_longer_of_backoff_and_request(
 )
 def test_failed_work_rests_longer_after_each_death(deaths: int, permanent: bool, seconds: int) -> None:
     def rests(age: float) -> bool:
-        dead = {"dead": True, "permanent": permanent, "seconds": age}
-        rows = [*[dead] * deaths, {**dead, "dead": False}, dead]
+        dead = {"failed": True, "permanent": permanent, "seconds": age}
+        rows = [*[dead] * deaths, {**dead, "failed": False}, dead]
         graph = FakeGraph(lambda _, __: rows).graph
         return must_wait_to_restart(graph, "test", "notes", at_most=1000, after_fault=500)
 

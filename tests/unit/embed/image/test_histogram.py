@@ -129,7 +129,7 @@ def test_histogram_is_the_default_model() -> None:
     ("choice", "told"),
     [
         (ModelChoice("histogram", "clip"), "KG_IMAGE_EMBEDDING__MODEL"),
-        (ModelChoice("histogram", None, 128), "240 numbers, not 128"),
+        (ModelChoice("histogram", None, 128), "240 dimensions, not 128"),
     ],
 )
 def test_unsupported_choice_is_rejected(choice: ModelChoice, told: str) -> None:

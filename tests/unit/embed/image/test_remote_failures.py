@@ -105,7 +105,7 @@ def double(reply: dict[str, Any]) -> None:
 
 UNUSABLE: list[tuple[Behaviour, str]] = [
     (Spoil(double), r"1 (pictures|texts) were sent and 2 vectors"),
-    (Spoil(shorten), r"have \d+ numbers, not \d+. To fix this, set KG_IMAGE_EMBEDDING__DIMENSIONS"),
+    (Spoil(shorten), r"have \d+ dimensions, not \d+. To fix this, set KG_IMAGE_EMBEDDING__DIMENSIONS"),
     (Spoil(fill(float("nan"))), "zero or not finite"),
     (Spoil(fill(float("inf"))), "zero or not finite"),
     (Spoil(fill(0)), "zero or not finite"),

@@ -124,10 +124,10 @@ def test_invalid_texts_and_images_are_rejected_locally(
     ("given", "told"),
     [
         ({"provider": "nomic", "model": "nomic-embed-text-v1.5"}, "Choose one of nomic-embed-vision-v1.5"),
-        ({"provider": "nomic", "dimensions": 256}, "768 numbers, not 256"),
+        ({"provider": "nomic", "dimensions": 256}, "768 dimensions, not 256"),
         (
             {"provider": "openai", "model": "jina-clip-v2", "dimensions": 300},
-            "64, 128, 256, 512, 768, 1024 numbers, not 300",
+            "64, 128, 256, 512, 768, 1024 dimensions, not 300",
         ),
         ({"provider": "openai"}, "KG_IMAGE_EMBEDDING__MODEL is not set"),
         ({"provider": "openai", "model": "own"}, "KG_IMAGE_EMBEDDING__DIMENSIONS"),
