@@ -44,6 +44,9 @@ PRELOADED = (
 the thread's end.
 """
 
+HASTY = ("kg_cli.jobs.report", "kg_api.web.shared.streams")
+"""Modules with a shorter POLL_SECONDS, because tests wait for hundreds of jobs."""
+
 NUMBER = struct.Struct("!i")
 LIFELINE = 0
 """Standard input. At its end, the server stops."""
@@ -64,6 +67,8 @@ def _preload() -> None:
         import_module(module.name)
     for name in PRELOADED:
         import_module(name)
+    for name in HASTY:
+        vars(import_module(name))["POLL_SECONDS"] = 0.1
     # the tree of all commands, which would take each process 50 ms
     typer.main.get_command = cache(typer.main.get_command)  # pyright: ignore[reportAttributeAccessIssue]
     typer.main.get_command(main_of_kg.app)
