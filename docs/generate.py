@@ -169,7 +169,10 @@ def _shorten(text: str | None) -> str:
     whole = _split_clauses(text)
     if len(whole) <= WIDTH:
         return whole
-    return _first_sentence(re.split(r", such as |: ", whole)[0]).rstrip(".,") + "."
+    first = _first_sentence(whole)
+    return (
+        first if len(first) <= WIDTH else re.split(r", such as |: (?![^(]*\))", first)[0].rstrip(".,") + "."
+    )
 
 
 def _split_clauses(text: str | None) -> str:

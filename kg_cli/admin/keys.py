@@ -122,7 +122,7 @@ def create(
     scope: Annotated[
         KeyScope,
         typer.Option(
-            help="read: search and read. write: also change documents. admin: also everything else."
+            help="Rights of the key. `read`: search and read. `write`: also change documents. `admin`: all."
         ),
     ] = "read",
     ontologies: Annotated[

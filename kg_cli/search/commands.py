@@ -324,8 +324,8 @@ def hybrid(
     mode: Annotated[
         HybridMode,
         typer.Option(
-            help="Search everything, through concepts only, sources only, or full text only. graph: sources, "
-            "and through concepts from the sixth hit on."
+            help="Search everything, through concepts only, sources only, or full text only. "
+            "`graph`: sources, and through concepts from the sixth hit on."
         ),
     ] = "hybrid",
     window_size: WindowOption = None,

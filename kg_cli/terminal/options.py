@@ -82,7 +82,7 @@ Where = Annotated[
         help="Only documents for which this holds, such as 'date>=2025-01-01', tags=oncall, "
         "'format in rst,text', 'author exists', 'tags=a || author=Ada && draft=false', and of them "
         "only sources such as 'page>=3', kind=image. "
-        "repeat: all must hold.",
+        "Repeat: all must hold.",
     ),
 ]
 OnlyDocuments = Annotated[
