@@ -131,7 +131,7 @@ class Home:
         """Create the folders, accessible to the owner only."""
         if self.path.is_file():
             raise ConfigurationError(
-                f"{self.path} is a file, not a folder. Name another folder with KG_HOME or --home."
+                f"{self.path} is a file, not a folder. Name another folder with KG_HOME."
             )
         folders = (self.path, self.neo4j, self.neo4j_conf, self.neo4j_data, self.logs, self.run, self.metrics)
         try:
@@ -145,7 +145,7 @@ class Home:
             self._ensure_id()
         except OSError as error:
             raise ConfigurationError(
-                f"{self.path} cannot be used: {error.strerror}. Name another folder with KG_HOME or --home."
+                f"{self.path} cannot be used: {error.strerror}. Name another folder with KG_HOME."
             ) from error
         return self
 

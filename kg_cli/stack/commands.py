@@ -4,20 +4,11 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from kg_cli.terminal import options
-
-if TYPE_CHECKING:
-    from kg_api.settings import Settings
-
-HomeOption = Annotated[
-    Path | None,
-    typer.Option("--home", help="Home folder, instead of KG_HOME.", file_okay=False),
-]
 
 
 def up(
@@ -29,7 +20,6 @@ def up(
     open_page: Annotated[
         bool, typer.Option("--open/--no-open", help="Open the web page, if a person sits at the terminal.")
     ] = True,
-    home: HomeOption = None,
 ) -> None:
     """Start kg on this machine: Neo4j, the service and the worker.
 
@@ -38,41 +28,41 @@ def up(
 
     Example: kg up
     """
+    from kg_api.settings import load_settings
     from kg_cli.stack import report
 
-    settings = _settings(home)
-    if foreground:
-        report.start_in_foreground(settings, open_page=open_page)
-    else:
-        report.start_in_background(settings, open_page=open_page)
+    start = report.start_in_foreground if foreground else report.start_in_background
+    start(load_settings(), open_page=open_page)
 
 
-def down(*, home: HomeOption = None) -> None:
+def down() -> None:
     """Stop the processes of `kg up`. The data stays.
 
     Example: kg down
     """
     from kg_api.local.processes import Home
+    from kg_api.settings import load_settings
     from kg_cli.stack import roles
     from kg_cli.terminal import console
 
-    settings = _settings(home)
+    settings = load_settings()
     place = Home(settings.home)
     with console.waiting_line() as show:
         ended = roles.stop_all(place, settings, lambda name: show(f"{name} to stop"))
     console.say("kg is stopped" if ended else f"kg was not running in {place.path}")
 
 
-def status(*, json: options.OwnJson = False, home: HomeOption = None) -> None:
+def status(*, json: options.OwnJson = False) -> None:
     """Show the running processes and their addresses. Exits with 69 if kg is stopped or not ready.
 
     Example: kg status --json
     """
     from kg_api.errors import Unavailable
+    from kg_api.settings import load_settings
     from kg_cli.stack import report
     from kg_cli.terminal import console
 
-    found = report.look(_settings(home))
+    found = report.look(load_settings())
     if json:
         console.print_json(found.as_json())
     else:
@@ -81,7 +71,7 @@ def status(*, json: options.OwnJson = False, home: HomeOption = None) -> None:
         raise typer.Exit(Unavailable.exit_code)
 
 
-def doctor(*, json: options.OwnJson = False, home: HomeOption = None) -> None:
+def doctor(*, json: options.OwnJson = False) -> None:
     """Check everything that kg needs, and report fixes. Exits with 1 if a check fails or kg is stopped.
 
     Example: kg doctor
@@ -89,7 +79,7 @@ def doctor(*, json: options.OwnJson = False, home: HomeOption = None) -> None:
     from kg_cli.stack.doctor import examine, print_findings
     from kg_cli.terminal import console
 
-    findings = examine(home)
+    findings = examine()
     if json:
         console.print_json([asdict(finding) for finding in findings])
     else:
@@ -98,11 +88,12 @@ def doctor(*, json: options.OwnJson = False, home: HomeOption = None) -> None:
         raise typer.Exit(1)
 
 
-def supervise(*, home: HomeOption = None) -> None:
+def supervise() -> None:
     """Supervise the processes of `kg up`, which starts this command."""
+    from kg_api.settings import load_settings
     from kg_cli.stack import report
 
-    report.supervise(_settings(home))
+    report.supervise(load_settings())
 
 
 def serve(
@@ -160,9 +151,3 @@ def mcp() -> None:
         run_stdio(service.call)
     finally:
         service.close()
-
-
-def _settings(home: Path | None) -> Settings:
-    from kg_api.settings import load_settings
-
-    return load_settings(home=home)

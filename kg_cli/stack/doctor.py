@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Literal
 
 import psutil
@@ -64,12 +63,12 @@ def print_findings(findings: Sequence[DoctorFinding]) -> None:
             console.line(f"     -> {finding.fix}")
 
 
-def examine(home: Path | None) -> list[DoctorFinding]:
-    """Run every check, for `home` or the home of the settings."""
+def examine() -> list[DoctorFinding]:
+    """Run every check."""
     python = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     versions = _ok("versions", f"kg {__version__}, {python}")
     try:
-        settings = load_settings(home=home)
+        settings = load_settings()
     except ConfigurationError as error:
         return [versions, _fail("settings", str(error), "correct the variable, or unset it")]
     place = Home(settings.home)
