@@ -86,16 +86,11 @@ class IngestService:
         self._reader = reader
         self._extract = extract
 
-    def ingest_text(self, incoming: Incoming) -> Ingested:
-        require(incoming.ontology)
-        return self._store(*self._reader.read_sent_text(incoming))
-
-    def ingest_bytes(
-        self, content: bytes, incoming: Incoming, beside: Mapping[str, bytes] | None = None
+    def ingest(
+        self, incoming: Incoming, content: bytes | None = None, beside: Mapping[str, bytes] | None = None
     ) -> Ingested:
-        """Store a file. Its text replaces `incoming.text`."""
-        require(incoming.ontology)
-        return self._store(*self._reader.from_bytes(content, incoming, beside))
+        """Store a text, or a file, whose text replaces `incoming.text`."""
+        return self._store(*_read(self._reader, incoming, content, beside))
 
     def ingest_conversation(self, conversation: Conversation) -> Ingested:
         require(conversation.ontology)
@@ -133,27 +128,19 @@ class IngestService:
             raise
         return IngestedBatch.model_validate(answer)
 
-    def preview_text(self, incoming: Incoming) -> Preview:
-        """Return the result of `ingest_text` without a change."""
-        require(incoming.ontology)
-        return self._preview(*self._reader.looking().read_sent_text(incoming))
-
-    def preview_bytes(
-        self, content: bytes, incoming: Incoming, beside: Mapping[str, bytes] | None = None
+    def preview(
+        self, incoming: Incoming, content: bytes | None = None, beside: Mapping[str, bytes] | None = None
     ) -> Preview:
-        """Return the result of `ingest_bytes` without a change."""
-        require(incoming.ontology)
-        return self._preview(*self._reader.looking().from_bytes(content, incoming, beside))
+        """Return the result of `ingest` without a change."""
+        incoming, notes = _read(self._reader.looking(), incoming, content, beside)
+        record, more = to_record(incoming)
+        change, new = preview_document(self._graph, record)
+        return Preview(record, change, new, [*notes, *more])
 
     def _store(self, incoming: Incoming, read: Sequence[str], notes: Sequence[str] = ()) -> Ingested:
         record, more = to_record(incoming)
         stored = store_document(self._graph, record, self._extract)
         return _present(record, stored, [*notes, *read, *more])
-
-    def _preview(self, incoming: Incoming, read: Sequence[str]) -> Preview:
-        record, more = to_record(incoming)
-        change, new = preview_document(self._graph, record)
-        return Preview(record, change, new, [*read, *more])
 
     def _ingest_each(self, batch: GivenBatch) -> IngestedBatch:
         named: set[tuple[str, str]] = set()
@@ -186,6 +173,15 @@ class IngestService:
             log.exception("a document cannot be parsed", document=body.document)
             return build_problem(KgError(SOMETHING_WRONG))
         return record, (*notes, *more)
+
+
+def _read(
+    reader: DocumentReader, incoming: Incoming, content: bytes | None, beside: Mapping[str, bytes] | None
+) -> tuple[Incoming, tuple[str, ...]]:
+    require(incoming.ontology)
+    if content is None:
+        return reader.read_sent_text(incoming)
+    return reader.from_bytes(content, incoming, beside)
 
 
 class ReviewService:

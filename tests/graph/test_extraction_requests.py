@@ -76,7 +76,7 @@ def names(graph: Graph) -> list[str]:
 
 
 def ingest(graph: Graph, text: str = "One.\n") -> None:
-    IngestService(graph, READER, asking_by(graph).ask).ingest_text(Incoming("notes", "a.txt", text))
+    IngestService(graph, READER, asking_by(graph).ask).ingest(Incoming("notes", "a.txt", text))
 
 
 @pytest.mark.usefixtures("asking")

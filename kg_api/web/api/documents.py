@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Final, TypeVar, get_args
 from urllib.parse import quote
@@ -338,7 +338,7 @@ def _ingesting(body: dict[str, Any], outcome: type[BaseModel] = Ingested) -> dic
 @ingest.post("/documents", "write", "Ingest a document", **_ingesting(BODY))
 async def ingest_document(container: Open, request: Request, response: Response) -> Ingested:
     """202: full text finds the document now, and you can use vectors after the job. 200: no job is needed."""
-    ingested = await _take(request, container.ingest.ingest_text, container.ingest.ingest_bytes)
+    ingested = await _take(request, container.ingest.ingest)
     return _set_status(ingested, response)
 
 
@@ -373,7 +373,7 @@ async def ingest_conversation(container: Open, request: Request, response: Respo
 )
 async def preview_document(container: Open, request: Request) -> DocumentPreview:
     """Parse, split, and chunk a document, to see the result. This does not store or embed it."""
-    preview = await _take(request, container.ingest.preview_text, container.ingest.preview_bytes)
+    preview = await _take(request, container.ingest.preview)
     config, cost = await run_in_threadpool(container.configure.cost_of_new, preview.record, preview.new)
     change = preview.change
     return DocumentPreview(
@@ -394,21 +394,18 @@ def _set_status(ingested: Ingested, response: Response) -> Ingested:
     return ingested
 
 
-TakeFile = Callable[[bytes, Incoming, Mapping[str, bytes]], Taken]
-
-
-async def _take(request: Request, text: Callable[[Incoming], Taken], content: TakeFile[Taken]) -> Taken:
+async def _take(request: Request, taken: Callable[..., Taken]) -> Taken:
     """Read the document in a request from JSON or from a file, and pass it to a function."""
     kind = media_type(request)
     if kind == "application/json":
         body = await read_model(request, DocumentText)
-        return await run_in_threadpool(text, build_incoming(body, body.text))
+        return await run_in_threadpool(taken, build_incoming(body, body.text))
     if kind == "multipart/form-data":
-        return await _from_upload(request, content)
+        return await run_in_threadpool(taken, *await _read_upload(request))
     raise HTTPException(415, "send application/json, or a file as multipart/form-data")
 
 
-async def _from_upload(request: Request, taken: TakeFile[Taken]) -> Taken:
+async def _read_upload(request: Request) -> tuple[Incoming, bytes, dict[str, bytes]]:
     bounds = {"max_files": 1 + MAX_REFERENCES, "max_fields": MAX_FIELDS, "max_part_size": MAX_FIELD_BYTES}
     async with request.form(**bounds) as form:
         files, images = form.getlist("file"), form.getlist(IMAGES)
@@ -432,8 +429,7 @@ async def _from_upload(request: Request, taken: TakeFile[Taken]) -> Taken:
                 told = f"{(image.filename or '')[:100]!r} is not a relative reference, such as img/boat.png"
                 raise HTTPException(422, f"{IMAGES}: {told}")
             beside[key] = await image.read()
-        content = await file.read()
-    return await run_in_threadpool(taken, content, build_incoming(upload, ""), beside)
+        return build_incoming(upload, ""), await file.read(), beside
 
 
 @stored.get("/ontologies/{ontology}/language", "read", "Get the language of an ontology")
