@@ -309,7 +309,7 @@ class EmbeddingSettings(Section):
     threads: int | None = constant(None)
     """Number of threads for local models. None: one per core."""
     requests_at_once: int = constant(8)
-    """Maximum number of parallel requests to a remote provider per worker. After a 429 response, all pause."""
+    """Maximum number of parallel requests of a worker to a remote provider. A 429 response pauses them."""
     query_seconds: Seconds = 5
     """Time limit for the provider in a search, with retries. Then the search continues without vectors."""
     cache_entries: int = constant(200_000)
