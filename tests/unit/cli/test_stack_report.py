@@ -80,10 +80,13 @@ def test_missing_job_counts_are_not_printed(capsys: pytest.CaptureFixture[str]) 
     assert "jobs" not in capsys.readouterr().out
 
 
-def test_stopped_status_explains_how_to_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.run_command(["status", "--home", str(tmp_path)]) == 69
+def test_stopped_status_explains_how_to_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("KG_HOME", str(tmp_path))
+    assert main.run_command(["status"]) == 69
     assert "stopped. Start with: kg up" in capsys.readouterr().out
-    assert main.run_command(["doctor", "--home", str(tmp_path)]) == 1
+    assert main.run_command(["doctor"]) == 1
     assert "processes: stopped" in capsys.readouterr().out
 
 
