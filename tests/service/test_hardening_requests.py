@@ -25,7 +25,8 @@ from tests.neo4j_server import Neo4jServer
 from tests.service.asking import SEARCH, ingest, knock, problem
 from tests.support.running import Service, serve
 
-CLIENTS_THAT_LEAVE = 60
+CLIENTS_THAT_LEAVE = 44
+"""More than the 40 threads of the service."""
 
 
 def connect(url: str) -> socket.socket:
