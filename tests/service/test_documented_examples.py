@@ -110,10 +110,3 @@ def test_client_methods_are_all_documented(client: type) -> None:
     assert len(methods) > 40
     assert [name for name in sorted(methods) if f"`{name}`" not in guide and f".{name}(" not in guide] == []
     assert [name for name in sorted(methods) if f".{name}(" not in code] == []
-
-
-def test_clients_have_the_same_methods() -> None:
-    def methods(client: type) -> set[str]:
-        return {name for name in dir(client) if not name.startswith("_")}
-
-    assert methods(KgClient) == methods(AsyncKgClient)
