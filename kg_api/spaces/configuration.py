@@ -558,7 +558,7 @@ class ConfigurationService:
             activates=configured.texts.activates,
             paused=configured.paused,
             regeneration=self._estimator.of_ontology(plan, due=status.missing + status.stale),
-            notes=[*notes, *self._estimator.advice(plan)],
+            notes=notes,
         )
 
 

@@ -24,7 +24,7 @@ from kg_api.graph.targets import KINDS, Plan, sample_texts
 from kg_api.graph.vectors import DocumentAbout, SourceText, list_document_sources
 from kg_api.providers.embedding_port import IN_PROCESS, Embedder, describe_part_rejection
 from kg_api.providers.remote_embedding import list_learned
-from kg_api.schemas.embedding import SIZES, Cost
+from kg_api.schemas.embedding import Cost
 from kg_api.schemas.spaces import EmbeddingHealth, NewSpace, SpaceHealth, SpaceInfo, SpaceState
 from kg_api.schemas.vocabulary import EmbeddedKind, Modality
 from kg_api.spaces.chunk_plans import Planner
@@ -111,16 +111,6 @@ class Estimator:
             raise InvalidInput(refusal)
         self._contexts.require_usable(plan.config)
 
-    def advice(self, plan: Plan) -> list[str]:
-        """Return recommendations for a configuration."""
-        unit = SIZES[plan.config.strategy].unit
-        words = plan.config.size if unit == "words" else plan.config.size // 6
-        limit = plan.space.identity.max_tokens
-        if plan.config.strategy != "paragraph" and words > limit:
-            size, model = f"{plan.config.size} {unit}", plan.space.identity.model
-            return [f"chunks of {size} can be longer than the {limit} tokens of {model}: then they are split"]
-        return []
-
     def _cost(
         self,
         plan: Plan,
@@ -197,8 +187,6 @@ def _describe_contexts(written: WrittenContexts, factor: float) -> list[str]:
         )
     if written.remembered:
         notes.append(f"about {remembered} contexts were written before and cost nothing")
-    if written.contexts or written.remembered:
-        notes.append("the tokens to embed are counted with contexts of the usual length, about 40 words each")
     if written.price is None and contexts:
         notes.append("the price of contexts is unknown. Set KG_LLM__PRICE_INPUT and KG_LLM__PRICE_OUTPUT")
     return notes
