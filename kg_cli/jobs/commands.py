@@ -14,13 +14,28 @@ from kg_cli.terminal.connect import open_client
 KIND_HELP = "Only this kind. Default: all kinds except backfill, link_proposal, and community_detection."
 JobArgument = Annotated[str, typer.Argument(help="Job id.")]
 
+
+def read_state(value: str) -> JobState:
+    """Return the state, also for its name until kg 0.2."""
+    try:
+        state = JobState(value)
+    except ValueError:
+        raise typer.BadParameter(f"{value!r} is not one of {', '.join(JobState)}") from None
+    if state != value:
+        console.say(f"{value!r} is an old name: the state is now {str(state)!r}")
+    return state
+
+
 group = make_group("List, watch, cancel and retry background work.")
 
 
 @command(group, "list", asks="jobs", show="kg_cli.jobs.report:print_page")
 def list_jobs(
     *,
-    state: Annotated[JobState | None, typer.Option(help="Only in this state. Default: all.")] = None,
+    state: Annotated[
+        JobState | None,
+        typer.Option(help="Only in this state. Default: all.", parser=read_state, metavar="|".join(JobState)),
+    ] = None,
     kind: Annotated[str | None, typer.Option(help=KIND_HELP)] = None,
     ontology: options.OnlyOntology = None,
     limit: options.Page = 20,

@@ -6,11 +6,14 @@ import datetime as dt
 from typing import Any
 
 import pytest
+import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.schemas.operations import Job
+from kg_api.schemas.vocabulary import JobState
 from kg_cli.jobs import report
+from kg_cli.jobs.commands import read_state
 
 NOW = dt.datetime.now(tz=dt.UTC)
 USUAL: dict[str, Any] = {
@@ -95,3 +98,13 @@ def test_a_job_that_waits_says_until_when() -> None:
     assert report.describe_state(job(state="queued")) == "queued"
     assert report.describe_state(job(stalled=True)).startswith("stalled")
     assert report.describe_state(job(state="succeeded_with_errors")) == "succeeded with errors"
+
+
+def test_old_state_name_is_accepted_with_a_note(capsys: pytest.CaptureFixture[str]) -> None:
+    assert read_state("dead") is JobState.FAILED
+    assert "the state is now 'failed'" in capsys.readouterr().err
+
+
+def test_unknown_state_lists_the_states() -> None:
+    with pytest.raises(typer.BadParameter, match="'magic' is not one of queued, running"):
+        read_state("magic")
