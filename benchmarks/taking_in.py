@@ -138,7 +138,7 @@ def _count_statements(running: Stack, text: str) -> dict[str, Any]:
     """Of one new document, of one that is the same, of one that changed, and of a batch of new ones."""
     os.environ["KG_HOME"] = str(running.home.path)
     with open_container(load_settings(), needs_embedder=False) as container:
-        take = container.ingest.ingest_text
+        take = container.ingest.ingest
         about = Incoming("counted", "1.txt", text)
         batch = GivenBatch(documents=documents_of([text], "counted too", 100))
         with _counting() as ran:
