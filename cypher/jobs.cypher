@@ -28,7 +28,7 @@ FOREACH (each IN CASE WHEN owned AND fresh THEN [x IN [j, p] WHERE x IS NOT NULL
   SET each.total = CASE WHEN each.done + $done > each.total THEN each.done + $done ELSE each.total END
   SET each.done = each.done + $done, each.set_aside = coalesce(each.set_aside, 0) + $set_aside)
 FOREACH (_ IN CASE WHEN owned AND fresh THEN [1] ELSE [] END |
-  SET j.cursor = $after, j.stumbles = 0, j.waits = 0, j.error = null, j.progressed_at = datetime.realtime(),
+  SET j.cursor = $after, j.failures = 0, j.waits = 0, j.error = null, j.progressed_at = datetime.realtime(),
       j.lease_until = datetime.realtime() + duration({seconds: $lease_seconds}))
 RETURN owned AND j.cursor = $after AS advanced
 
@@ -106,9 +106,9 @@ MATCH (j:Job {job_id: $job_id})
 SET j.locked_by = $worker
 WITH j
 WHERE j.state = 'running' AND j.fence = $fence
-WITH j, j.stumbles + 1 >= $max_failures OR $permanent AS failed,
+WITH j, j.failures + 1 >= $max_failures OR $permanent AS failed,
      datetime.realtime() + duration({seconds: $delay_seconds}) AS later
-SET j.stumbles = j.stumbles + 1, j.error = $error, j.permanent = $permanent, j.worker = null, j.lease_until = null,
+SET j.failures = j.failures + 1, j.error = $error, j.permanent = $permanent, j.worker = null, j.lease_until = null,
     j.state = CASE WHEN failed THEN 'failed' ELSE 'queued' END,
     j.unique_key = CASE WHEN failed THEN null ELSE j.unique_key END,
     j.finished_at = CASE WHEN failed THEN datetime.realtime() ELSE null END,
@@ -345,7 +345,7 @@ RETURN j.job_id AS job_id, j.unique_key IS NOT NULL AS open, created
 // Restart an ended job. Completed work is skipped, and skipped items are retried.
 MATCH (j:Job {job_id: $job_id})
 WITH j, CASE WHEN j.done > coalesce(j.set_aside, 0) THEN j.done - coalesce(j.set_aside, 0) ELSE 0 END AS done
-SET j.done = done, j.set_aside = 0, j.state = 'queued', j.unique_key = $unique_key, j.stumbles = 0, j.waits = 0,
+SET j.done = done, j.set_aside = 0, j.state = 'queued', j.unique_key = $unique_key, j.failures = 0, j.waits = 0,
     j.cursor = '', j.error = null, j.permanent = null, j.worker = null, j.lease_until = null,
     j.finished_at = null, j.rank = $rank, j.put_first = null, j.run_after = datetime.realtime(), j.queued_at = datetime.realtime()
 
@@ -367,18 +367,18 @@ SET j.locked_by = $worker
 WITH j
 WHERE (j.state = 'queued' AND j.run_after <= datetime.realtime())
    OR (j.state = 'running' AND (j.lease_until < datetime.realtime() OR j.worker = $worker))
-WITH j, CASE WHEN j.state = 'running' AND j.worker <> $worker THEN 1 ELSE 0 END AS stumble
-WITH j, j.stumbles + stumble AS stumbles,
-     CASE WHEN stumble = 1 THEN 'its worker ' + j.worker + ' was lost' ELSE j.error END AS error
-SET j.stumbles = stumbles, j.error = error, j.attempts = j.attempts + 1, j.fence = j.fence + 1,
+WITH j, CASE WHEN j.state = 'running' AND j.worker <> $worker THEN 1 ELSE 0 END AS lost
+WITH j, j.failures + lost AS failures,
+     CASE WHEN lost = 1 THEN 'its worker ' + j.worker + ' was lost' ELSE j.error END AS error
+SET j.failures = failures, j.error = error, j.attempts = j.attempts + 1, j.fence = j.fence + 1,
     j.worker = $worker, j.lease_until = datetime.realtime() + duration({seconds: $lease_seconds}),
     j.started_at = coalesce(j.started_at, datetime.realtime()),
     j.claimed_at = datetime.realtime(), j.done_at_claim = j.done, j.progressed_at = datetime.realtime(),
-    j.state = CASE WHEN stumbles >= $max_failures THEN 'failed' ELSE 'running' END,
-    j.unique_key = CASE WHEN stumbles >= $max_failures THEN null ELSE j.unique_key END,
-    j.finished_at = CASE WHEN stumbles >= $max_failures THEN datetime.realtime() ELSE null END
+    j.state = CASE WHEN failures >= $max_failures THEN 'failed' ELSE 'running' END,
+    j.unique_key = CASE WHEN failures >= $max_failures THEN null ELSE j.unique_key END,
+    j.finished_at = CASE WHEN failures >= $max_failures THEN datetime.realtime() ELSE null END
 RETURN j.job_id AS job_id, j.kind AS kind, j.state AS state, j.ontology AS ontology, j.fence AS fence,
-       j.cursor AS cursor, j.wanted AS wanted, j.stumbles AS failures, coalesce(j.waits, 0) AS waits,
+       j.cursor AS cursor, j.wanted AS wanted, j.failures AS failures, coalesce(j.waits, 0) AS waits,
        coalesce(j.selection, 'due') AS selection, j.forced_at AS forced_at, coalesce(j.part, '') AS part,
        j.parent_id AS parent_id, j.done AS done, j.total AS total, j.request_id AS request_id,
        j.traceparent AS traceparent, coalesce(j.rank, 0) AS rank

@@ -1,5 +1,5 @@
 // name: 201_job_states
-// Rename the states of jobs, in batches.
+// Rename the states and the number of failures of jobs, in batches.
 MATCH (j:Job)
 WHERE j.job_id > $after
 WITH j ORDER BY j.job_id LIMIT 10000
@@ -7,7 +7,8 @@ SET j.state = CASE j.state
       WHEN 'completed' THEN 'succeeded'
       WHEN 'completed_with_errors' THEN 'succeeded_with_errors'
       WHEN 'dead' THEN 'failed'
-      ELSE j.state END
+      ELSE j.state END,
+    j.failures = coalesce(j.failures, j.stumbles, 0), j.stumbles = null
 RETURN max(j.job_id) AS after
 
 // name: 202_one_level_of_communities

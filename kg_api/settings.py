@@ -396,7 +396,7 @@ class WorkerSettings(Section):
     """Time without a heartbeat after which another worker takes over a job."""
     heartbeat_seconds: Seconds = constant(10)
     tick_seconds: Seconds = constant(60)
-    max_stumbles: int = constant(5)
+    max_failures: int = constant(5)
     """Maximum number of consecutive failures. After it, the job fails."""
     turn_seconds: Seconds = constant(20)
     """Time slice of a job. After it, the job yields to waiting jobs."""

@@ -100,7 +100,7 @@ def build_new_job(
     kind: str, ontology: str | None, *, key: str | None = None, selection: Selection = "due"
 ) -> dict[str, Any]:
     """Build the properties of a queued job, without times."""
-    counters = ("done", "total", "done_at_claim", "wanted", "attempts", "stumbles", "waits", "fence")
+    counters = ("done", "total", "done_at_claim", "wanted", "attempts", "failures", "waits", "fence")
     return {
         "job_id": uuid.uuid4().hex,
         "kind": kind,

@@ -296,7 +296,7 @@ class Runner:
             self._worker,
             list(self._handlers),
             lease_seconds=self._settings.lease_seconds,
-            max_failures=self._settings.max_stumbles,
+            max_failures=self._settings.max_failures,
         )
         if job is None:
             return False
@@ -358,7 +358,7 @@ class Runner:
                 owner,
                 f"{type(error).__name__}: {error}"[:MAX_ERROR_LENGTH],
                 delay_seconds=retry_delay(job.failures, random.random()),  # noqa: S311 - jitter
-                max_failures=settings.max_stumbles,
+                max_failures=settings.max_failures,
                 permanent=isinstance(error, InvalidInput | ConfigurationError),
             )
             log.exception("job failed", **about, state=state)

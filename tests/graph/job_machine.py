@@ -27,7 +27,7 @@ LEASE = 3600.0
 PARTS = ["a:b", "b:c"]
 STORED = (
     "MATCH (j:Job) RETURN j.job_id AS job_id, j.state AS state, j.fence AS fence, j.attempts AS attempts, "
-    "j.stumbles AS failures, j.cursor AS cursor, j.done AS done, j.total AS total, j.set_aside AS set_aside, "
+    "j.failures AS failures, j.cursor AS cursor, j.done AS done, j.total AS total, j.set_aside AS set_aside, "
     "j.selection AS selection, j.forced_at IS NOT NULL AS forced, j.unique_key IS NOT NULL AS holds_key, "
     "j.error IS NOT NULL AS troubled"
 )

@@ -186,15 +186,16 @@ def test_baseline_is_upgraded_by_a_later_migration(
         rows(driver, "MATCH (m:Migration {name: '203_word_count'}) DELETE m")
 
 
-def test_former_job_states_are_renamed(graph: Graph, driver: neo4j.Driver) -> None:
+def test_former_words_of_jobs_are_renamed(graph: Graph, driver: neo4j.Driver) -> None:
     renamed = {"completed": "succeeded", "completed_with_errors": "succeeded_with_errors", "dead": "failed"}
     unchanged = {each: each for each in ("queued", "running", "cancelled")}
     for state in (*renamed, *unchanged):
-        rows(driver, "CREATE (:Job {job_id: $state, state: $state})", state=state)
+        rows(driver, "CREATE (:Job {job_id: $state, state: $state, stumbles: 2})", state=state)
     rows(driver, "MATCH (m:Migration {name: '201_job_states'}) DELETE m")
     assert migrate(graph) == ["201_job_states"]
-    found = rows(driver, "MATCH (j:Job) RETURN j.job_id AS former, j.state AS state")
+    found = rows(driver, "MATCH (j:Job) RETURN j.job_id AS former, j.state AS state, j.failures AS failures")
     assert {row["former"]: row["state"] for row in found} == renamed | unchanged
+    assert {row["failures"] for row in found} == {2}
 
 
 def test_database_of_an_earlier_version_is_rejected(graph: Graph, driver: neo4j.Driver) -> None:

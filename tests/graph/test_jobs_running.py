@@ -155,7 +155,7 @@ def test_job_of_unset_provider_waits_for_another_worker(
     def without_key(_: JobRun) -> None:
         raise ProviderMissing("OPENAI_API_KEY is not set")
 
-    for _ in range(WorkerSettings().max_stumbles + 1):
+    for _ in range(WorkerSettings().max_failures + 1):
         runner(graph, without_key).run_one()
     left = jobs.find_job(graph, job_id)
     assert (left.state, left.error) == (JobState.QUEUED, "waiting: OPENAI_API_KEY is not set")
@@ -218,5 +218,5 @@ def test_a_run_of_a_job_by_its_outcome(graph: Graph, work: Callable[[JobRun], No
 def test_a_job_that_dies_is_counted_as_dead(graph: Graph) -> None:
     counted = Counted()
     request(graph, "notes")
-    runner(graph, fail, max_stumbles=1).run_one()
+    runner(graph, fail, max_failures=1).run_one()
     assert counted("kg_job_runs_total", kind="test", outcome="failed") == 1

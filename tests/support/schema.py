@@ -161,7 +161,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
             *("job_id", "unique_key", "kind", "ontology", "state", "cursor", "done", "total", "wanted"),
             *(
                 "attempts",
-                "stumbles",
+                "failures",
                 "rank",
                 "request_id",
                 "traceparent",

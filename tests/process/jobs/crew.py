@@ -148,5 +148,5 @@ def assert_all_embedded(driver: neo4j.Driver, sources: int) -> None:
 def failures(driver: neo4j.Driver, job_id: str) -> int:
     """How often the job has failed without progress since."""
     with driver.session() as session:
-        found = session.run("MATCH (j:Job {job_id: $id}) RETURN j.stumbles", id=job_id)
+        found = session.run("MATCH (j:Job {job_id: $id}) RETURN j.failures", id=job_id)
         return int(found.single(strict=True).value())

@@ -66,7 +66,7 @@ def nomic_answers() -> Generator[None]:
 
 def failures(driver: neo4j.Driver, job_id: str) -> int:
     """How often a job has failed by its own fault."""
-    return rows(driver, "MATCH (j:Job {job_id: $id}) RETURN j.stumbles AS n", id=job_id)[0]["n"]
+    return rows(driver, "MATCH (j:Job {job_id: $id}) RETURN j.failures AS n", id=job_id)[0]["n"]
 
 
 def test_failed_request_retries_then_job_waits_and_resumes(world: World, driver: neo4j.Driver) -> None:
