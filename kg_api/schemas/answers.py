@@ -50,8 +50,6 @@ ThresholdSource = Literal["request", "model", "default", "none"]
 
 
 class AugmentRequest(Narrowed):
-    """Text or conversation to augment with passages."""
-
     text: Annotated[Text, StringConstraints(max_length=MAX_TEXT_CHARACTERS)] | None = None
     """Plain text or Markdown. Set either `text` or `messages`."""
     messages: Messages | None = None
@@ -164,8 +162,7 @@ class Augmented(Answer):
     tokens_estimated: bool
     records: list[AugmentRecord]
     order: Literal["similarity", "rank"]
-    """Order of the passages. `rank` if similarities are missing, come from several spaces, or `mmr_lambda` is
-    set."""
+    """`rank` if similarities are missing, come from several spaces, or `mmr_lambda` is set."""
     thresholds: list[Threshold]
     pieces: list[AugmentPiece]
     counts: AugmentCounts
@@ -193,8 +190,7 @@ class AnswerRequest(Narrowed):
     rerank: Flag = False
     hyde: Hypothetical = 0
     concepts: Flag = False
-    """Also retrieve passages through concepts. They need no minimum similarity if another passage is
-    relevant."""
+    """Also retrieve passages through concepts, without `min_similarity` if another passage is relevant."""
     window_size: Window = 1
     token_budget: Annotated[int, Field(strict=True, ge=MIN_ANSWER_TOKENS, le=MAX_TOKEN_BUDGET)] = 6000
     stream: Flag = False

@@ -48,7 +48,6 @@ def content_hash(text: str) -> str:
 
 
 def text_hash(preface: str, passages: Iterable[str]) -> str:
-    """Return the hash of a document's preface and sources."""
     return digest("text", preface, *passages)
 
 
@@ -160,7 +159,6 @@ def require_storable(text: str) -> str:
 
 
 Text = Annotated[str, AfterValidator(require_storable)]
-"""Text that Neo4j can store."""
 
 ONTOLOGY_PATTERN = r"^[\p{L}\p{N}_](?:[\p{L}\p{M}\p{N}_.\- ]*[\p{L}\p{M}\p{N}_.\-])?$"
 
@@ -232,11 +230,9 @@ class Page(Answer):
 
 _BLANK = {"Cc", "Zl", "Zp"}
 """Control characters and separators of lines and paragraphs. Each becomes a space."""
-_UNSEEN = {"Cf", "Cs"}
-"""Format characters, such as direction marks, and surrogates."""
+_UNSEEN = {"Cf", "Cs"}  # format characters, such as direction marks, and surrogates
 _TAGS = range(0xE0000, 0xE0080)  # tag characters, some of them unassigned
-_JOINERS = "\u200c\u200d"
-"""Joiners. Between letters, they are part of the spelling, as in Persian and Hindi."""
+_JOINERS = "\u200c\u200d"  # Joiners. Between letters, they are part of the spelling, as in Persian and Hindi.
 
 
 def normalize_spaces(text: str) -> str:
@@ -274,14 +270,9 @@ def digest_cursors(*parts: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class CursorForm:
-    """Format of one kind of cursor."""
-
-    version: int
-    """First byte. It differs for each kind and each change of the content."""
-    given_as: str
-    """Name of the answer's field with the cursor."""
-    may_differ: str = ""
-    """Arguments that may change between two pages, as a part of the error message."""
+    version: int  # First byte. It differs for each kind and each change of the content.
+    given_as: str  # name of the answer's field with the cursor
+    may_differ: str = ""  # arguments that may change between two pages, as a part of the error message
 
     def seal(self, call: bytes, held: bytes) -> str:
         """Return a cursor with the given content for the call with this digest."""

@@ -172,8 +172,6 @@ class BundledEvidence(Body):
 
 
 class BundledPassage(Body):
-    """Vector and concepts of a source."""
-
     paragraph: Place
     embedded: Flag = False
     vector: BundledVector | None = None

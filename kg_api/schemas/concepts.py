@@ -44,21 +44,16 @@ class Quote:
     """Verified quote: a verbatim span of its source."""
 
     text: str
-    start: int
-    """Offset in code points of the source's text, like `end`."""
+    start: int  # offset in code points of the source's text, like `end`
     end: int
-    score: float = 1.0
-    """1 for an exact quote, less for a similar text, down to 0."""
+    score: float = 1.0  # 1 for an exact quote, less for a similar text, down to 0
     said: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractedConcept:
-    """Concept that a source contains."""
-
     label: str
-    quotes: tuple[Quote, ...]
-    """Quotes that prove the concept. Empty: unverified."""
+    quotes: tuple[Quote, ...]  # Quotes that prove the concept. Empty: unverified.
     description: str = ""
     search_terms: tuple[str, ...] = ()
     confidence: float = 1.0
@@ -70,8 +65,6 @@ class ExtractedConcept:
 
 @dataclass(frozen=True, slots=True)
 class ExtractedRelation:
-    """Relationship that a source states between two of its concepts."""
-
     subject: str
     type: str
     object: str
@@ -82,17 +75,13 @@ class ExtractedRelation:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """Concepts and relationships of one source."""
-
     source_id: str
-    content_hash: str
-    """Hash of the extracted text. kg discards the extraction if the source changed."""
+    content_hash: str  # Hash of the extracted text. kg discards the extraction if the source changed.
     concepts: tuple[ExtractedConcept, ...] = ()
     relations: tuple[ExtractedRelation, ...] = ()
     unverified: int = 0
     """Number of quotes that are not in the source or prove nothing, also of dropped concepts."""
-    refused: str | None = None
-    """Reason for a failed extraction. kg stores it and skips the source."""
+    refused: str | None = None  # Reason for a failed extraction. kg stores it and skips the source.
     block_kinds: tuple[BlockKind, ...] | None = None
     """Block kinds of the extracted text, if they affect the result. Used like `content_hash`."""
 
@@ -266,8 +255,7 @@ class Concept(Answer):
     search_terms: list[str]
     sources: int
     verified: bool = True
-    """Whether a quote proves the concept. False: no quote is in its sources or contains more than its
-    name."""
+    """Whether a quote in its sources proves the concept. A quote of only its name proves nothing."""
 
 
 Fits = Literal["name", "words", "meaning"]

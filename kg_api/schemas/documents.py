@@ -74,8 +74,7 @@ class Block:
     kind: BlockKind
     start: int
     end: int
-    level: int = 0
-    """Level of a heading, from 1. 0: not a heading."""
+    level: int = 0  # Level of a heading, from 1. 0: not a heading.
     title: str = ""
     scope: tuple[str, ...] | None = None
     """Classes and functions that contain the text from this block on, outermost first."""
@@ -90,8 +89,7 @@ class ParsedDocument:
     format: Format
     blocks: tuple[Block, ...]
     notes: tuple[str, ...] = ()
-    body: int = 0
-    """Start of the passages. Front matter precedes it."""
+    body: int = 0  # Start of the passages. Front matter precedes it.
     metadata: Mapping[str, MetadataValue] = field(default_factory=dict[str, MetadataValue])
 
 
@@ -99,8 +97,7 @@ class SourceBlock(NamedTuple):
     """Block of a source, or a part of a block. It ends where the next block starts."""
 
     kind: BlockKind
-    start: int
-    """Offset in the source's text."""
+    start: int  # offset in the source's text
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +111,7 @@ class SourceSpan:
 
 # Stored ontologies, documents, and sources, and their answers
 
-Change = Literal["created", "updated", "unchanged", "waiting"]
-"""`waiting`: pending approval."""
+Change = Literal["created", "updated", "unchanged", "waiting"]  # `waiting`: pending approval
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,15 +126,12 @@ class SourceRecord:
     start: int
     end: int
     blocks: tuple[SourceBlock, ...] = ()
-    page: int | None = None
-    """First page, slide, or sheet, from 1. None: the document has no pages."""
+    page: int | None = None  # First page, slide, or sheet, from 1. None: the document has no pages.
     last_page: int | None = None
-    ocr_confidence: float | None = None
-    """Confidence of OCR from 0 to 1. None: the text is in the file."""
+    ocr_confidence: float | None = None  # Confidence of OCR from 0 to 1. None: the text is in the file.
     word_boxes: bytes | None = None
     """Positions of OCR words on their pages, by `pack`. Answers do not contain them."""
-    image: StoredImage | None = None
-    """Image of the source. The source's text describes it."""
+    image: StoredImage | None = None  # Image of the source. The source's text describes it.
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,19 +146,13 @@ class DocumentRecord:
     format: Format
     content_hash: str
     characters: int
-    metadata: str
-    """JSON object."""
+    metadata: str  # JSON object
     sources: tuple[SourceRecord, ...]
-    preface: str = ""
-    """Text before the first source, such as front matter."""
-    waits_as: str | None = None
-    """Input of a document that must wait for approval."""
-    approves: str | None = None
-    """Version of the pending document that this approves."""
-    original: str | None = None
-    """Key of the original file, if kg stores it."""
-    hold: str | None = None
-    """Hold that protects the files until the document is stored or pending."""
+    preface: str = ""  # text before the first source, such as front matter
+    waits_as: str | None = None  # input of a document that must wait for approval
+    approves: str | None = None  # version of the pending document that this approves
+    original: str | None = None  # key of the original file, if kg stores it
+    hold: str | None = None  # hold that protects the files until the document is stored or pending
     has_file_time: bool = False
     """Whether `metadata` has the modification time of the file. `content_hash` does not include the time."""
 
@@ -183,8 +170,7 @@ class StoredChange:
     added: int
     kept: int
     removed: int
-    replaced_uri: str | None
-    """Previous URI of a document with this name, if different."""
+    replaced_uri: str | None  # previous URI of a document with this name, if different
     same_text: tuple[str, ...] = ()
     """First other documents of the ontology with the same text. Empty for an unchanged document."""
 
@@ -437,8 +423,7 @@ class WordBox(NamedTuple):
     top: int
     right: int
     bottom: int
-    confidence: int
-    """Confidence in percent."""
+    confidence: int  # confidence in percent
 
 
 def compute_mean_word_confidence(boxes: Sequence[WordBox]) -> float | None:
@@ -473,8 +458,7 @@ class Converted:
     """File as Markdown, with headings, lists, tables, and code."""
 
     text: str
-    title: str = ""
-    """Title in the file. Empty: first heading, or name."""
+    title: str = ""  # Title in the file. Empty: first heading, or name.
     metadata: Mapping[str, MetadataValue] = field(default_factory=dict[str, MetadataValue])
     """Properties such as `author`, `date` (of writing, ISO 8601), `language`, `subject`, and `tags`."""
     pages: tuple[int, ...] = ()
@@ -482,8 +466,6 @@ class Converted:
     notes: tuple[str, ...] = ()
     pictures: tuple[int, ...] = ()
     """Pages, from 1, with content but no text. If all pages are such, `text` is empty."""
-    unreadable: tuple[int, ...] = ()
-    """Pages, from 1, with skipped text in an unknown encoding."""
+    unreadable: tuple[int, ...] = ()  # pages, from 1, with skipped text in an unknown encoding
     words: tuple[WordBox, ...] = ()
-    images: tuple[FoundImage, ...] = ()
-    """Images in reading order. `text` contains the text of each."""
+    images: tuple[FoundImage, ...] = ()  # Images in reading order. `text` contains the text of each.

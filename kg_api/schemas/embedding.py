@@ -105,8 +105,7 @@ class Sizes:
     chunk_size: int
     smallest: int
     largest: int
-    overlap: int | None = None
-    """Overlap in `unit`. For paragraph_group: in paragraphs."""
+    overlap: int | None = None  # Overlap in `unit`. For paragraph_group: in paragraphs.
     parent_size: int | None = None
 
 
@@ -202,7 +201,6 @@ class Chunking(Body):
 
     @property
     def has_template(self) -> bool:
-        """Whether a template line precedes each chunk."""
         return self.context in {"template", "late_template"}
 
     @property

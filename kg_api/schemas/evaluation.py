@@ -23,8 +23,6 @@ TIERS: dict[Tier, int | None] = {"pilot": 50, "standard": 300, "full": None}
 
 @dataclass(frozen=True, slots=True)
 class SetDocument:
-    """Document of a question set with its text."""
-
     document: str
     text: str
     title: str = ""
@@ -42,35 +40,27 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class JudgedPassage(Reference):
-    relevance: int
-    """0: does not answer the question."""
+    relevance: int  # 0: does not answer the question
 
 
 @dataclass(frozen=True, slots=True)
 class SetQuery:
-    """Question with its judgements."""
-
     query_id: str
     text: str
     relevant: Mapping[str, int] = field(default_factory=dict[str, int])
     """Relevance of documents by name. Others are not relevant."""
     references: tuple[Reference, ...] = ()
-    passages: tuple[JudgedPassage, ...] = ()
-    """Judged passages. Others are not relevant."""
+    passages: tuple[JudgedPassage, ...] = ()  # Judged passages. Others are not relevant.
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionSet:
-    """Documents, questions, and judgements."""
-
     name: str
     documents: tuple[SetDocument, ...]
     queries: tuple[SetQuery, ...]
     notes: tuple[str, ...]
     corpus_hash: str
-    """Hash of the documents."""
-    data_hash: str
-    """Hash of documents, questions, and judgements."""
+    data_hash: str  # hash of documents, questions, and judgements
 
     @property
     def targets(self) -> tuple[Target, ...]:

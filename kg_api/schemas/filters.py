@@ -61,10 +61,8 @@ KIND: Final = "kind"
 KNOWN_FIELDS: Final = ("document", "ontology", "title", "format", "uri", "updated_at", PAGE, KIND)
 """Fields of every document and source. All other fields are metadata keys."""
 MAX_PAGE: Final = 2**31
-OF_TIME: Final = ("date", "modified", "updated_at")
-"""Fields that only a date can be compared with."""
-METADATA: Final = "metadata."
-"""Prefix of a metadata key with the name of a known field."""
+OF_TIME: Final = ("date", "modified", "updated_at")  # fields that only a date can be compared with
+METADATA: Final = "metadata."  # prefix of a metadata key with the name of a known field
 
 
 def format_metadata_field(key: str) -> str:
@@ -164,10 +162,7 @@ def _require_date(condition: Condition, value: str) -> None:
 
 
 def parse_condition(text: str) -> dict[str, Any]:
-    """Parse the condition of one line: `date>=2025-01-01`, `format in rst,text`, `author exists`.
-
-    `true`, `false`, and numbers are converted. Quotes keep them as text.
-    """
+    """Parse a condition such as `date>=2025-01-01` or `author exists`. Quotes keep a number as text."""
     if found := _EXISTS.fullmatch(text):
         return {"field": _unquote(found["field"]), "op": "exists", "value": found["no"] == "exists"}
     found = _WRITTEN.fullmatch(text)
@@ -263,8 +258,6 @@ Where = Annotated[
 
 
 class Scoped(Body):
-    """Request for some or all ontologies."""
-
     ontology: Ontologies | None = None
     """Names of ontologies. Default: all."""
 
@@ -274,15 +267,11 @@ class Scoped(Body):
 
 
 class Filtered(Scoped):
-    """Request with a filter of documents."""
-
     where: Where | None = None
     """Filters that a document must match, such as `date>=2025-01-01` or `tags=oncall`."""
 
 
 class Narrowed(Filtered):
-    """Request with a filter and a list of documents."""
-
     documents: DocumentNames | None = None
     """Documents to use: name, `ONTOLOGY/NAME`, or id. Default: all."""
 

@@ -76,8 +76,6 @@ class Tally(BaseModel):
 
 
 class ScanTally(Tally):
-    """Stored progress of a scan."""
-
     refusals: list[RefusedFile] = Field(default_factory=list[RefusedFile])
     mounts: dict[str, str] = Field(default_factory=dict[str, str])
     """Mount points in the folder with an id of the file system. Only complete scans store them."""
@@ -115,8 +113,7 @@ class Folder(Answer):
     error: str | None
     """Error of the last scan. A failed scan removes nothing."""
     looks_emptied: bool = False
-    """Whether the last scan failed because the folder had no files. A scan with `allow_empty` removes its
-    documents."""
+    """The last scan failed because the folder had no files. With `allow_empty`, it removes documents."""
     last_scan: FolderScan | None
 
 

@@ -18,25 +18,20 @@ class ReadImage:
     """Image from a converter process."""
 
     content_type: ImageType
-    width: Pixels
-    """Width after rotation."""
+    width: Pixels  # width after rotation
     height: Pixels
     perceptual_hash: PerceptualHash
     thumbnail: Base64Bytes
-    content: Base64Bytes
-    """Content to store, without metadata such as a location."""
+    content: Base64Bytes  # content to store, without metadata such as a location
     original_hash: str
     """Hash of the original file and the removal of metadata. An update of Pillow does not change it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedImage:
-    """Decoded image for a model."""
-
     width: Pixels
     height: Pixels
-    pixels: Base64Bytes
-    """RGB, three bytes per pixel, row by row."""
+    pixels: Base64Bytes  # RGB, three bytes per pixel, row by row
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +45,7 @@ class FoundImage:
 
 @dataclass(frozen=True, slots=True)
 class StoredImage:
-    storage_key: str
-    """SHA-256 of the file."""
+    storage_key: str  # SHA-256 of the file
     thumbnail_key: str
     content_type: ImageType
     width: int
@@ -62,8 +56,6 @@ class StoredImage:
 
 @dataclass(frozen=True, slots=True)
 class PlacedImage:
-    """Stored image and its text in a document."""
-
     start: int
     end: int
     image: StoredImage
@@ -84,12 +76,9 @@ class PageBox:
 @dataclass(frozen=True, slots=True)
 class PageToDraw:
     page: int
-    width: int
-    """Width in pixels. The image is narrower if the page would exceed the pixel limit."""
-    passage: str = ""
-    """Text to highlight as a block, if at least a part of it is on the page."""
-    words: tuple[str, ...] = ()
-    """Words to highlight wherever they occur."""
+    width: int  # Width in pixels. The image is narrower if the page would exceed the pixel limit.
+    passage: str = ""  # text to highlight as a block, if at least a part of it is on the page
+    words: tuple[str, ...] = ()  # words to highlight wherever they occur
     passage_boxes: tuple[PageBox, ...] = ()
     word_boxes: tuple[PageBox, ...] = ()
 
@@ -99,15 +88,12 @@ class DrawnPage:
     """PDF page that a converter process has rendered."""
 
     pages: int
-    content: Base64Bytes
-    """PNG. Empty if the document has no such page."""
+    content: Base64Bytes  # PNG. Empty if the document has no such page.
     boxed: int
 
 
 @dataclass(frozen=True, slots=True)
 class PageImage:
-    """Rendered PDF page for clients."""
-
     content: bytes
     page: int
     pages: int

@@ -41,8 +41,7 @@ class OntologyLanguage(Answer):
 MAX_GROUPS = 500
 MAX_IN_GROUP = 10
 MAX_CHARACTERS = 100
-BETWEEN = "="
-"""Separator between synonyms in storage and in the CLI: `k8s = kubernetes`."""
+BETWEEN = "="  # separator between synonyms in storage and in the CLI: `k8s = kubernetes`
 
 
 def _plain(word: str) -> str:

@@ -25,8 +25,7 @@ PASSING = frozenset({Unavailable.status, TooBusy.status, StorageFull.status})
 """Statuses of temporary errors. A retry can succeed."""
 _BRANCH = re.compile(r"(function-\w+|list|literal)\[.*\]$|constrained-\w+(\[.*\])?$")
 """pydantic's names for the branches of a union."""
-_PLACES = frozenset({"body", "query", "path", "header"})
-"""FastAPI's names for the parts of a request."""
+_PLACES = frozenset({"body", "query", "path", "header"})  # FastAPI's names for the parts of a request
 _IN_WORDS = {
     ONTOLOGY_PATTERN: "letters and digits of any script, '_', '-', '.' and inner spaces are allowed. "
     "The first character is a letter, a digit or '_'",
@@ -36,8 +35,7 @@ _IN_WORDS = {
     "is a letter",
 }
 _WITH_ITEMS = (list, tuple, dict, set, frozenset)
-_STEP = re.compile(r"steps\.(\d+)(?:\.(?=.))?")
-"""Step in a field path. Paths count from 0, messages from 1."""
+_STEP = re.compile(r"steps\.(\d+)(?:\.(?=.))?")  # Step in a field path. Paths count from 0, messages from 1.
 _ADVICE = {"query_text": ". For a longer text: kg augment, POST /queries/augment"}
 
 

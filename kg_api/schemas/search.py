@@ -75,16 +75,11 @@ class SourcePlace(Answer):
 
 
 class Place(SourcePlace):
-    """Source with its location."""
-
     full_text: str
 
 
 class WordMatch(Answer):
-    """Match of query keywords in a source, in code points of `full_text` from 0.
-
-    Add the `start` of the source to get the position in the document.
-    """
+    """Match of keywords, in code points of `full_text`. Add the `start` of the source for the document."""
 
     start: int
     end: int
@@ -92,8 +87,6 @@ class WordMatch(Answer):
 
 
 class DescribedPlace(Place):
-    """Source with properties of its document."""
-
     title: str | None = None
     uri: str | None = None
     format: str | None = None
@@ -260,8 +253,6 @@ class LanePart(Answer):
 
 
 class Explanation(Answer):
-    """Scores and ranks behind a result."""
-
     lanes: list[LanePart]
     fusion: str
     """Method of fusion, or `none` for one retriever."""
@@ -366,10 +357,7 @@ class SourceContext(Answer):
 
 
 class SourceWindow(SourceContext):
-    """Source and as many neighbours as a token budget allows.
-
-    The window contains whole paragraphs without a gap.
-    """
+    """Source and as many neighbours as a token budget allows: whole paragraphs without a gap."""
 
     token_budget: int | None = None
     tokens: int | None = None

@@ -102,8 +102,7 @@ class SourceEdge(Answer):
 class SourceGraph(Answer):
     nodes: list[SourceNode]
     edges: list[SourceEdge]
-    """Nearest neighbours of each node above the minimum similarity, most similar first, and all accepted
-    links."""
+    """Nearest neighbours of each node above the minimum similarity, nearest first, and accepted links."""
     groups: list[list[str]]
     repeated: list[RepeatedText] = Field(default_factory=list[RepeatedText])
     total: int

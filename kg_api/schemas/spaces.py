@@ -16,8 +16,7 @@ FIRST_SLUG: Final = "default"
 FIRST_IMAGE_SLUG: Final = "default_images"
 SLUG_PATTERN: Final = r"^[a-z][a-z0-9_]{0,39}$"
 
-SECOND_SLOT: Final = "__b"
-"""Suffix of the names of a space's second set of vectors."""
+SECOND_SLOT: Final = "__b"  # suffix of the names of a space's second set of vectors
 
 Slug = Annotated[str, StringConstraints(pattern=SLUG_PATTERN)]
 """Name of a space: lower-case letters, digits, and `_`, starting with a letter."""
@@ -76,8 +75,7 @@ class SpaceIdentity:
 
     provider: str
     model: str
-    revision: str
-    """SHA-256 of the weights of a local model, or the provider's name for the revision."""
+    revision: str  # SHA-256 of the weights of a local model, or the provider's name for the revision
     dimensions: int
     max_tokens: int
     query_prefix: str = ""

@@ -1,15 +1,11 @@
-"""Terms and limits that REST, CLI, MCP, and the client share.
-
-`kg --help` imports this module, so it must not import pydantic.
-"""
+"""Terms and limits that REST, CLI, MCP, and the client share. `kg --help` imports them without pydantic."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from typing import Literal
 
-SourceKind = Literal["passage", "image"]
-"""Kinds of sources. The text of an image is its description."""
+SourceKind = Literal["passage", "image"]  # Kinds of sources. The text of an image is its description.
 RelatedLane = Literal["document", "concepts", "words", "picture_space", "link"]
 """Relation of an image to a passage. `link`: a user accepted a proposed link."""
 ImageLane = Literal["picture_space", "words", "concepts", "perceptual_hash"]
@@ -44,8 +40,7 @@ SubgraphOrder = Literal["text", "pagerank", "connections"]
 CutReason = Literal["fan_out", "hub", "frontier", "nodes", "edges", "time", "filter", "limit"]
 
 
-KeyScope = Literal["read", "write", "admin"]
-"""Scopes of API keys. Each includes the previous scopes."""
+KeyScope = Literal["read", "write", "admin"]  # Scopes of API keys. Each includes the previous scopes.
 KeyState = Literal["active", "expired", "revoked"]
 
 
@@ -78,21 +73,17 @@ MAX_KEY_ONTOLOGIES = 100
 USUAL_OVERLAP_HOURS = 24
 MAX_OVERLAP_HOURS = 24 * 30
 MAX_LIMIT = 100
-MAX_PAGED_HITS = 1000
-"""Maximum number of results on all pages of one search."""
+MAX_PAGED_HITS = 1000  # maximum number of results on all pages of one search
 MAX_CURSOR_CHARACTERS = 7000
 MAX_PAGE = 1000
 MAX_OFFSET = 1_000_000
-MAX_NAMES = 1000
-"""Maximum number of ontologies or documents in a search."""
+MAX_NAMES = 1000  # maximum number of ontologies or documents in a search
 MAX_QUERY_CHARACTERS = 20_000
-MIN_PAGE_WIDTH, DEFAULT_PAGE_WIDTH, MAX_PAGE_WIDTH = 100, 1200, 2400
-"""Width of a rendered page in pixels."""
+MIN_PAGE_WIDTH, DEFAULT_PAGE_WIDTH, MAX_PAGE_WIDTH = 100, 1200, 2400  # width of a rendered page in pixels
 MAX_HYPOTHETICAL = 5
 DEFAULT_WINDOW, MAX_WINDOW = 2, 20
 MAX_PARAGRAPH = 10_000_000
-USUAL_READ = 4000
-"""Default number of tokens for one read of a document."""
+USUAL_READ = 4000  # default number of tokens for one read of a document
 MAX_TOKEN_BUDGET = 1_000_000
 
 MAX_ANSWER_PASSAGES = 50
@@ -121,8 +112,7 @@ MAX_PATHS = 20
 MAX_FACETS = 10
 MAX_FACET_VALUES = 1000
 MAX_MERGED_TYPES = 50
-ALIKE = 0.75
-"""Minimum cosine similarity of synonymous relationship types in the default model (ADR 70)."""
+ALIKE = 0.75  # minimum cosine similarity of synonymous relationship types in the default model (ADR 70)
 Stance = Literal["supports", "contradicts", "supported by", "contradicted by", "neutral"]
 """Stance of a relationship type towards its target, or, with `by`, towards its start."""
 MAX_STEPS = 12
@@ -133,5 +123,4 @@ MAX_QUERY_SECONDS = 30
 ProposalKind = Literal["source", "concept"]
 ProposalState = Literal["open", "accepted", "rejected"]
 MAX_COMPARED = 10
-LINKED = "linked by hand"
-"""Type of a relationship from an accepted proposal. No text states it."""
+LINKED = "linked by hand"  # Type of a relationship from an accepted proposal. No text states it.
