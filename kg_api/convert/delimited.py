@@ -49,10 +49,7 @@ def _read_rows(text: str) -> list[list[str]]:
 
 
 def _find_delimiter(sample: str) -> str:
-    """Find the delimiter that splits most lines into the same number of columns.
-
-    `csv.Sniffer` may return a letter.
-    """
+    """Find the delimiter that gives most lines equally many columns. `csv.Sniffer` may return a letter."""
     best, most = ",", 0.2  # below about a third of the lines, the text is prose with punctuation
     for delimiter in _DELIMITERS:
         try:

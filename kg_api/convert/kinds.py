@@ -40,14 +40,7 @@ def convert(data: bytes, form: ConvertedFormat, settings: ConversionSettings) ->
 def convert_with_references(
     data: bytes, form: str, settings: ConversionSettings, beside: Mapping[str, bytes]
 ) -> Converted:
-    """Convert an HTML page, or locate the images of a Markdown text.
-
-    Args:
-        data: Content of the file.
-        form: Format of the file.
-        settings: Limits for images.
-        beside: Image files by reference.
-    """
+    """Convert an HTML page, or locate the images of a Markdown text. `beside`: image files by reference."""
     if form == "html":
         return load("html.page").convert(data, settings, beside)
     return load("image.embedded").convert_markdown(data, settings, beside)

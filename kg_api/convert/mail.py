@@ -212,11 +212,7 @@ def _parts_below(part: EmailMessage) -> list[EmailMessage] | None:
 
 
 def _choose(forms: Sequence[EmailMessage], notes: list[str]) -> set[int]:
-    """Choose the ids of the alternatives to drop.
-
-    Keep the alternative that lacks the fewest words, and prefer plain text on a tie. Add a note about the
-    missing words.
-    """
+    """Choose the ids to drop: all but the alternative that lacks the fewest words (on a tie, plain text)."""
     texts = [(each, split_tokens(_WORDS_OF_LINKS.sub(" ", _get_plain_text(each)))) for each in forms]
     texts = [(each, words) for each, words in texts if words]
     if len(texts) < 2:  # noqa: PLR2004 - nothing to choose from

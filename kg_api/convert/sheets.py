@@ -178,10 +178,7 @@ def _find_columns(rows: Sequence[Row]) -> list[tuple[int, int]]:
 
 
 def _is_separate_table(rows: Sequence[Row], one: tuple[int, int], left: int) -> bool:
-    """Check if a blank column separates two tables and is not just a spacer inside one.
-
-    The right table has its own labels in its first column, or the same header as the left one.
-    """
+    """Check if a blank column separates tables: the right one has own labels or the left one's header."""
     parts = ([row[part] for row in rows[:_JUDGED_ROWS]] for part in (slice(*one), slice(left, None)))
     first, second = ([row for row in part if _count(row) > 1] for part in parts)
     if min(len(first), len(second)) < 2:  # noqa: PLR2004 - a header and a row
@@ -249,10 +246,7 @@ def _trim(rows: Sequence[Row]) -> list[Row]:
 
 
 def _is_header(row: Row, below: Sequence[Row]) -> bool:
-    """Check if a row can name columns.
-
-    A header contains words, or ordered years, dates, or numbers above different values.
-    """
+    """Check if a row can name columns: words, or ordered years, dates, or numbers above different values."""
     cells = [*filter(None, row)]
     values = [(at, cell) for at, cell in enumerate(row) if cell and is_value(cell)]
     if len(cells) < 2:  # noqa: PLR2004

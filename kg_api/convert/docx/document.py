@@ -46,7 +46,6 @@ _BREAKS = re.compile(r"\n[ \t]*\n\s*")
 
 
 def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
-    """Convert a Word document and its images to Markdown."""
     archive = open_office(data, _KIND, needs="[Content_Types].xml")
     package, images = Package(archive), ImagesWithin(settings)
     part = package.get_main_part("word/document.xml")
@@ -98,7 +97,6 @@ class _Document:
         self._mark = ""  # mark of the note whose first paragraph is next
 
     def write(self) -> None:
-        """Write the body, then footnotes and endnotes."""
         root = self._package.parse(self._main)
         self.reader.fields.find_unmatched(root)
         for body in root.findall(q("w:body")):

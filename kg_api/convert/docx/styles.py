@@ -40,8 +40,6 @@ class Style:
 
 
 class Look(NamedTuple):
-    """Appearance of a run."""
-
     script: Script = ""
     moved: Script = ""  # vertical position, as for drop caps and old superscripts
     struck: bool = False

@@ -58,12 +58,7 @@ class PageWalk:
     """Writer of the content below an element. `left_out` counts skipped words by reason."""
 
     def __init__(self, writer: MarkdownWriter, images: FindImage | None = None) -> None:
-        """Initialize the walk.
-
-        Args:
-            writer: Destination.
-            images: Function that reads images by URL (None: keep only their text).
-        """
+        """`images` reads images by URL (None: keep only their text)."""
         self.left_out: Counter[str] = Counter()
         self._writer = writer
         self._find_image = images
@@ -78,7 +73,6 @@ class PageWalk:
         self._layout: set[Element] = set()
 
     def write(self, root: Element) -> None:
-        """Write all blocks below `root`, in reading order."""
         self.left_out += simplify(root)
         self._layout = layout(root)
         label_items(root, self._layout)
@@ -282,7 +276,7 @@ _DATES = (
 def convert(
     data: bytes, settings: ConversionSettings = DEFAULTS, beside: Mapping[str, bytes] | None = None
 ) -> Converted:
-    """Convert an HTML page with its inline images and the images in `beside` (by `key_of`)."""
+    """Convert an HTML page with its inline images and the images in `beside` (by `normalize_reference`)."""
     if what := binary_kind(data):
         raise UnreadableDocument(f"the file is not HTML but {what}. Rename the file to match its content")
     text, notes = decode_declared(data, declared_encoding(data))

@@ -58,10 +58,7 @@ def read_image(data: bytes, settings: ConversionSettings) -> ReadImage:
 
 
 def _read(data: bytes, settings: ConversionSettings) -> tuple[ReadImage, AboutImage, int]:
-    """Return the image, its metadata, and its number of frames.
-
-    The metadata comes from the original file, and size and preview from the stored file.
-    """
+    """Return the image as stored, its metadata (from the original file), and its number of frames."""
     with opened(data, settings.image_max_megapixels) as picture:
         frames = count_frames(picture)
         said, content = about(picture), stripped(data, picture)
@@ -206,10 +203,7 @@ _AROUND = re.compile(r"(?:[\s>*+\-\[\\]|\d{1,9}[.)](?=\s)|\]\([^()\s]{0,2000}\)|
 def convert_markdown(
     data: bytes, settings: ConversionSettings = DEFAULTS, beside: Mapping[str, bytes] | None = None
 ) -> Converted:
-    """Find the images of a UTF-8 text that are on their own lines.
-
-    An image within a sentence stays part of it, because a passage is a part of the text.
-    """
+    """Find images on their own lines of a UTF-8 text. Others stay within their sentence and passage."""
     text, files, images = data.decode(), beside or {}, ImagesWithin(settings)
     left = sorted(each for each in mentions(text) if each.key in files)
     starts = [each.start for each in left]

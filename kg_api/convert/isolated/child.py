@@ -48,8 +48,7 @@ class Request:
     """Names and lengths of images after the document in the same message."""
 
 
-Answer = Converted | RenderedImage | DrawnPage | str
-"""Result of a file, or the reason for its failure."""
+Answer = Converted | RenderedImage | DrawnPage | str  # result of a file, or the reason for its failure
 REQUESTS, ANSWERS = TypeAdapter[Request](Request), TypeAdapter[Answer](Answer)
 
 

@@ -58,13 +58,7 @@ class ConverterDied(Exception):
     """Error when a converter process ends without a response, with a reason for the user."""
 
     def __init__(self, reason: str, *, again: bool, late: bool) -> None:
-        """Initialize the error.
-
-        Args:
-            reason: Reason for the user.
-            again: Whether a retry in a new process may succeed.
-            late: Whether the time limit caused the end.
-        """
+        """`again`: a retry in a new process may succeed. `late`: the time limit caused the end."""
         super().__init__(reason)
         self.again, self.late = again, late
 
@@ -266,7 +260,6 @@ class ConverterPool:
         return fingerprint(self._settings)
 
     def render(self, data: bytes, rendering: Rendering) -> Pixels:
-        """Decode an image for an image embedding model."""
         sides = (rendering.width, rendering.height)
         if min(sides) < 1 or max(sides) > MAX_SIDE:
             raise ValueError(f"images are rendered with sides of 1 to {MAX_SIDE} pixels, not {sides}")

@@ -89,10 +89,7 @@ def _page(annotations: Annotations, number: int, images: PdfImages) -> PageText:
 
 
 def _lines(page: PageText, number: int) -> list[Line]:
-    """Return the lines of a page in reading order, then the pieces across them.
-
-    For vertical text, the horizontal lines above come first.
-    """
+    """Return lines in reading order, then pieces across them. Vertical text has horizontal lines first."""
     found = [line for column in columns(page.pieces, number) for line in column.lines]
     top = -min((piece.left for piece in page.pieces), default=0)
     above = [piece for piece in page.across if page.is_vertical and piece.baseline > top]

@@ -60,10 +60,7 @@ def captions(blocks: Sequence[PdfBlock]) -> Iterator[Caption]:
 
 
 def _begins(line: Line, *, first: bool) -> bool:
-    """Check if a line starts a caption.
-
-    Within a paragraph, text such as `see Figure 3. It shows` is not a caption.
-    """
+    """Check if a line starts a caption, unlike `see Figure 3. It shows` within a paragraph."""
     if not (found := _LABEL.match(line.text)):
         return False
     rest = found["rest"]
@@ -139,8 +136,6 @@ WHOLE = "images behind whole pages"
 
 @dataclass(frozen=True, slots=True)
 class PageShape:
-    """Size of a page, and whether it has text."""
-
     width: float
     height: float
     has_text: bool

@@ -51,8 +51,6 @@ class TextRun:
 
 
 class FoundRun(NamedTuple):
-    """Text with its direction."""
-
     turn: int  # counter-clockwise quarter turns
     run: TextRun
 
@@ -116,7 +114,6 @@ class Line:
 
     @cached_property
     def mono(self) -> bool:
-        """Whether all pieces are monospace."""
         return all(piece.mono for piece in self.pieces)
 
     @cached_property

@@ -103,10 +103,7 @@ def find_passage(passage: LetterStream, page: LetterStream) -> list[Sequence[int
 
 
 def find_words(words: Sequence[str], page: LetterStream) -> list[Sequence[int]]:
-    """Find all occurrences of whole words on a page, each as the positions of its letters.
-
-    An item of `words` may be a phrase. The result contains each word of the phrase.
-    """
+    """Find all occurrences of words or phrases, each whole word as the positions of its letters."""
     wanted = {stream.text: len(each.split()) for each in words if (stream := LetterStream.of(each)).text}
     found: list[Sequence[int]] = []
     most = max(map(len, wanted), default=0)

@@ -89,11 +89,7 @@ class _Row(NamedTuple):
 
 
 def remove_headers(pages: Sequence[PageText]) -> tuple[int, int]:
-    """Remove headers, footers, and page numbers from the pages.
-
-    Returns:
-        Number of removed lines, and number of their pages.
-    """
+    """Remove headers, footers, and page numbers. Return the number of removed lines and of their pages."""
     if len(pages) < _MIN_PAGES:
         return 0, 0
     ends = list[_Row]()

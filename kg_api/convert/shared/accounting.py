@@ -23,8 +23,6 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class MissingText:
-    """Words of a file that its Markdown lacks."""
-
     words: int
     example: str  # part of the first piece with a missing word
 

@@ -152,8 +152,7 @@ def read_entry(archive: zipfile.ZipFile, name: str) -> bytes:
 # XML, and core properties of Office and OpenDocument files
 
 
-XmlElement = Any
-"""lxml element (lxml has no types)."""
+XmlElement = Any  # lxml element (lxml has no types)
 _DOCTYPES = tuple("<!DOCTYPE".encode(encoding) for encoding in ("utf-8", "utf-16-le", "utf-16-be"))
 _PLACES = ("docProps/core.xml", "meta.xml")
 

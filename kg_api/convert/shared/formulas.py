@@ -1,7 +1,4 @@
-"""Formulas of HTML (MathML) and Office files (OMML) as text on one line.
-
-Both formats nest their parts in the same order, so one table of structures serves both.
-"""
+"""Formulas of HTML (MathML) and Office (OMML) on one line. Both nest alike, so one table serves both."""
 
 from __future__ import annotations
 

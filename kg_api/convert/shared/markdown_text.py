@@ -111,11 +111,7 @@ def fence(code: str, language: str = "") -> str:
 
 
 def table(rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table with the first row as the header.
-
-    A table that is too long for one passage continues as further tables with the same header, so each passage
-    names its columns.
-    """
+    """Return a Markdown table. If it exceeds a passage, further tables repeat the header (the first row)."""
     lines = [
         list(row) if _are_plain(row) else [join_lines(cell).replace("|", "\\|") for cell in row]
         for row in rows
