@@ -72,10 +72,7 @@ def characters(text: str, start: int, end: int) -> int:
 
 
 def divide(text: str, span: Span, measure: Measure, most: int) -> list[Span]:
-    """Split text[start:end] into pieces of at most `most`, of similar size, that cover the span.
-
-    The preferred boundaries are sentences and lines, then clauses, words, and characters.
-    """
+    """Split a span into similar pieces of at most `most`: at sentences or lines, then clauses, then words."""
     size = measure(text, *span)
     if size <= most:
         return [span]

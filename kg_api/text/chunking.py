@@ -188,14 +188,7 @@ def fit_chunks(
 ) -> list[ChunkSpan]:
     """Split the chunks that exceed the model's limit with their context. No text is lost.
 
-    Args:
-        text: Whole text.
-        spans: Chunks of the text.
-        spans_of: The embedder's `spans`.
-        before: Returns the context of a chunk or a piece. `contextual` joins both.
-
-    Returns:
-        Chunks that fit, in order. Pieces keep the parent of their chunk.
+    `before` returns the context of a chunk or a piece. Pieces keep the parent of their chunk.
     """
     fitting: list[ChunkSpan] = []
     todo = list(reversed(spans))
@@ -220,17 +213,10 @@ def chunk(
     chunking: Chunking,
     sentence_vectors: SentenceVectors | None = None,
 ) -> list[ChunkSpan]:
-    """Split a text into chunks.
+    """Split a text into chunks, which together contain every visible character.
 
-    Args:
-        text: Whole text.
-        paragraphs: Sources, which cover the text.
-        chunking: Strategy and sizes.
-        sentence_vectors: Function that embeds sentences (`semantic` only).
-
-    Returns:
-        Chunks in order, without whitespace at their ends. Together they contain every visible character.
-        Chunks overlap only if `chunking` asks for it.
+    Chunks have no whitespace at their ends, and overlap only if `chunking` asks for it. The strategy
+    `semantic` needs `sentence_vectors`.
     """
     if chunking.strategy == "hierarchical":
         size, overlap, parent_size = chunking.size, chunking.overlap or 0, chunking.parent_size or 0

@@ -19,12 +19,8 @@ def template(
 ) -> str:
     """Return a line of title, headings, date, and author with at most 300 characters (possibly empty).
 
-    Args:
-        title: Title of the document.
-        heading: Heading path of the chunk, top level first.
-        metadata: Metadata of the document. The function uses the keys `date`, `published`, `updated`, or
-            `created`, and `author`, `authors`, or `by`.
-        text: Chunk. The line omits headings at the start of the chunk.
+    The metadata has the date as `date`, `published`, `updated`, or `created`, and the author as `author`,
+    `authors`, or `by`. The line omits headings at the start of the chunk (`text`).
     """
     path = _path(_without_repeats((title, *heading)), text)
     rest = map(_in_bounds, find_date_and_people(metadata))
@@ -36,10 +32,7 @@ def template(
 def by_template(
     pattern: str, title: str, heading: Sequence[str], metadata: Mapping[str, MetadataValue], text: str = ""
 ) -> str:
-    """Return the line of an ontology's own template, with at most 300 characters.
-
-    The template has the fields title, heading, date, and author. See `template` for the arguments.
-    """
+    """Return the line of an ontology's own template, with at most 300 characters. See `template`."""
     date, people = map(_in_bounds, find_date_and_people(metadata))
     above = _without_repeats((title, *heading))[1:] if title else heading
     path = _shorten(_path(above, text), MAX_LINE_LENGTH // 2)

@@ -21,10 +21,7 @@ _SIZE_WINDOW = 1 << 16  # characters counted at once, to avoid a list of all wor
 
 
 def words(text: str, start: int = 0, end: int | None = None) -> int:
-    """Count the words of text[start:end]. In scripts without spaces, count characters.
-
-    A joined text never counts more words than the sum of its parts.
-    """
+    """Count words, or characters in scripts without spaces. Joined texts never count more than the parts."""
     stop = len(text) if end is None else end
     return sum(_count(text[at : min(at + _SIZE_WINDOW, stop)]) for at in range(start, stop, _SIZE_WINDOW))
 
@@ -75,10 +72,7 @@ def find_cut_boundaries(text: str, start: int, end: int) -> Iterator[int]:
 
 
 def clusters(text: str, start: int, end: int, longest: int) -> Iterator[Span]:
-    """Split text[start:end] between user-perceived characters.
-
-    A piece has at most `longest` code points, or is one character of at most 24 code points.
-    """
+    """Split between user-perceived characters, into pieces of `longest` code points or one character."""
     begin = start
     for cluster in _CLUSTER.finditer(text, start, end):
         if cluster.end() - begin > longest and cluster.start() > begin:
@@ -117,16 +111,10 @@ def cut(
     most: int,
     measure: Measure = words,
 ) -> list[Span]:
-    """Split text[start:end] into pieces that cover the span.
+    """Split a span of length `size` into pieces that cover it, of similar lengths and at most `most`.
 
-    Args:
-        text: Whole text.
-        span: Start and end of the part to split.
-        size: Length of the span.
-        levels: Boundary functions, best first. The next one splits pieces that are still too long.
-        above: Maximum length of a span that stays whole.
-        most: Maximum length of a piece. The pieces have similar lengths.
-        measure: Unit of all lengths.
+    A span of at most `above` stays whole. `levels` are boundary functions, best first: the next one splits
+    pieces that are still too long. `measure` is the unit of all lengths.
     """
     if size <= above or not levels:
         return [span]

@@ -55,8 +55,7 @@ _BRANDS = (
     (frozenset({b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1"}), "a HEIC image"),
 )
 _MAX_BRANDS = 256  # bytes of the brand list to read
-EXPORT = "Export the image as JPEG or PNG and ingest the result"
-"""Advice for images in unsupported formats."""
+EXPORT = "Export the image as JPEG or PNG and ingest the result"  # advice for images in unsupported formats
 
 
 def binary_kind(data: bytes) -> str | None:
@@ -95,11 +94,7 @@ READS = (
 
 
 def decode(data: bytes) -> tuple[str, tuple[str, ...]]:
-    """Decode a file by its byte-order mark, as UTF-8, or by a guess.
-
-    Returns:
-        The text without byte-order mark and with its newlines, and notes for the user.
-    """
+    """Decode a file by its byte-order mark (removed), as UTF-8, or by a guess, with notes for the user."""
     if picture := detect_unsupported_image(data):
         raise UnreadableDocument(f"the file is {picture}, an unsupported format. {EXPORT}")
     if what := binary_kind(data):
@@ -179,12 +174,7 @@ _HEAD_BYTES = 4_096
 
 
 def decode_declared(data: bytes, declared: str = "") -> tuple[str, tuple[str, ...]]:
-    """Decode the text and notes for the user.
-
-    Args:
-        data: Bytes of a file or of a part.
-        declared: Encoding label in the file, interpreted as in browsers (WHATWG).
-    """
+    """Decode a file, with notes for the user. `declared` is an encoding label, read as in browsers."""
     for mark, encoding in MARKS:
         if data.startswith(mark):
             return data[len(mark) :].decode(encoding, "replace"), ()

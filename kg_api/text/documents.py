@@ -57,8 +57,6 @@ def _divided(text: str, block: Block, places: Sequence[Place]) -> Iterator[Block
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Parser for files with these suffixes."""
-
     format: Format
     suffixes: frozenset[str]
     blocks: Callable[[str], Iterable[Block]]
@@ -103,13 +101,7 @@ def parse(
     name: str,
     format: Format | None = None,  # noqa: A002 - the usual word
 ) -> ParsedDocument:
-    """Parse the structure of a text.
-
-    Args:
-        text: Text of the document (of a converted file: its Markdown). Stays unchanged.
-        name: Name or path of the file. Its suffix determines the format, and its stem is the default title.
-        format: Format, if the name does not determine it.
-    """
+    """Parse a text by `format`, or the suffix of `name`. The stem of `name` is the default title."""
     reader = _reader(name, format)
     check_text(text)
     front = reader.front(text)

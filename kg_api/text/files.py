@@ -153,14 +153,8 @@ def select(
     """Find the files under some paths: a file itself, or all readable files below a folder.
 
     The search skips hidden files and folders, and does not follow links to folders. If two files have the
-    same document name, the second is a problem, because it would replace the first.
-
-    Args:
-        paths: Files and folders.
-        suffixes: Suffixes to select in folders.
-        prefix: Prefix of each document name.
-        passed_over: Returns whether to skip a folder with its content.
-        rules: Further rules for folders, which also skip empty and blank files (None: no rules).
+    same document name, the second is a problem, because it would replace the first. `suffixes` selects files
+    in folders. `passed_over` skips folders with their content. `rules` also skip empty and blank files.
     """
     selection = FileSelection()
     owners: dict[str, Path] = {}

@@ -41,12 +41,7 @@ _CODE = re.compile(r"\\[\\`]|(?P<shown>(?<!`)(`+)(?!`)[\s\S]{1,2000}?(?<!`)\2(?!
 
 
 def shown_in_markdown(text: str, places: Sequence[int]) -> list[Span]:
-    """Return the spans of front matter, code, and comments that are relevant to `places`, in order.
-
-    Args:
-        text: Markdown text.
-        places: Positions of image references, in order.
-    """
+    """Return spans of front matter, code, and comments that matter for image references at `places`."""
     front = read_front_matter(text).end
     spans = [(0, front)] if front else []
     for block in blocks(text, front) if places else ():
@@ -122,10 +117,7 @@ class ImageReference(NamedTuple):
 
 
 def normalize_reference(reference: str) -> str | None:
-    """Return the normalized path of a relative reference, or None for other references.
-
-    The path is unquoted, uses `/`, and has no query.
-    """
+    """Return the unquoted path of a relative reference, with `/` and no query (other references: None)."""
     plain = unquote(reference.strip().partition("#")[0].partition("?")[0]).replace("\\", "/")
     if _ELSEWHERE.match(reference.strip()) or _ELSEWHERE.match(plain) or _CONTROL.search(plain):
         return None
@@ -158,7 +150,6 @@ def mentions_in_tags(text: str) -> Iterator[ImageReference]:
 
 
 def count_remote_images(text: str) -> int:
-    """Count remote images in a Markdown text."""
     found = [each for each in _named(text) if _NETWORK.match(each.key)] if "//" in text else []
     return len({each.key for each in _but_shown(text, found)})
 
@@ -239,11 +230,7 @@ def find_linked_image(
 ) -> Path | None:
     """Return the path of an image with links resolved, or None if it is missing or outside the folder.
 
-    Args:
-        document: File that refers to the image.
-        root: Given folder, with links resolved.
-        key: Result of `key_of`.
-        is_private: Returns whether a folder belongs to kg itself.
+    `root` is the given folder with links resolved. `is_private` is true for folders of kg itself.
     """
     try:
         found = (document.parent / key).resolve(strict=True)
@@ -258,13 +245,7 @@ def find_linked_image(
 def read_linked_images(
     paths: Iterable[tuple[str, Path | None]], read: ReadFile, most: int = MAX_BYTES
 ) -> FilesBeside:
-    """Read images. A file that is missing, too large, or not an image counts as missing.
-
-    Args:
-        paths: Keys with their paths.
-        read: Function that reads a file.
-        most: Maximum total size in bytes.
-    """
+    """Read up to `most` bytes of images. A file that is too large or not an image counts as missing."""
     found, left = FilesBeside(), most
     for key, path in paths:
         try:
@@ -332,11 +313,7 @@ def from_data_uri(address: str) -> bytes:
 
 
 def take_inline_images(text: str) -> tuple[str, dict[str, bytes]]:
-    """Replace data URLs in a Markdown text by file names, so that their bytes are not part of the text.
-
-    Returns:
-        The text, and the files by name. Data URLs in code stay.
-    """
+    """Replace data URLs outside code by file names in a Markdown text. Also return the files by name."""
     found = list(_IN_MARKDOWN.finditer(text)) if "data:image/" in text.lower() else []
     starts = [each.start() for each in found]
     files: dict[str, bytes] = {}

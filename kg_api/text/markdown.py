@@ -178,12 +178,7 @@ _CODE_IN_HTML = re.compile(r"<(?:pre|script|style|textarea|!|\?)", re.IGNORECASE
 
 
 def blocks(text: str, begin: int = 0) -> list[Block]:
-    """Return the blocks of a Markdown text, with each block inside lists and quotations separate.
-
-    Args:
-        text: Markdown text.
-        begin: Start of its first line after the front matter.
-    """
+    """Return the blocks after the front matter (from `begin`), separately inside lists and quotations."""
     starts = line_starts(text)
     found: list[Block] = []
     for line, tokens in _windows(text, starts, bisect_left(starts, begin)):

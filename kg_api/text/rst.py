@@ -231,10 +231,7 @@ class _Scanner:
         return _Found("list_item" if marker or is_definition else "paragraph", end)
 
     def _number(self, at: int) -> re.Match[str] | None:
-        """Match an enumerator, but not `A. Einstein was` in a paragraph.
-
-        The line after a list item is blank, indented, or another item.
-        """
+        """Match an enumerator before a blank or indented line or another item, but not `A. Einstein was`."""
         following = self.lines[at + 1]
         goes_on = following and self.lines.indents[at + 1] == self.lines.indents[at]
         return None if goes_on and not _NUMBER.match(following) else _NUMBER.match(self.lines[at])

@@ -45,15 +45,9 @@ def by_meaning(
 
 
 def distances(text: str, places: Sequence[int], sentence_vectors: SentenceVectors) -> NDArray[np.float32]:
-    """Return the distance at each sentence boundary: 1 - cosine of the mean vectors before and after it.
+    """Return 1 - cosine of the mean vectors before and after each sentence boundary, shape (sentences - 1,).
 
-    Args:
-        text: Whole text.
-        places: Start and end of each sentence in a flat sequence.
-        sentence_vectors: Function that embeds sentences.
-
-    Returns:
-        float32, shape (sentences - 1,).
+    `places` has start and end of each sentence in a flat sequence.
     """
     count = len(places) // 2
     found = np.zeros(max(0, count - 1), dtype=np.float32)

@@ -47,7 +47,6 @@ class _Piece:
     leads: bool = False  # ends with a colon, so the next piece belongs to this one
 
     def take(self, other: _Piece) -> None:
-        """Append the next piece."""
         self.kind, self.end, self.leads = other.kind, other.end, other.leads
         self.size += other.size
 

@@ -25,20 +25,11 @@ class Room:
 
 
 def windows(text: str, spans: Sequence[ChunkSpan], paragraphs: Sequence[Paragraph], room: Room) -> list[Span]:
-    """Return the window of each chunk.
+    """Return the window of each chunk. Chunks of one window have equal entries.
 
     A window consists of consecutive chunks and the text between them. It ends with a section if possible,
     otherwise with a paragraph, otherwise with a chunk. Of several equal boundaries, the window ends after the
     chunk with the largest hash, so an edit only changes boundaries near it.
-
-    Args:
-        text: Whole text.
-        spans: Chunks in order, each of which fits.
-        paragraphs: Sources of the text.
-        room: Context length of the model.
-
-    Returns:
-        One window per chunk. Chunks of one window have equal entries.
     """
     ends, sizes = _Ends(text, spans, paragraphs), _sizes(text, spans, room)
     found: list[Span] = []
