@@ -109,10 +109,7 @@ _Piece = tuple[SourceGroup, ChunkSpan, PlannedChunk]
 
 
 class Planner:
-    """Plans chunks for one configuration.
-
-    Caches the last document, because a large document spans many batches.
-    """
+    """Plans chunks for one configuration. Caches the last document, because it may span many batches."""
 
     def __init__(
         self, graph: Graph, chunking: Chunking, embedder: Embedder, sentence_vectors: SentenceVectors | None

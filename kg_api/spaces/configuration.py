@@ -93,10 +93,7 @@ class PendingPart:
 
 
 def count_parts(graph: Graph, state: EmbeddingState, asked: Regeneration) -> list[PendingPart]:
-    """Count the pending items by kind.
-
-    Without pending items, only sources and requested kinds are included.
-    """
+    """Count pending items by kind. Without any, include only sources and requested kinds."""
     parts = list[PendingPart]()
     for kind in KINDS:
         if asked.type not in {kind, "all"}:
@@ -243,10 +240,7 @@ class ExtractionService:
         return self._to_status(read_extraction(self._graph, ontology), [], with_cost=with_cost)
 
     def set(self, ontology: str, config: ExtractionConfig, *, dry_run: bool) -> ExtractionStatus:
-        """Configure extraction for an ontology, and create the ontology if necessary.
-
-        A dry run changes nothing.
-        """
+        """Configure extraction for an ontology, created if necessary. A dry run changes nothing."""
         # Fields missing in `config` keep their value. None selects the service's setting.
         present = self._present(ontology)
         config = present.config.model_copy(update=config.model_dump(exclude_unset=True))
@@ -300,10 +294,7 @@ class ExtractionService:
         return None
 
     def _mark(self, used: UsedExtraction) -> str | None:
-        """Return the fingerprint, or None if the language model is unknown.
-
-        With None, a source read by any model counts as read.
-        """
+        """Return the fingerprint. None (unknown model): a source read by any model counts as read."""
         unknown = used.extractor == "llm" and self._extractors.settings.llm.model is None
         return None if unknown else self._extractors.mark(used)
 

@@ -30,10 +30,7 @@ USUAL = (
 )
 """Typical context for estimates. The prompt requests two sentences with at most 40 words."""
 AT_ONCE = 4
-"""Document parts processed in parallel.
-
-Requests for one part run in sequence, so that the provider can use its prompt cache.
-"""
+"""Document parts in parallel. Requests of one part run in sequence, for the provider's prompt cache."""
 _ANSWER_TOKENS = 65  # tokens of a typical context and its id
 _MIN_CONTEXT_LENGTH = 60
 
@@ -156,10 +153,7 @@ class LlmQuote:
         return [USUAL] * len(chunks)
 
     def written(self) -> WrittenContexts:
-        """Estimate the cost of the chunks so far.
-
-        Cached contexts count only for callers who see all ontologies.
-        """
+        """Estimate the cost so far. Cached contexts count only for callers who see all ontologies."""
         known = read_contexts(self._graph, list(self._wanted)) if reach() is None else {}
         missing = [each for key, each in self._wanted.items() if key not in known]
         questions = [

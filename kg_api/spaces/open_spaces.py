@@ -50,8 +50,7 @@ from kg_api.schemas.vocabulary import Modality
 
 log = structlog.get_logger()
 
-OPEN_SECONDS = 5.0
-"""Pause after a failure, during which queries immediately use full-text search only."""
+OPEN_SECONDS = 5.0  # pause after a failure, during which queries immediately use full-text search only
 PROVEN_SECONDS = 5.0  # time for which a verified remote model is trusted
 MAX_SPACES = 32  # each has its own index, and a local space keeps its model in memory
 Fault = EmbeddingUnavailable | EmbeddingFailed | ConfigurationError
@@ -394,15 +393,13 @@ def _fitting(embedder: Embedder, text: str) -> str:
 
 CALIBRATED_SECONDS = 300.0  # delay before a failed calibration is repeated
 LABELS_LOOKED_SECONDS = 60.0  # minimum interval between checks for pending label calibrations
-LABELS_REST_SECONDS = 3600.0
-"""Interval after a check without work: too few concepts, or recently calibrated."""
+LABELS_REST_SECONDS = 3600.0  # interval after a check without work: too few concepts, or recently calibrated
 LABELS_WALKED = 100_000  # concepts searched for vectors
 LABELS_HOURS = 24  # age of a calibration before it is repeated, because concepts may have changed
 LABELS_SAMPLED = 200
 LABELS_ASKED = 32
 LABELS_NEEDED = 50  # minimum concepts for a reliable mean
-QUESTIONS_KEPT = 2000
-"""Cached query vectors: 3 MB with the default model, 25 MB with the largest vectors."""
+QUESTIONS_KEPT = 2000  # cached query vectors: 3 MB with the default model, 25 MB with the largest vectors
 
 
 class OpenSpace(WatchedModel[Embedder]):

@@ -132,10 +132,7 @@ def _make(opened: OpenSpace, passages: Mapping[str, Passage]) -> dict[str, NDArr
 # Token counts, estimated if the model is unavailable
 
 BYTES_A_TOKEN = 2
-"""A deliberately low estimate.
-
-Texts in 12 languages have 2.1 (Greek, Russian) to 4.9 (English) bytes per token.
-"""
+"""Deliberately low: texts in 12 languages have 2.1 (Greek, Russian) to 4.9 (English) bytes per token."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,6 @@ from kg_api.suggestions import MAX_NAMED, describe_unknown_ontology
 
 @dataclass(frozen=True, slots=True)
 class OntologySnapshot:
-    """The state of all ontologies at one time."""
-
     embedding_states: dict[str, EmbeddingState]
     new: Space  # default space of new ontologies
     crowd: Callable[[Sequence[str] | None], int] = lambda _: 0
@@ -79,8 +77,7 @@ class OntologySnapshot:
             raise NotFound(f"{told}. `kg ontologies` lists the existing ones")
 
 
-ProgressReading = CachedRead[dict[str, Progress]]
-"""Progress of one kind of unfinished jobs, by ontology."""
+ProgressReading = CachedRead[dict[str, Progress]]  # progress of one kind of unfinished jobs, by ontology
 
 
 class Snapshots:
@@ -98,10 +95,7 @@ class Snapshots:
     def known(
         self, wanted: Iterable[str] = (), *, fresh: bool = False, new_too: bool = False
     ) -> OntologySnapshot:
-        """Return the visible ontologies.
-
-        `fresh` ignores the cache. `new_too` also detects ontologies created since the last reading.
-        """
+        """Return visible ontologies. `fresh` ignores the cache, and `new_too` also detects new ontologies."""
         known = None if fresh else self._ontologies.remembered()
         anew = known is None and (fresh or new_too)
         if known is None:

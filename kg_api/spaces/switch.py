@@ -1,7 +1,4 @@
-"""Space switches without downtime: build, check, activate, roll back, and drop.
-
-Text and image spaces work alike. An ontology has a `SpaceUse` for each modality.
-"""
+"""Space switches without downtime, alike for text and images: build, check, activate, roll back, drop."""
 
 from __future__ import annotations
 
