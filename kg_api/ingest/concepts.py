@@ -104,11 +104,7 @@ class Missing:
 
 
 def place(row: ConceptRow, sources: Sequence[PlacedConcepts]) -> Iterator[Missing]:
-    """Assign a row's concepts and relations to their sources. Unlocated concepts go to the first source.
-
-    Yields:
-        Quotes that no source contains.
-    """
+    """Assign a row to its sources. Unlocated concepts go to the first. Yield quotes without a source."""
     for given in _all_concepts(row):
         yield from _place(given, sources)
     for subject, kind, target in row.relations:
@@ -193,10 +189,7 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _relate(relation: ExtractedRelation, sources: Sequence[PlacedConcepts]) -> None:
-    """Add a relation to each source with both concepts.
-
-    Without one, use the first source of the subject, unverified.
-    """
+    """Add a relation to each source with both concepts, or unverified to the first source of the subject."""
     subject, target = normalize_concept_name(relation.subject), normalize_concept_name(relation.object)
     both = [each for each in sources if {subject, target} <= each.names]
     stated = both or [each for each in sources if subject in each.names][:1]
@@ -223,10 +216,7 @@ class _Import:
     emptied: int = 0
 
     def extractions(self) -> list[Extraction]:
-        """Return the extractions of all named sources.
-
-        A source without concepts loses its previous import.
-        """
+        """Return the extractions of named sources. A source without concepts loses its previous import."""
         return [each.extraction() for each in self.touched.values()]
 
 
@@ -261,10 +251,7 @@ def _names(row: ConceptRow) -> Iterator[str]:
 
 
 def _document(row: ConceptRow, known: KnownDocuments) -> str | None:
-    """Return the document by name, or by a unique title.
-
-    If exactly one other document has the row's title, the title wins.
-    """
+    """Return the document by name. If exactly one other document has the row's title, the title wins."""
     named = known.by_name.get(row.document or "")
     titled = [known.by_title.get(name, []) for name in (row.title, row.document) if name is not None]
     if named is not None and (row.title is None or named in titled[0] or len(titled[0]) != 1):

@@ -30,11 +30,7 @@ _MAX_NAMED = 10
 
 
 def consolidate(messages: Sequence[Message], title: str | None = None) -> tuple[str, tuple[str, ...]]:
-    """Join messages into one Markdown text. The text of n messages is a prefix of that of n + 1.
-
-    Returns:
-        The text, and notes on skipped blank messages.
-    """
+    """Join messages to Markdown, with notes on blank ones. The text of n is a prefix of the text of n + 1."""
     blank = [str(number) for number, message in enumerate(messages, start=1) if is_blank(message.text)]
     if len(blank) == len(messages):
         raise InvalidInput("messages: all messages are empty. Nothing was stored")

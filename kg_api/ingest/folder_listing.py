@@ -42,10 +42,8 @@ from kg_api.text.sources import SPLITTER_VERSION
 class FolderAccess:
     """The limits for registration by the service and reading by the worker."""
 
-    roots: Sequence[Path]
-    """Every client of the service may sync folders below these."""
-    private: Sequence[Path]
-    """KG_HOME and KG_CACHE, which are never read."""
+    roots: Sequence[Path]  # every client of the service may sync folders below these
+    private: Sequence[Path]  # KG_HOME and KG_CACHE, which are never read
     key: Callable[[], str | None]  # key of KG_HOME that signs grants. None: no key
 
     def is_granted(self, path: str, ontology: str, grant: str | None) -> bool:
@@ -109,14 +107,12 @@ class FolderListing:
     """The files of a folder, by document name."""
 
     root: Path  # with links resolved
-    place: tuple[int, int]
-    """Device and inode. A change means that the folder was mounted or replaced."""
+    place: tuple[int, int]  # Device and inode. A change means that the folder was mounted or replaced.
     prefix: str
     files: Sequence[FileToIngest]  # in code point order of their names
     problems: Sequence[FileProblem]
     left_out: dict[str, int]
-    is_private: Callable[[Path], bool]
-    """Returns whether a folder belongs to kg and must not be read."""
+    is_private: Callable[[Path], bool]  # returns whether a folder belongs to kg and must not be read
 
     def gone(self, names: Iterable[str]) -> list[str]:
         """Return names without a file. Files in unreadable folders count as present."""
@@ -195,10 +191,7 @@ def _place(seen: os.stat_result) -> tuple[int, int]:
 
 MAX_REMEMBERED = 100
 ABSENT = "absent"
-"""Identity of a file system that the last scan did not see.
-
-Any file system mounted there may be a new one.
-"""
+"""Identity of a file system that the last scan did not see. A file system mounted there may be new."""
 
 
 def read_mounts(root: Path) -> dict[str, str]:
@@ -212,11 +205,7 @@ def read_mounts(root: Path) -> dict[str, str]:
 class MountCheck:
     """Compares the mounts of a folder with those of its last scan.
 
-    Args:
-        listing: Listing of the folder.
-        before: Mounts at the last scan. Empty: unknown.
-        now: Mounts after the listing.
-        stored: Names of all documents of the folder.
+    `stored` has the names of all documents of the folder. `before` is empty if the last mounts are unknown.
     """
 
     def __init__(
@@ -313,10 +302,8 @@ class UnsettledFile(Exception):
 @dataclass(frozen=True, slots=True)
 class Content:
     data: bytes
-    stamp: str | None
-    """File fingerprint. None: the last change is too recent to detect another one."""
-    file_hash: str
-    """Hash of the content and the splitter version."""
+    stamp: str | None  # File fingerprint. None: the last change is too recent to detect another one.
+    file_hash: str  # hash of the content and the splitter version
     modified: str | None = None
 
 
@@ -339,10 +326,7 @@ def inside(path: Path, root: Path, is_private: Callable[[Path], bool]) -> Path:
 
 
 def compute_file_stamp(seen: os.stat_result) -> str:
-    """Return a fingerprint: size, modification time, and change time.
-
-    It includes the splitter version, so a new splitter marks every file as changed.
-    """
+    """Return size, modification and change time, and versions. A new splitter makes kg read every file."""
     return f"{SPLITTER_VERSION}:{__version__}:{seen.st_size}:{seen.st_mtime_ns}:{seen.st_ctime_ns}"
 
 
@@ -371,10 +355,7 @@ def read_settled(path: Path, max_bytes: int) -> Content:
 
 
 def _is_that_file(path: Path, opened: os.stat_result) -> bool:
-    """Check that the path still leads to the opened file without links.
-
-    A parent folder may have been replaced.
-    """
+    """Check that the path still leads to the opened file without links: a folder may have been replaced."""
     try:
         return path.resolve(strict=True) == path and os.path.samestat(path.lstat(), opened)
     except OSError:
@@ -396,25 +377,19 @@ def _is_settled(seen: os.stat_result) -> bool:
 
 # Images referenced by files: a changed image changes its document
 
-_MARK = "|pictures:"
-"""Separates the fingerprint of a file from that of its images."""
+_MARK = "|pictures:"  # separates the fingerprint of a file from that of its images
 
 
 @dataclass(slots=True)
 class PicturesOfFile:
     files: dict[str, bytes] = field(default_factory=dict[str, bytes])
-    stamp: str | None = ""
-    """Suffix of the file's fingerprint. None: a change may go undetected."""
+    stamp: str | None = ""  # Suffix of the file's fingerprint. None: a change may go undetected.
     file_hash: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class FolderPictures:
-    """Reads the images that files reference.
-
-    The stored fingerprint lists the images. For an unchanged file, kg checks only its images and does not
-    read the file.
-    """
+    """Reads the images that files reference. For an unchanged file, kg checks only images in its stamp."""
 
     listing: FolderListing
     max_bytes: int  # for all images of a file
@@ -449,10 +424,7 @@ class FolderPictures:
         return find_linked_image(file.path, self.listing.root, key, self.listing.is_private)
 
     def _stamp(self, file: FileToIngest, keys: Sequence[str]) -> str:
-        """Return the fingerprint of images.
-
-        A missing image has an empty one, so that its arrival triggers a read.
-        """
+        """Return the fingerprint of images, empty for a missing one, so that its arrival triggers a read."""
         looks = [(key, _look(self._find(file, key))) for key in keys]
         return f"{_MARK}{_digest(looks)}:{json.dumps(list(keys), ensure_ascii=False)}"
 
@@ -475,8 +447,6 @@ Phase = Literal["file", "gone", "end"]
 
 @dataclass(frozen=True, slots=True)
 class ScanPosition:
-    """The last processed name and its phase."""
-
     phase: Phase = "file"
     name: str = ""
 

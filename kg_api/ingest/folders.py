@@ -98,8 +98,7 @@ class FileInspection:
     reader: DocumentReader
     refused_before: Mapping[str, RefusedFile]
     review: bool  # new documents wait for approval
-    pdfs_read_by: str
-    """PDF settings (OCR engine and storage). A change causes a re-read of PDFs."""
+    pdfs_read_by: str  # PDF settings (OCR engine and storage). A change causes a re-read of PDFs.
 
     def at(self, file: FileToIngest, known: KnownFile | None) -> FileOutcome:
         """Inspect a file. Read it if its fingerprint changed, and parse it if its content changed."""
@@ -218,11 +217,7 @@ class Scan:
         )
 
     def run(self, done: int) -> int:
-        """Run the remaining scan.
-
-        Returns:
-            The total number of processed files.
-        """
+        """Run the remaining scan, and return the total number of processed files."""
         if self._place.phase == "end":
             return done
         stored = self._stored()
@@ -462,22 +457,17 @@ class FolderService:
         return folders.find_folder(self._graph, folders.register(self._graph, new, grant=kept))
 
     def all(self) -> FolderList:
-        """Return all folders with the results of their last scans."""
         return FolderList(folders=folders.list_folders(self._graph))
 
     def get(self, folder_id: str) -> Folder:
         return folders.find_folder(self._graph, folder_id)
 
     def scan(self, folder_id: str, *, allow_empty: bool) -> Folder:
-        """Request a scan now."""
         folders.request_scan(self._graph, folder_id, allow_empty=allow_empty)
         return folders.find_folder(self._graph, folder_id)
 
     def remove(self, folder_id: str, *, delete_documents: bool) -> FolderRemoved:
-        """Stop syncing a folder. Its documents stay unless `delete_documents` is set.
-
-        The registration is deleted last, so that an interrupted removal can be repeated.
-        """
+        """Stop syncing. The registration is deleted last, so that an interrupted removal can be repeated."""
         found = folders.find_folder(self._graph, folder_id)
         folders.begin_removal(self._graph, folder_id)
         documents = [identity for identity, _ in folders.iterate_folder_documents(self._graph, folder_id)]

@@ -21,8 +21,7 @@ from kg_api.text.linked_files import count_remote_images, list_references, refer
 
 Notes = tuple[str, ...]
 
-_SHOWN, _MAX_SHOWN = 3, 100
-"""Maximum names in a note, and maximum characters per name."""
+_SHOWN, _MAX_SHOWN = 3, 100  # maximum names in a note, and maximum characters per name
 _BETWEEN_WORDS = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])|(?<=[^\W\d_])(?=\d)")
 _SUFFIX = re.compile(r"\.\w{1,5}$")
 SAYING: Final = ("description", "caption")
@@ -31,9 +30,7 @@ SAYING: Final = ("description", "caption")
 class Converters(Protocol):
     """Readers for untrusted files. Each method raises UnreadableDocument for an unreadable file."""
 
-    def convert(self, data: bytes, form: ConvertedFormat, ocr: OcrMode = "auto") -> Converted:
-        """Convert a file to Markdown."""
-        ...
+    def convert(self, data: bytes, form: ConvertedFormat, ocr: OcrMode = "auto") -> Converted: ...
 
     def convert_with(
         self, data: bytes, form: Literal["html", "markdown"], beside: Mapping[str, bytes]
@@ -52,8 +49,7 @@ class DocumentReader:
 
     converters: Converters
     images: ImageKeeper = field(default_factory=ImageKeeper)
-    keep_pdfs: bool = False
-    """Store original PDFs, so that their pages can be shown."""
+    keep_pdfs: bool = False  # store original PDFs, so that their pages can be shown
 
     def pdfs_read_by(self) -> str:
         """Return a key that changes if kg would read the same PDF differently."""
@@ -147,10 +143,7 @@ def place_images(found: Sequence[FoundImage], stored: Sequence[StoredImage]) -> 
 def add_search_text(
     made: Converted, document: str, title: str | None, metadata: Mapping[str, MetadataValue]
 ) -> Converted:
-    """Put the words of the name, title, description, and caption before the text of an image file.
-
-    For example, `2019/RedBoat_02.jpg` adds the line `2019 Red Boat 02`.
-    """
+    """Put name, title, description, and caption first: `2019/RedBoat_02.jpg` adds `2019 Red Boat 02`."""
     name = " ".join(_BETWEEN_WORDS.sub(" ", _SUFFIX.sub("", document)).split()) or document
     given = [title, *(metadata.get(key) for key in SAYING)]
     lines = [" ".join(each.split()) for each in given if isinstance(each, str)]

@@ -36,10 +36,8 @@ class Incoming:
     title: str | None = None
     metadata: dict[str, MetadataValue] = field(default_factory=dict[str, MetadataValue])
     modified: str | None = None
-    own_title: str = ""
-    """Title from the file properties, possibly missing in the text."""
-    pages: tuple[int, ...] = ()
-    """Offset of each page in the text. Empty if the format has no pages."""
+    own_title: str = ""  # title from the file properties, possibly missing in the text
+    pages: tuple[int, ...] = ()  # Offset of each page in the text. Empty if the format has no pages.
     review: bool = False
     words: tuple[WordBox, ...] = ()
     images: tuple[PlacedImage, ...] = ()
@@ -55,11 +53,7 @@ def build_incoming(upload: DocumentRequest, text: str) -> Incoming:
 
 
 def to_record(incoming: Incoming) -> tuple[DocumentRecord, tuple[str, ...]]:
-    """Parse and split a document.
-
-    Returns:
-        The record, and notes for the user.
-    """
+    """Parse and split a document. Also return notes for the user."""
     parsed = parse(incoming.text, incoming.document, incoming.format)
     notes = parsed.notes
     parsed = with_images(parsed, [(each.start, each.end) for each in incoming.images])
@@ -135,8 +129,6 @@ class PagesOfPassage(NamedTuple):
 
 
 class DocumentPages:
-    """Page offsets of a document and its OCR words."""
-
     def __init__(self, begins: Sequence[int], words: Sequence[WordBox]) -> None:
         """Store the page offsets (empty without pages) and the words in reading order."""
         self._begins, self._words = begins, words

@@ -59,12 +59,10 @@ from kg_api.schemas.problems import PASSING, SOMETHING_WRONG, Problem, build_fie
 
 log = structlog.get_logger()
 
-APPROVED_A_REQUEST = 100
-"""Maximum pending documents that one request approves with `all`."""
+APPROVED_A_REQUEST = 100  # maximum pending documents that one request approves with `all`
 _INCOMING = TypeAdapter(Incoming)
 
-Prepared = tuple[DocumentRecord, tuple[str, ...]]
-"""A record to store, and notes for the user."""
+Prepared = tuple[DocumentRecord, tuple[str, ...]]  # a record to store, and notes for the user
 Stored = dict[str, StoreResult | KgError]
 
 
@@ -232,10 +230,7 @@ def _prepare_waiting(waiting: GivenDocument) -> Prepared | Problem:
 
 
 def store_each(graph: Graph, records: Sequence[DocumentRecord], extract: AskForExtraction | None) -> Stored:
-    """Store documents of any ontologies, many per transaction.
-
-    If a transaction fails, kg bisects it to isolate the failing documents.
-    """
+    """Store documents, many per transaction. kg bisects a failed transaction to isolate failing documents."""
     by_ontology: dict[str, list[DocumentRecord]] = {}
     for each in records:
         by_ontology.setdefault(each.ontology, []).append(each)
