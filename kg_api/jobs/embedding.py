@@ -221,10 +221,7 @@ class EmbeddingTarget(ABC, Generic[ItemT, BatchT]):
 
     @abstractmethod
     def write(self, tx: Transaction, batch: BatchT) -> int:
-        """Write the vectors of unchanged items and return their number.
-
-        Idempotent. Changed items stay pending.
-        """
+        """Write vectors of unchanged items and return their number. Idempotent. Changed ones stay pending."""
 
     @abstractmethod
     def reject(self, tx: Transaction, item: ItemT, reason: str) -> None:
@@ -279,7 +276,6 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
         self._reject(target)
 
     def embed_all_targets(self, targets: Iterable[EmbeddingTarget[ItemT, BatchT]]) -> None:
-        """Embed the pending items of several targets."""
         # An unusable model must not block other targets, because one of them may be its replacement.
         faults = list[Fault]()
         for target in targets:
@@ -649,18 +645,14 @@ def _parents(chunks: Sequence[PlannedChunk], space: str) -> list[NewParent]:
 
 # Source embedding job
 
-DIVIDED_FROM = 1000
-"""Minimum sources to divide a job among workers: half a minute for a local model."""
+DIVIDED_FROM = 1000  # minimum sources to divide a job among workers: half a minute for a local model
 PARTS: Final = (":2", "2:4", "4:6", "6:8", "8:a", "a:c", "c:e", "e:")
 """Ranges of document ids. Ids are hexadecimal digests and therefore evenly distributed."""
-DIVIDED = "divided"
-"""Cursor of a divided job. The job itself embeds the sources that its parts leave."""
+DIVIDED = "divided"  # Cursor of a divided job. The job itself embeds the sources that its parts leave.
 PARTS_SECONDS = 5.0  # interval to check for finished parts
 
 
 class SourceEmbedding(EmbeddingJob):
-    """Handles jobs of kind `source_embedding`."""
-
     # Memory use is bounded by the batches in flight, or by one document per batch if chunks cover several
     # sources. A large job is divided by document into parts for several workers. Texts without vectors come
     # first. Stale vectors are less urgent, so new text of other ontologies precedes them.

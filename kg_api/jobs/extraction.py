@@ -45,10 +45,8 @@ log = structlog.get_logger()
 
 KIND = EXTRACTION
 NO_DOCUMENT = DocumentAbout("", {})  # for a document that was deleted
-LLM_BATCH = 32
-"""Sources per batch with a language model. Requests of a batch run in parallel."""
-READ_AHEAD = 2
-"""Batches in flight without a language model, where a lost batch costs no money."""
+LLM_BATCH = 32  # Sources per batch with a language model. Requests of a batch run in parallel.
+READ_AHEAD = 2  # batches in flight without a language model, where a lost batch costs no money
 MAX_REFUSED = 20  # if this many sources fail before one succeeds, the model is at fault
 
 

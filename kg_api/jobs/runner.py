@@ -164,10 +164,7 @@ class JobRun:
             raise Yielded
 
     def require_running(self) -> None:
-        """Raise LeaseLost or Stopped if the job must not continue.
-
-        Call instead of `checkpoint` in work that must not yield to other jobs.
-        """
+        """Like `checkpoint`, raise LeaseLost or Stopped, but never Yielded: for work that must not yield."""
         self.require_lease()
         if self.is_stopping:
             raise Stopped
@@ -570,10 +567,7 @@ class BatchPipeline(Generic[ItemT, BatchT]):
         self._ends.set()
 
     def _await_first_batch(self) -> list[CompletedBatch[ItemT, BatchT]]:
-        """Wait for the first batch while the job holds its lease.
-
-        Return it with completed batches that follow it.
-        """
+        """Wait for the first batch while the lease holds. Return it with completed batches that follow."""
         due, done = self._sent.popleft()
         while not wait([done], LOOK_SECONDS).done:
             self._run.require_lease()
@@ -586,10 +580,7 @@ class BatchPipeline(Generic[ItemT, BatchT]):
         return [(due, partial(self._outcome, done)) for due, done in landed]
 
     def _is_next_done(self, first: Future[BatchT]) -> bool:
-        """Check if the next batch can be written with the first.
-
-        A failed batch is returned separately.
-        """
+        """Check if the next batch can be written with the first. A failed batch is returned separately."""
         if not (self._together and self._sent):
             return False
         following = self._sent[0][1]
