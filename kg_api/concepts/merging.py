@@ -281,8 +281,7 @@ MIN_LIKENESS: Final[dict[Reason, float]] = {
 """Minimum of `likeness` for a merge."""
 _ROUNDING: Final = 1e-6
 """Rounding error of cosines: the prefilter must not exclude a pair that a rule accepts."""
-UNKNOWN: Final = 0.76
-"""Default for the cosine of unrelated texts: the highest of all known models."""
+UNKNOWN: Final = 0.76  # default for the cosine of unrelated texts: the highest of all known models
 _NUMBER = re.compile(r"\d")
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)$")
 _NOT = ("non", "un", "in", "im", "ir", "il", "dis", "anti", "a", "de", "pre", "post", "sub", "super")

@@ -56,10 +56,7 @@ class Ends:
 def find_both_ends(
     start: str, end: str, ontologies: Sequence[str] | None, find: Find, search: Search
 ) -> Ends:
-    """Find the concepts at the ends of a path.
-
-    An id or a name matches exactly. A phrase is searched in the ontologies of the other end.
-    """
+    """Find both ends by id, name, or phrase. A phrase is searched in the ontologies of the other end."""
     texts = (start, end)
     sure: list[Sequence[Concept]] = [
         [find(text)]
@@ -151,8 +148,7 @@ def _follow_hops(graph: Graph, own: str, hops: int, limit: int) -> list[RelatedC
 # Shortest paths in a graph that is read step by step
 
 
-Expand = Callable[[Sequence[str]], Mapping[str, ReachedConcept]]
-"""Reader of neighbours. It may omit nodes."""
+Expand = Callable[[Sequence[str]], Mapping[str, ReachedConcept]]  # Reader of neighbours. It may omit nodes.
 
 
 @dataclass(slots=True)
@@ -187,13 +183,10 @@ class _Side:
 
 
 def find_shortest_paths(start: str, end: str, expand: Expand, hops: int, most: int) -> list[list[str]]:
-    """Return shortest paths between two nodes, found from both ends.
+    """Return up to `most` shortest paths between two nodes, or [] if none has at most `hops` steps.
 
     A node with too many neighbours may omit an edge that its other end shows. So if neighbours were omitted
     and there is no result, each side takes one step more.
-
-    Returns:
-        Up to `most` paths with the same minimum length, or [] if there is no path within `hops`.
     """
     if start == end:
         return [[start]]
@@ -234,8 +227,6 @@ SECONDS = 5.0  # time limit for the start of another step
 
 
 class PathFinder:
-    """Search for the paths of one request."""
-
     def __init__(self, graph: Graph, hops: int, most: int) -> None:
         self._graph = graph
         self._hops = hops

@@ -144,8 +144,7 @@ PARTLY = (
     "relationships of all documents, so there may be more. Name fewer documents"
 )
 
-Ranked = tuple[StatedRelationship, float, str]
-"""Statement, similarity, and slug of the space."""
+Ranked = tuple[StatedRelationship, float, str]  # statement, similarity, and slug of the space
 
 
 @dataclass(slots=True)

@@ -174,11 +174,7 @@ def get_min_similarity(space: Space) -> float:
 def merge_passages(
     found: Sequence[Appearance], around: Mapping[str, Sequence[Place]]
 ) -> list[ConceptPassage]:
-    """Extend the sources of a concept by their neighbours, and merge windows that touch.
-
-    Returns:
-        Passages without common or adjacent sources, best source first.
-    """
+    """Extend sources of a concept by their neighbours, and merge windows that touch. Best source first."""
     ranked = [(rank, each) for rank, each in enumerate(found) if around.get(each.place.source_id)]
     ranked.sort(key=lambda each: (each[1].place.document_id, each[1].place.paragraph))
     windows: list[tuple[list[Place], list[tuple[int, Appearance]]]] = []
@@ -340,11 +336,7 @@ FOUND_BY_WORDS = "concepts that one source carries are found by their words unti
 
 
 def start_embedding(graph: Graph, known: OntologySnapshot, ontologies: Collection[str]) -> list[Degradation]:
-    """Start the embedding of all concepts in ontologies at their first vector search for concepts.
-
-    Returns:
-        Notes on concepts that are found by keywords only until then.
-    """
+    """Start to embed concepts at their first vector search. Return notes: only keywords find them so far."""
     asked = [known.embedding_states[name] for name in ontologies if name in known.embedding_states]
     new = [each for each in asked if not each.configured.wants_concepts]
     told = list[str]()
