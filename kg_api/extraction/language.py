@@ -108,11 +108,7 @@ def weigh_words(sentences: Sequence[Sequence[Token]], language: str) -> dict[str
 
 
 def get_zipf_frequency(word: str, language: str) -> float | None:
-    """Get the Zipf frequency of a casefolded word: 3 is once in a million words, 6 once in a thousand.
-
-    Returns:
-        None for a language without a frequency list.
-    """
+    """Get the Zipf frequency of a casefolded word (3: once in a million). None: language without a list."""
     known = _frequencies(language)
     return known.get(word, UNLISTED) if known else None
 

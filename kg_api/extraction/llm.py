@@ -73,8 +73,7 @@ MAX_BYTES = 8_000  # maximum bytes of several passages in one prompt
 VERSION = "1"  # version of prompt and parser: a change makes all sources pending
 BESIDE = 600  # characters of the neighbouring sources in the prompt
 WORDS_A_CONCEPT = 25
-CONCEPT_TOKENS = 110
-"""Estimated tokens of a concept in a reply, with a quote and a share of a relationship."""
+CONCEPT_TOKENS = 110  # estimated tokens of a concept in a reply, with a quote and a share of a relationship
 PASSAGE_TOKENS = 20
 CONCEPT = object_of(
     label=TEXT,
@@ -93,8 +92,6 @@ SCHEMA = object_of(
 
 @dataclass(frozen=True, slots=True)
 class ExtractionPassage:
-    """Source to extract, with the text before and after it."""
-
     source: SourceText
     before: str
     after: str
@@ -239,8 +236,7 @@ def estimate_extraction_cost(
 
 AskCounted = Callable[[Prompt], Reply]
 AT_ONCE = 4  # parallel requests
-Batch = Mapping[str, ExtractionPassage]
-"""Consecutive passages by the cache keys of their replies."""
+Batch = Mapping[str, ExtractionPassage]  # consecutive passages by the cache keys of their replies
 
 
 class LlmExtractor:
@@ -350,15 +346,9 @@ class Extractor(Protocol):
     def extract(
         self, due: Sequence[SourceText], document: Sequence[SourceText], about: DocumentAbout
     ) -> list[Extraction]:
-        """Extract the concepts of sources.
+        """Extract the concepts of sources of one document: one result per pending source, in order.
 
-        Args:
-            due: Pending sources of one document, in reading order.
-            document: All sources of the document, in reading order.
-            about: Title and metadata of the document.
-
-        Returns:
-            One result per pending source, in order. `refused` has the reason if a source cannot be extracted.
+        `refused` has the reason if a source cannot be extracted.
 
         Raises:
             LlmUnavailable: The model does not answer. No result is lost.
@@ -471,10 +461,7 @@ class ExtractionRequests:
         return self._graph.transaction(ask)
 
     def ask(self, tx: Transaction, ontology: str, added: int) -> None:
-        """Request the extraction of new sources in the transaction that stores them, if it is enabled.
-
-        Too many waiting jobs do not reject the text, because the next `look` requests its extraction.
-        """
+        """Request extraction of stored sources, if enabled. If too many jobs wait, `look` does it later."""
         if self._is_wanted(tx, read_extraction(tx, ontology)) and can_accept_request(
             tx, EXTRACTION, ontology
         ):

@@ -59,10 +59,7 @@ class LlmBudget:
         self._reserved: list[float] = []
 
     def reserve(self, question: Prompt, answer_tokens: int) -> float:
-        """Reserve the maximum cost of a request in US dollars until `release`.
-
-        If the rest of the budget is too small, wait for the costs of running requests.
-        """
+        """Reserve a request's maximum cost (US dollars) until `release`. Wait if the budget is too small."""
         if self._budget is None:
             return 0.0
         read = tokens_of(question.instruction) + tokens_of(question.data)
@@ -127,11 +124,8 @@ _DENIAL = re.compile(
 def find_quote(text: str, quote: str) -> Quote | None:
     """Find a quote exactly, or except for whitespace, quotation marks and case, or by similarity.
 
-    The result begins and ends with words. A similar passage must have the same numbers and negations, because
-    otherwise its meaning differs.
-
-    Returns:
-        The verbatim span of `text`, or None.
+    The result is a span of `text` that begins and ends with words. A similar passage must have the same
+    numbers and negations, because otherwise its meaning differs.
     """
     quoted, sought = QuotedText(quote), QuoteSearch(text)
     return sought.find_exact(quoted) or sought.find_ignoring_form(quoted) or sought.alike(quoted)
@@ -146,7 +140,6 @@ def is_long_enough(quote: str, passage: str) -> bool:
 
 class QuotedText:
     def __init__(self, said: str) -> None:
-        """Set the quote as given by the model."""
         self.said = said
         wanted = said.strip()[:MAX_QUOTE_LENGTH].strip()
         self.wanted = wanted if any(character.isalnum() for character in wanted) else ""
