@@ -50,8 +50,7 @@ from kg_api.settings import CommunitySettings
 
 # Weights of pairs of concepts, from the passages that contain both
 
-Matrix = Any
-"""Sparse matrix of scipy, which has no types. Docstrings give rows by columns."""
+Matrix = Any  # Sparse matrix of scipy, which has no types. Docstrings give rows by columns.
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]  # row numbers of nodes in a graph
 
@@ -62,11 +61,8 @@ BLOCK: Final = 500  # concepts whose pairs are counted together
 def weigh_associations(incidence: Matrix) -> Matrix:
     """Weigh the pairs of concepts by the log-likelihood ratio of their co-occurrence.
 
-    Args:
-        incidence: Passages by concepts.
-
-    Returns:
-        Concepts by concepts, CSR, symmetric, without a diagonal. Pairs at or below chance have no weight.
+    `incidence` is passages by concepts. The result is concepts by concepts, CSR, symmetric, without a
+    diagonal. Pairs at or below chance have no weight.
     """
     from scipy import sparse  # noqa: PLC0415 - 25 MB that only the job needs
 
@@ -127,10 +123,7 @@ NAMED: Final = 3  # concepts in a name
 def compute_centrality(weights: Matrix, members: Places) -> Floats:
     """Return for each member the weight of its edges inside, times their share of all its edges.
 
-    A hub has heavy edges, but few of them inside the community.
-
-    Returns:
-        One value from 0 to 1 per member. The highest is 1, unless there are no edges inside.
+    A hub has heavy edges, but few of them inside. The highest value is 1, unless there are no edges inside.
     """
     within, every = _strengths(weights, members)
     found = np.divide(within**2, every, out=np.zeros_like(within), where=every > 0)

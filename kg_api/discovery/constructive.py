@@ -316,11 +316,7 @@ class ConstructiveService:
         progress.add(seeds, step.limit)
 
     def _find_concepts(self, step: SeedStep, progress: _Progress) -> tuple[Sequence[Concept], bool]:
-        """Find a concept by id, by label, by alias, or by similarity, in this order.
-
-        Returns:
-            At least one concept, and whether the concepts are only similar.
-        """
+        """Find a concept by id, label, or alias, or concepts by similarity (at least one, and then True)."""
         if DIGITS.fullmatch(step.value):
             try:
                 return [find_concept(self._graph, step.value)], False

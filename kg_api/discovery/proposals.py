@@ -69,8 +69,7 @@ from kg_api.wording import are, pluralize
 
 # Mutual nearest neighbours
 
-KEPT = 10
-"""Nearest neighbours of a node that kg compares. Their texts also show whether a text is repeated."""
+KEPT = 10  # Nearest neighbours of a node that kg compares. Their texts also show whether a text is repeated.
 MAX_SOURCES = 50  # a concept with more sources is too common for a link
 
 

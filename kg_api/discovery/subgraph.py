@@ -13,8 +13,7 @@ import numpy as np
 from kg_api.schemas.constructive import Reached
 from kg_api.schemas.vocabulary import EdgeKind, NodeKind
 
-EdgeKey = tuple[EdgeKind, str, str, str]
-"""Kind, subject, normalized type, object."""
+EdgeKey = tuple[EdgeKind, str, str, str]  # kind, subject, normalized type, object
 
 
 @dataclass(slots=True)
@@ -120,10 +119,7 @@ ENOUGH: Final = 1e-9
 
 
 def pagerank(built: WorkingSet) -> dict[str, float]:
-    """Return the share of a random walk at each node, by id.
-
-    The walk follows edges in both directions and restarts at the seeds.
-    """
+    """Return each node's share of a random walk, which follows edges both ways and restarts at the seeds."""
     ids = list(built.nodes)
     at = {identity: number for number, identity in enumerate(ids)}
     ends = {(at[one], at[other]) for edge in built.edges.values() for one, other in permutations(edge.ends)}
