@@ -118,10 +118,7 @@ class ImageFile(NamedTuple):
 
 
 class StoredFiles:
-    """Files by the key of their content. Thread-safe.
-
-    No transaction is open during calls of the store.
-    """
+    """Files by the key of their content. Thread-safe. No transaction is open during calls of the store."""
 
     def __init__(self, graph: Graph, store: BlobStore) -> None:
         self._graph = graph
@@ -129,13 +126,10 @@ class StoredFiles:
         self._right = StoreCheck(graph, store)
 
     def keep(self, contents: Sequence[bytes]) -> str:
-        """Store files until their document is stored, or for an hour.
+        """Store files until their document is stored, or for an hour. Return the id of the hold.
 
         kg commits the hold before it writes the first file, so `collect` either sees the hold or ran earlier.
         kg queries lost files after writing, because a reader may report a file as lost until then.
-
-        Returns:
-            Id of the hold. Storing the document releases it.
 
         Raises:
             Unavailable: The database or the store does not answer, or the store is another one.
@@ -154,12 +148,7 @@ class StoredFiles:
         return hold.hold_id
 
     def read(self, key: str) -> bytes:
-        """Read the file of a key.
-
-        Raises:
-            FileLost: The file is missing or damaged.
-            Unavailable: The store does not answer, or is another one.
-        """
+        """Read a file. Raise FileLost (missing or damaged) or Unavailable (no answer, or another store)."""
         try:
             return self._store.read(self._name(key))
         except FileLost:
@@ -168,11 +157,7 @@ class StoredFiles:
         return self._store.read(self._name(key))
 
     def collect(self) -> int:
-        """Delete the files that nothing uses or is about to use, and return their number.
-
-        Raises:
-            KgError: The database or the store does not answer. The next run deletes the rest.
-        """
+        """Delete files without use now or soon. Return their number. After a KgError, run this again."""
         forget_holds(self._graph)
         deleted, after = self._delete_all_dead(), ""
         while keys := list_unused_blobs(self._graph, after):
@@ -188,12 +173,7 @@ class StoredFiles:
         return deleted + self._delete(list_dead_blobs(self._graph, limit=most))
 
     def image(self, source_id: str) -> ImageFile:
-        """Return the full image.
-
-        Raises:
-            NotFound: No image has this id.
-            Conflict: Several ids start with `source_id`.
-        """
+        """Return the full image. Raise NotFound, or Conflict if several ids start with `source_id`."""
         found = find_image(self._graph, source_id)
         content = self.read(found.storage_key)
         return ImageFile(content, found.content_type, found.document, found.storage_key)
@@ -205,18 +185,11 @@ class StoredFiles:
         return ImageFile(content, THUMBNAIL_TYPE, found.document, found.thumbnail_key)
 
     def delete_unused(self) -> int:
-        """Delete unused files and partial files of crashed processes, and return their number.
-
-        Raises:
-            KgError: The database or the store does not answer. The next run deletes the rest.
-        """
+        """Delete unused and partial files. Return their number. After a KgError, the next run continues."""
         return self._store.sweep() + self.collect()
 
     def collect_after_delete(self) -> None:
-        """Delete some unused files while a client waits. `delete_unused` deletes the rest.
-
-        An error is only logged, because the deletion of the documents is already complete.
-        """
+        """Delete some unused files while a client waits. Errors are only logged: the documents are gone."""
         try:
             self.collect_some(LOOKED_AT_A_REQUEST)
         except KgError as error:
@@ -261,11 +234,7 @@ class ImageKeeper:
     files: StoredFiles | None = None
 
     def keep(self, images: Sequence[ReadImage], original: bytes | None = None) -> StoredImageKeys:
-        """Store the files of images, and the original file if given.
-
-        Raises:
-            Unavailable: The database or the store does not answer. kg stores nothing.
-        """
+        """Store the files of images, and the original file if given. After Unavailable, nothing is stored."""
         contents = [content for each in images for content in (each.content, each.thumbnail)]
         contents += [] if original is None else [original]
         stored = [

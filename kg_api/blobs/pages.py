@@ -26,20 +26,13 @@ class PageDrawer(Protocol):
     """Renderer of pages from possibly hostile files."""
 
     def draw_page(self, read: Callable[[], bytes], wanted: PageToDraw) -> DrawnPage:
-        """Render a page (without content if the page does not exist).
-
-        Args:
-            read: Returns the file. Called when rendering starts.
-            wanted: Page, width, and highlights.
-        """
+        """Render a page (empty if it does not exist). `read` is called when rendering starts."""
         ...
 
     def close(self) -> None: ...
 
 
 class PagePicture(NamedTuple):
-    """Page image in a response."""
-
     key: str  # identifies the image, so a response can be cached forever
     document: str
     drawn: DrawnPage | None  # None: the client has this image
@@ -47,8 +40,6 @@ class PagePicture(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """Page to render, with its highlights."""
-
     called: str  # name or id of the document
     page: int
     width: int
@@ -67,11 +58,7 @@ class PageService:
         self._drawer.close()
 
     def picture(self, request: PageRequest, known: str = "") -> PagePicture:
-        """Return a page as an image.
-
-        Args:
-            request: Page and highlights.
-            known: Keys of images that the client has cached.
+        """Return a page as an image. `known` has the keys of images that the client has cached.
 
         Raises:
             NotFound: The document, source, or page does not exist, or kg did not store the file.

@@ -33,13 +33,7 @@ class S3BlobStore(BlobStore):
     """Blobs as objects of a bucket. One request writes each object, so no partial object exists."""
 
     def __init__(self, bucket: S3Store, prefix: str, name: str) -> None:
-        """Initialize the store.
-
-        Args:
-            bucket: Open bucket.
-            prefix: Prefix of all object keys.
-            name: Name of the bucket in messages.
-        """
+        """`prefix`: prefix of all object keys. `name`: name of the bucket in messages."""
         self._bucket = bucket
         self._prefix = f"{prefix.rstrip('/')}/" if prefix else ""
         self._name = name
@@ -89,11 +83,7 @@ class S3BlobStore(BlobStore):
 
 
 def open_bucket(settings: S3Settings) -> S3BlobStore:
-    """Open the bucket of the settings without sending a request.
-
-    Raises:
-        ConfigurationError: The settings are inconsistent.
-    """
+    """Open the bucket without sending a request. Raise ConfigurationError for inconsistent settings."""
     endpoint, seconds = settings.endpoint, timedelta(seconds=settings.seconds)
     config: S3Config = {"region": settings.region, "disable_bulk_delete": True}
     if endpoint is not None:

@@ -54,11 +54,7 @@ class BlobStore(ABC):
         return is_new
 
     def read(self, name: str) -> bytes:
-        """Read the bytes of a name.
-
-        Raises:
-            FileLost: The bytes are missing or differ from the stored ones.
-        """
+        """Read the bytes of a name. Raise FileLost if they are missing or differ from the stored ones."""
         _require_name(name)
         with self._translate_errors("read"):
             try:
@@ -191,11 +187,7 @@ class FileBlobStore(BlobStore):
 
 
 def open_blobs(settings: BlobSettings, home: Path) -> BlobStore:
-    """Open the store of the settings (default: the folder `home`) without accessing it.
-
-    Raises:
-        ConfigurationError: The settings name a bucket, and its settings or package are missing.
-    """
+    """Open the configured store (default: folder `home`). An incomplete bucket raises ConfigurationError."""
     if settings.s3.bucket is None:
         return FileBlobStore(settings.folder or home)
     from kg_api.blobs.s3 import open_bucket  # noqa: PLC0415 - an optional extra
