@@ -201,8 +201,7 @@ def remove_oldest(folder: Path, keep: int, home: str) -> list[Path]:
 @dataclass(frozen=True, slots=True)
 class Restored:
     counts: dict[str, int]
-    keys: list[str]
-    """Notes about API keys for the user."""
+    keys: list[str]  # notes about API keys for the user
 
 
 def restore_backup(
@@ -314,11 +313,7 @@ def read_current_keys(home: Home, settings: Settings, on_wait: OnWait) -> list[A
 
 
 def limit_restored_keys(restored: Graph, current: Sequence[ApiKey] | None) -> list[str]:
-    """Limit restored keys to their validity in the replaced database, and end all sessions.
-
-    Returns:
-        Notes for the user about keys that are inactive again, and about keys that only the backup knows.
-    """
+    """Limit restored keys to their validity in the replaced database, and end all sessions. Return notes."""
     before = {key.key_id for key in read_keys(restored) if key.state == "active"}
     limit_keys(restored, current or ())
     end_all_sessions(restored)

@@ -294,11 +294,7 @@ class TransferService:
         self.imports = ImportService(graph, files, extract)
 
     def open_import(self, given: OntologyToImport) -> ImportOpened:
-        """Create an ontology with a bundle's configuration and space. An existing one keeps its own.
-
-        Raises:
-            Conflict: The ontology exists, and `replace` is not set.
-        """
+        """Create an ontology as a bundle configures it. An existing one keeps its own (needs `replace`)."""
         require_format(given.format)
         if given.schema_version > schema_version():
             raise InvalidInput(
