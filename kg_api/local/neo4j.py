@@ -267,10 +267,7 @@ def build_server_flags(jars: Sequence[Path], memory: Memory) -> list[str]:
 
 
 def format_argument_file(arguments: Sequence[str]) -> str:
-    """Format the content of a Java @argfile: one quoted argument per line.
-
-    An argfile keeps 237 paths off the command line and the password out of the process list.
-    """
+    """Format a Java @argfile. It keeps the password out of the process list, and 237 paths out of argv."""
     return "".join('"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"\n' for word in arguments)
 
 
@@ -398,12 +395,7 @@ def _memory_for_start(home: Home, settings: Neo4jSettings) -> Memory:
 
 
 def _describe_wait(home: Home, known: set[tuple[ProcessId, int]]) -> str | None:
-    """Return the reason why Neo4j is not ready, or None.
-
-    Args:
-        home: Home of the server.
-        known: Processes that listen on a port, cached because an inspection is slow.
-    """
+    """Return why Neo4j is not ready, or None. `known` caches processes, because inspection is slow."""
     port, process = home.bolt_port(), processes.load(home.pid_file(NAME))
     if port is None or not answers(processes.LOOPBACK, port):
         return f"Neo4j to answer on port {port}"

@@ -92,8 +92,7 @@ def choose_local_host(host: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ServiceAddress:
-    host: str
-    """Configured listen address in lower case, or empty if unknown."""
+    host: str  # configured listen address in lower case, or empty if unknown
     port: int
 
     @property
@@ -425,8 +424,7 @@ class ApiAnswer:
     waiting_for: str | None = None
     serves: bool = False
     """Whether the service can process requests. It may not be ready if no worker takes jobs."""
-    slow: bool = False
-    """Whether the service timed out, so that its state is unknown."""
+    slow: bool = False  # whether the service timed out, so that its state is unknown
 
 
 class OtherHomeError(OSError):
@@ -442,12 +440,8 @@ def ask_ready(
 ) -> ApiAnswer:
     """Request GET /ready. An unreachable service is not ready.
 
-    Args:
-        url: URL of the service.
-        headers: Headers such as an API key. The service lists its checks only for a key for all ontologies,
-            if authentication is enabled.
-        home: Home of the expected service. None accepts any service.
-        timeout: Seconds for each network step.
+    With authentication, the service lists its checks only for a key for all ontologies. If `home` is None,
+    any service may answer. `timeout` applies to each network step.
     """
     sent = {"Accept": "application/json", **(headers or {})}
     try:
@@ -701,11 +695,7 @@ def start(role: Role) -> ProcessId:
 
 
 def wait(role: Role, process: ProcessId, *, timeout: float, on_wait: OnWait | None = None) -> None:
-    """Wait until the role is ready.
-
-    Raises:
-        ManagedProcessError: The process ended, or `timeout` seconds passed.
-    """
+    """Wait until the role is ready. Raise ManagedProcessError if it ends, or after `timeout` seconds."""
     deadline = time.monotonic() + timeout
     while (reason := role.waiting_for()) is not None:
         if on_wait:

@@ -45,8 +45,6 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class RoleStatus:
-    """Status of a role in the state file."""
-
     state: RoleState
     pid: int | None
     deaths: int  # consecutive, without a healthy uptime in between
@@ -191,10 +189,7 @@ def describe_exit(code: int | None) -> str:
 class Supervisor:
     """Keeps the roles of a home running. They survive its death, and the next supervisor adopts them.
 
-    Args:
-        watched: Roles in start order.
-        publish: Called with all statuses after each change.
-        policy: Delays and intervals.
+    `watched` has the roles in start order. `publish` gets all statuses after each change.
     """
 
     def __init__(
