@@ -105,11 +105,7 @@ def run() -> None:
 
 
 def run_command(arguments: list[str]) -> int:
-    """Run one command.
-
-    Returns:
-        Exit code: 0, the code of the error's class, 2 for an invalid command line, or 130 after an interrupt.
-    """
+    """Run a command. Return 0, the code of the error's class, 2 (invalid arguments), or 130 (interrupt)."""
     try:
         app(arguments, prog_name="kg")
     except SystemExit as end:

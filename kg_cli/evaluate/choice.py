@@ -1,7 +1,4 @@
-"""Modes that an evaluation can measure, with the endpoint of each.
-
-A new search mode is one line in `MODES`. A new endpoint also needs an `Endpoint`.
-"""
+"""Modes that an evaluation can measure, with their endpoints. A new mode is one line in `MODES`."""
 
 from __future__ import annotations
 

@@ -286,11 +286,7 @@ def unfinished_jobs(client: KgClient, *, kind: str | None = None, ontology: str 
 
 
 def wait_for_jobs(client: KgClient, job_ids: Sequence[str]) -> list[Job]:
-    """Wait until the jobs have ended, with a bar for each.
-
-    Returns:
-        The ended jobs.
-    """
+    """Wait until the jobs have ended, with a bar for each, and return them."""
     hint = "No worker has taken the job yet. Is one running? `kg status` and `kg jobs queue` show it."
     impatience = threading.Timer(PATIENCE_SECONDS, console.say, [hint])
     impatience.daemon = True

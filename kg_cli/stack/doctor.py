@@ -64,7 +64,6 @@ def print_findings(findings: Sequence[DoctorFinding]) -> None:
 
 
 def examine() -> list[DoctorFinding]:
-    """Run every check."""
     python = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     versions = _ok("versions", f"kg {__version__}, {python}")
     try:

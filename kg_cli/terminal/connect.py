@@ -92,10 +92,7 @@ def build_auth_headers(url: str, settings: Settings, method: str, path: str) -> 
 
 
 def grant_to_follow(path: str, ontology: str) -> str | None:
-    """Return a grant to sync a folder, or None if the service does not belong to this home.
-
-    The grant is derived from this home's key, which is never sent.
-    """
+    """Return a grant to sync a folder, or None for a service of another home. The key is never sent."""
     from kg_api.local.processes import Home
     from kg_api.schemas.folders import build_folder_grant
     from kg_api.settings import load_settings

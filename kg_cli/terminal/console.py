@@ -175,10 +175,7 @@ def progress(unit: str = "") -> Progress:
 
 @contextlib.contextmanager
 def waiting_line() -> Generator[Callable[[str], None]]:
-    """Show one live line with the reason and the duration of a wait.
-
-    Yields a function that takes the reason. Without a terminal, each new reason is printed once.
-    """
+    """Show a live line with the reason and duration of a wait. Without a terminal, print each reason once."""
     screen, started, last = stderr(), time.monotonic(), ""
     with (
         screen.status("", refresh_per_second=5) if screen.is_terminal else contextlib.nullcontext() as status
