@@ -146,7 +146,7 @@ def enter(max_bytes: int) -> None:
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):
             libc = ctypes.CDLL(None, use_errno=True)
-            if libc.unshare(CLONE_NEWNET):
+            if libc.unshare(CLONE_NEWNET):  # without privileges, only with a user namespace
                 libc.unshare(CLONE_NEWUSER | CLONE_NEWNET)
     _limit(max_bytes)
     sys.addaudithook(_deny_event)
@@ -158,7 +158,7 @@ def end_with_parent(parent: int) -> None:
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(1)
-        os._exit(1)
+        os._exit(1)  # sys.exit would only end this thread
 
     threading.Thread(target=watch, daemon=True).start()
 

@@ -327,7 +327,7 @@ class ConverterPool:
         try:
             answer = process.ask(request, parts, spent)
         except BaseException:
-            process.end()
+            process.end()  # its answer could otherwise be read as that of the next file
             raise
         with self._lock:
             is_kept = process.is_usable and not self._closed
