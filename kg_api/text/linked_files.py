@@ -213,6 +213,7 @@ def list_references(content: bytes, form: Format) -> tuple[str, ...]:
 # Local image files, only inside the given folder
 
 MAX_BYTES = 50_000_000  # total size of the images sent with one document
+# O_NONBLOCK: the open of a named pipe must not wait for a writer
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 ReadFile = Callable[[Path, int], bytes]  # reads a file up to a size limit, or raises OSError
 
