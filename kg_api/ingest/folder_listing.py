@@ -290,7 +290,7 @@ def _identify(point: Path) -> str:
 
 SETTLED_SECONDS = 2.0
 """Minimum age of a change. A later change could fall within the same tick of the file system's clock."""
-_FLAGS = (
+_FLAGS = (  # O_NONBLOCK: the open of a named pipe must not wait for a writer
     os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 )
 
