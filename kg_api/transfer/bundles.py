@@ -97,6 +97,7 @@ def blob_path(folder: Path, key: str) -> Path:
 def open_plain(path: Path) -> Generator[IO[bytes]]:
     """Open a regular file for reading."""
     try:
+        # O_NONBLOCK: the open of a named pipe must not wait for a writer
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
         raise InvalidInput(
