@@ -266,7 +266,7 @@ class LlmExtractor:
         wanted = dict(zip(keys, passages, strict=True))
         found = dict[str, Extraction]()
         for key, text in read_contexts(self._graph, list(wanted)).items():
-            with contextlib.suppress(Unusable):
+            with contextlib.suppress(Unusable):  # another version cached the reply: request it again
                 found[key] = verify_extraction(wanted[key].source, json.loads(text), self._per_source)
         by_source = {id(passage): key for key, passage in wanted.items() if key not in found}
         asked = [
