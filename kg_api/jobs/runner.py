@@ -92,7 +92,7 @@ class Heartbeat:
                     log.error("job is stuck", job_id=job_id, seconds=self._stuck)
                     if not self._ended.wait(self._owner.lease_seconds):
                         log.critical("worker stops: its job does not return", job_id=job_id)
-                        self._leave(STUCK_EXIT_CODE)
+                        self._leave(STUCK_EXIT_CODE)  # sys.exit would only end this thread
             except LeaseLost:
                 self.lost.set()
             except Exception as error:  # noqa: BLE001 - a failed heartbeat must not end the thread
