@@ -9,7 +9,7 @@ import struct
 import webencodings
 from charset_normalizer import CharsetMatch, from_bytes
 
-from kg_api.errors import InvalidInput, UnreadableDocument
+from kg_api.errors import InvalidInput, KgError, UnreadableDocument
 
 _BEGINNINGS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*")
 _BMP_HEADERS = (12, 40, 52, 56, 64, 108, 124)
@@ -101,6 +101,15 @@ def decode(data: bytes) -> tuple[str, tuple[str, ...]]:
         raise UnreadableDocument(f"the file is {what}. {READS}")
     text, notes = _decode_marked(data) or _decode_unmarked(data)
     return check_text(text), notes
+
+
+def is_text(head: bytes) -> bool:
+    """Check if a file that begins with these bytes is text. The last line may be cut inside a character."""
+    try:
+        decode(head[: head.rfind(b"\n") + 1] or head)
+    except KgError:
+        return False
+    return True
 
 
 def check_text(text: str) -> str:

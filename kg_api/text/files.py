@@ -16,11 +16,13 @@ from pathspec import GitIgnoreSpec
 
 from kg_api.errors import InvalidInput
 from kg_api.schemas.base import normalize_document_name
+from kg_api.text.decoding import is_text
 
 IGNORED = "ignored by .gitignore"
 EXCLUDED = "excluded by --exclude"
 NOT_INCLUDED = "not named by --include"
 EMPTY = "empty file"
+NO_EXTENSION = "no extension, and not text"
 _MAX_BYTES = 1_000_000  # maximum size of a .gitignore file
 
 
@@ -152,6 +154,8 @@ def select(
 ) -> FileSelection:
     """Find the files under some paths: a file itself, or all readable files below a folder.
 
+    In a folder, the extension decides. The content decides for files without an extension, such as LICENSE.
+
     The search skips hidden files and folders, and does not follow links to folders. If two files have the
     same document name, the second is a problem, because it would replace the first. `suffixes` selects files
     in folders. `passed_over` skips folders with their content. `rules` also skip empty and blank files.
@@ -181,9 +185,21 @@ def _unwanted(file: Path, suffixes: Collection[str], chosen: FolderFilter | None
     """Return the reason to skip a file of a folder, or its unsupported extension, or None to select it."""
     if chosen and (reason := chosen.reason_of(file)):
         return reason
-    if file.suffix.lower() not in suffixes:
-        return to_printable(file.suffix.lower()) or "no ending"
+    suffix = file.suffix.lower()
+    if suffix not in suffixes and (suffix or not _holds_text(file)):
+        return to_printable(suffix) or NO_EXTENSION
     return EMPTY if chosen and is_empty(file) else None
+
+
+def _holds_text(file: Path) -> bool:
+    """Check if the beginning of a file is text. An unreadable file causes an error later."""
+    try:
+        if not stat.S_ISREG(file.stat().st_mode):
+            return False
+        with file.open("rb") as content:
+            return is_text(content.read(_SEEN_BYTES))
+    except OSError:
+        return True
 
 
 def is_empty(file: Path) -> bool:

@@ -27,7 +27,7 @@ from kg_api.schemas.formats import CONVERTED_SUFFIXES, NOT_READ, UNREAD_PICTURES
 from kg_api.schemas.metadata import Metadata, MetadataValue, format_file_time
 from kg_api.schemas.problems import PASSING
 from kg_api.text.documents import SUFFIXES
-from kg_api.text.files import FileSelection, FileToIngest, to_printable
+from kg_api.text.files import NO_EXTENSION, FileSelection, FileToIngest, to_printable
 from kg_api.wording import pluralize
 from kg_cli.concepts.commands import concepts_to_follow
 from kg_cli.jobs.report import patiently, unfinished_jobs, wait_until_embedded
@@ -61,7 +61,7 @@ def describe_skipped(selection: FileSelection) -> list[str]:
 
 def is_ending(kind: str) -> bool:
     """Check if files were skipped because of their extension."""
-    return kind.startswith(".") or kind == "no ending"
+    return kind.startswith(".") or kind == NO_EXTENSION
 
 
 # Upload of many files in batches. A failed file does not stop the others.

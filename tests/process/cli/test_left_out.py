@@ -7,15 +7,16 @@ from tests.process.cli.conftest import Kg
 
 
 def test_kinds_that_are_not_read_are_counted(kg: Kg, folder: Path) -> None:
-    for name in ("a.md", "b.xyz", "c.xyz", "picture.SVG", "Makefile", ".hidden.md"):
+    for name in ("a.md", "b.xyz", "c.xyz", "picture.SVG", ".hidden.md"):
         (folder / name).write_text("some text")
+    (folder / "program").write_bytes(b"\x7fELF\x00")
     (folder / ".git").mkdir()
     (folder / ".git" / "inside.md").write_text("hidden")
     (folder / "link").symlink_to(folder, target_is_directory=True)
     ran = kg("ingest", str(folder), "--ontology", "notes", "--json")
     assert ran.returncode == 0
     told = json.loads(ran.stdout)
-    assert told["left_out"] == {".xyz": 2, ".svg": 1, "no ending": 1, "link to a folder": 1}
+    assert told["left_out"] == {".xyz": 2, ".svg": 1, "no extension, and not text": 1, "link to a folder": 1}
     assert [each["document"] for each in told["documents"]] == ["a.md"]
     said = kg("ingest", str(folder), "--ontology", "notes").stdout
     assert "skipped: .xyz (2)" in said

@@ -53,5 +53,13 @@ def test_a_document_as_markdown() -> None:
     assert_in_order(got, ["Boiling water", "bold word, Grüße", "one", "two", "three", "Green", "The end"])
 
 
+def test_values_of_the_template_are_no_metadata() -> None:
+    made, out = docx.Document(), io.BytesIO()
+    made.add_paragraph("The kettle boils.")
+    assert made.core_properties.author == "python-docx"
+    made.save(out)
+    assert convert(out.getvalue()).metadata.keys().isdisjoint({"author", "date", "modified", "description"})
+
+
 def test_invalid_bytes_are_rejected() -> None:
     assert_refuses_bad_bytes(convert, document())

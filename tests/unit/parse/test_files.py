@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.errors import InvalidInput
-from kg_api.text.files import FileSelection, select, to_printable
+from kg_api.text.files import NO_EXTENSION, FileSelection, select, to_printable
 
 SUFFIXES = {".md", ".txt"}
 
@@ -43,10 +43,27 @@ def test_named_file_is_read_with_any_extension(tmp_path: Path) -> None:
 
 
 def test_skipped_files_are_counted(tmp_path: Path) -> None:
-    put(tmp_path, "a.md", "b.png", "c.PNG", "Makefile", "archive.tar.gz", ".env", ".git/config.md")
+    put(tmp_path, "a.md", "b.png", "c.PNG", "archive.tar.gz", ".env", ".git/config.md")
+    (tmp_path / "program").write_bytes(b"\x7fELF\x02\x01\x01\x00")
     selection = select([tmp_path], SUFFIXES)
     assert (names(selection), selection.problems) == (["a.md"], [])
-    assert selection.left_out == {".png": 2, ".gz": 1, "no ending": 1}
+    assert selection.left_out == {".png": 2, ".gz": 1, NO_EXTENSION: 1}
+
+
+def test_content_decides_without_an_extension(tmp_path: Path) -> None:
+    texts = {
+        "LICENSE": b"Permission is hereby granted\n",
+        "Notizen": "Das WLAN-Passwort h\xe4ngt am K\xfchlschrank, f\xfcr G\xe4ste\n".encode("latin-1"),
+        "cut": ("a\n" + "\u20ac" * 4000).encode(),  # the 4096th byte is inside a character
+        "empty": b"",
+    }
+    for name, content in texts.items():
+        (tmp_path / name).write_bytes(content)
+    for name, content in {"tar": b"ustar\x00", "photo": b"\xff\xd8\xff\xe0"}.items():
+        (tmp_path / name).write_bytes(content)
+    selection = select([tmp_path], SUFFIXES)
+    assert names(selection) == [*sorted(texts)]
+    assert selection.left_out == {NO_EXTENSION: 2}
 
 
 def test_links_to_folders_are_counted_and_not_followed(tmp_path: Path) -> None:
