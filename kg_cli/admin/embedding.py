@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -281,7 +282,8 @@ def build(
         if watch:
             wait_for_jobs(client, [each.job_id for each in made.builds if each.job_id])
     if not (as_json or dry_run or activate):
-        then = f"kg admin spaces check {slug} && kg admin spaces activate {slug}"
+        chosen = "".join(f" --ontology {shlex.quote(each)}" for each in ontology or ())
+        then = f"kg admin spaces check {slug} && kg admin spaces activate {slug}{chosen}"
         console.say(f"when the build is complete: {then}")
 
 
@@ -325,7 +327,10 @@ def health() -> None:
 
 
 def print_switched(found: schemas.SpaceSwitched) -> None:
-    Table("ontologies", {name: name for name in ("ontology", "before", "now")})(found)
+    if found.ontologies:
+        Table("ontologies", {name: name for name in ("ontology", "before", "now")})(found)
+    else:
+        console.say("no ontology was switched")
     console.say(f"switched in {found.seconds:.2f} s. New ontologies use {found.space_of_new}")
 
 

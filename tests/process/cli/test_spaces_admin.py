@@ -25,7 +25,7 @@ def test_a_space_is_created_built_activated_and_dropped(kg: Kg, service: Service
     assert (planned.returncode, "to embed" in planned.stdout) == (0, True), planned.stderr
     built = kg(*spaces, "build", "other", "--ontology", "notes")
     assert "is active now, without a build" in built.stderr
-    assert "kg admin spaces check other" in built.stderr
+    assert "kg admin spaces check other && kg admin spaces activate other --ontology notes" in built.stderr
     checked = kg(*spaces, "check", "other")
     assert (checked.returncode, "returns the stored vector of its probe text" in checked.stdout) == (
         0,
