@@ -81,5 +81,5 @@ def test_empty_home_and_unknown_backup_are_errors(tmp_path: Path) -> None:
     assert "kg admin backups" in machine.kg("admin", "restore", "kg-1", code=4)[1]
     within = tmp_path / "data/neo4j/backups"
     data = fresh_machine(tmp_path / "data")
-    assert "is a part of what" in data.kg("admin", "backup", str(within), code=2)[1]
+    assert "is part of the backed-up data" in data.kg("admin", "backup", str(within), code=2)[1]
     assert "no backups" in machine.kg("admin", "backups")[1]

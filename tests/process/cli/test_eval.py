@@ -164,5 +164,7 @@ def test_missing_packages_are_named(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "ir_measures", None)
+    for name in [each for each in sys.modules if each.startswith(("kg_api.evaluation", "kg_cli.evaluate"))]:
+        monkeypatch.delitem(sys.modules, name)  # another test of this process may have imported them
     assert main.run_command(["eval", "run", "--set", str(folder)]) == 78
     assert "pip install '.[eval]'" in capsys.readouterr().err
