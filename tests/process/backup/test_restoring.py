@@ -82,4 +82,4 @@ def test_empty_home_and_unknown_backup_are_errors(tmp_path: Path) -> None:
     within = tmp_path / "data/neo4j/backups"
     data = fresh_machine(tmp_path / "data")
     assert "is part of the backed-up data" in data.kg("admin", "backup", str(within), code=2)[1]
-    assert "no backups" in machine.kg("admin", "backups")[1]
+    assert "No backups" in machine.kg("admin", "backups")[1]
