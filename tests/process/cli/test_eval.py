@@ -152,6 +152,7 @@ BAD: dict[str, tuple[Callable[[Path], object], list[str], str]] = {
 }
 
 
+@pytest.mark.usefixtures("worker")
 @pytest.mark.parametrize("case", BAD)
 def test_impossible_runs_are_rejected(kg: Kg, folder: Path, case: str) -> None:
     spoil, arguments, said = BAD[case]
