@@ -644,7 +644,7 @@ class CachedRead(Generic[Result]):
 
 # Passages of a vector index
 
-CROWDED = 62_500
+MIN_CROWDED_PASSAGES = 62_500
 """Passages that an ontology needs to request more candidates, to find the nearest passages (ADR 8)."""
 WITHIN_SECONDS = 60.0
 """Time to cache counts for ontologies, because it takes long to count many documents."""
@@ -668,7 +668,7 @@ class OntologySizes:
         Up to 62,500, it counts all.
         """
         passages = self._passages.recent()
-        if ontologies is None or passages <= CROWDED:
+        if ontologies is None or passages <= MIN_CROWDED_PASSAGES:
             return passages
         return min(passages, self._stored(tuple(sorted(ontologies))))
 

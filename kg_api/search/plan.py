@@ -23,7 +23,7 @@ from kg_api.graph.fulltext import (
     list_word_pairs,
     split_question_terms,
 )
-from kg_api.graph.search import CROWDED, MAX_CHUNKS, TEXT_INDEX, Filters, SpaceVectors
+from kg_api.graph.search import MAX_CHUNKS, MIN_CROWDED_PASSAGES, TEXT_INDEX, Filters, SpaceVectors
 from kg_api.graph.similar import count_sources
 from kg_api.graph.spaces import Space
 from kg_api.graph.text_analysis import (
@@ -279,7 +279,7 @@ class SearchPlan:
 
     def candidates(self, filters: Filters) -> int:
         """Compute how many passages to get from a vector index before their scores are exact."""
-        crowd = max(1.0, self.known.crowd(filters.ontologies) / CROWDED)
+        crowd = max(1.0, self.known.crowd(filters.ontologies) / MIN_CROWDED_PASSAGES)
         return min(MAX_CHUNKS, int(LANE_DEPTH * math.sqrt(crowd)))
 
     @property

@@ -171,7 +171,9 @@ def drop_near_duplicates(hits: Sequence[Hit], request: SourceSearch, places: Pla
     return list(hits)
 
 
-def go_on(kept: Sequence[Hit], hits: Sequence[Hit], request: SourceSearch, places: PlaceReader) -> list[Hit]:
+def extend_page(
+    kept: Sequence[Hit], hits: Sequence[Hit], request: SourceSearch, places: PlaceReader
+) -> list[Hit]:
     """Append hits from a deeper retrieval to `kept`, if they are new and within the limits."""
     known = {hit.identity for hit in kept}
     new = [hit for hit in hits if hit.identity not in known]

@@ -23,9 +23,9 @@ from kg_api.search.rank import (
     Ranker,
     Reranking,
     can_go_deeper,
+    extend_page,
     fill_from_graph,
     fuse_lanes,
-    go_on,
     is_short,
     list_lost_hits,
     needs_more,
@@ -101,7 +101,7 @@ class SearchService:
             refined = fill_from_graph(plan, refined, found.hits, candidates.carried, places)
         kept = refined.hits
         while is_short(plan, kept):  # results so far do not fill the page
-            kept = go_on(kept, found.hits, request, places)
+            kept = extend_page(kept, found.hits, request, places)
             if not (is_short(plan, kept) and can_go_deeper(plan, candidates)):
                 break
             plan = plan.deeper

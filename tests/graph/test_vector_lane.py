@@ -71,7 +71,7 @@ def store_harbours(graph: Graph) -> Generator[Kg]:
 @pytest.fixture
 def harbours(stored: Stored, migrated_graph: Graph, monkeypatch: pytest.MonkeyPatch) -> Kg:
     for module in (search, plan):
-        monkeypatch.setattr(module, "CROWDED", 10)
+        monkeypatch.setattr(module, "MIN_CROWDED_PASSAGES", 10)
     return stored.give(store_harbours, migrated_graph)
 
 
@@ -85,7 +85,7 @@ def test_chunks_count_towards_ontology_size(
     kg: Kg, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not dealt out among all: one ontology may have ten of each source, and another none."""
-    monkeypatch.setattr(search, "CROWDED", 10)
+    monkeypatch.setattr(search, "MIN_CROWDED_PASSAGES", 10)
     long = [
         " ".join(f"The keeper counts ship {at} of {number}." for at in range(20)) for number in range(FEW)
     ]
