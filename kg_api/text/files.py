@@ -22,7 +22,7 @@ IGNORED = "ignored by .gitignore"
 EXCLUDED = "excluded by --exclude"
 NOT_INCLUDED = "not named by --include"
 EMPTY = "empty file"
-NO_EXTENSION = "no extension, and not text"
+NO_EXTENSION = "no extension, and no text"
 _MAX_BYTES = 1_000_000  # maximum size of a .gitignore file
 
 
@@ -192,12 +192,16 @@ def _unwanted(file: Path, suffixes: Collection[str], chosen: FolderFilter | None
 
 
 def _holds_text(file: Path) -> bool:
-    """Check if the beginning of a file is text. An unreadable file causes an error later."""
+    """Check if the beginning of a file is text. An unreadable file causes an error later.
+
+    A blank file is not: a mount point often holds one while the disk is away.
+    """
     try:
         if not stat.S_ISREG(file.stat().st_mode):
             return False
         with file.open("rb") as content:
-            return is_text(content.read(_SEEN_BYTES))
+            head = content.read(_SEEN_BYTES)
+            return bool(head.strip()) and is_text(head)
     except OSError:
         return True
 

@@ -105,8 +105,8 @@ class Model:
     def take(self, job_id: str, worker: str) -> Hold | None:
         """Claim a job. Return None if the job failed at its last attempt."""
         job = self.jobs[job_id]
-        stumbled = job.state == "running" and job.worker != worker
-        job.failures, job.troubled = job.failures + stumbled, job.troubled or stumbled
+        lost = job.state == "running" and job.worker != worker
+        job.failures, job.troubled = job.failures + lost, job.troubled or lost
         job.fence, job.attempts = job.fence + 1, job.attempts + 1
         job.state, job.worker, job.lapsed = "running", worker, False
         if job.failures >= MAX_FAILURES:

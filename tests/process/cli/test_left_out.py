@@ -16,7 +16,7 @@ def test_kinds_that_are_not_read_are_counted(kg: Kg, folder: Path) -> None:
     ran = kg("ingest", str(folder), "--ontology", "notes", "--json")
     assert ran.returncode == 0
     told = json.loads(ran.stdout)
-    assert told["left_out"] == {".xyz": 2, ".svg": 1, "no extension, and not text": 1, "link to a folder": 1}
+    assert told["left_out"] == {".xyz": 2, ".svg": 1, "no extension, and no text": 1, "link to a folder": 1}
     assert [each["document"] for each in told["documents"]] == ["a.md"]
     said = kg("ingest", str(folder), "--ontology", "notes").stdout
     assert "skipped: .xyz (2)" in said

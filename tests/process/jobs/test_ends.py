@@ -58,7 +58,7 @@ def test_failed_job_is_retried_with_correct_counts(
 ) -> None:
     nobody_backfills(driver)
     job_id = seed(graph, 4 * BATCH)
-    worker = crew.hire(env={"KG_WORKER__MAX_STUMBLES": "1"}, fault="raise", place="embedding", at=3)
+    worker = crew.hire(env={"KG_WORKER__MAX_FAILURES": "1"}, fault="raise", place="embedding", at=3)
     dead = until_state(graph, job_id, JobState.FAILED)
     assert (dead.done, dead.total, "a fault of the test" in (dead.error or "")) == (
         2 * BATCH,

@@ -129,9 +129,9 @@ def test_repeatedly_dying_worker_fails_its_job(crew: Crew, graph: Graph, driver:
     """A text that kills its worker does not block the queue. A later backfill embeds the rest."""
     job_id = seed(graph, 2 * BATCH)
     for _ in range(2):
-        victim = crew.hire(env={"KG_WORKER__MAX_STUMBLES": "2"}, fault="die", place="embedding", at=1)
+        victim = crew.hire(env={"KG_WORKER__MAX_FAILURES": "2"}, fault="die", place="embedding", at=1)
         victim.process.wait(60)
-    crew.hire(env={"KG_WORKER__MAX_STUMBLES": "2", "KG_WORKER__TICK_SECONDS": "1"})
+    crew.hire(env={"KG_WORKER__MAX_FAILURES": "2", "KG_WORKER__TICK_SECONDS": "1"})
     wait_until(lambda: find_job(graph, job_id).state is JobState.FAILED, 30)
     assert "was lost" in (find_job(graph, job_id).error or "")
     wait_until(lambda: graph.read("jobs/count", **COMPLETED)[0]["total"] == 1, 30)

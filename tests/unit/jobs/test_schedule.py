@@ -128,7 +128,7 @@ def test_database_outage_does_not_stop_a_worker(step: str) -> None:
     assert len(logs) == 1
 
 
-STUMBLES = st.integers(min_value=0, max_value=10**4)
+FAILURES = st.integers(min_value=0, max_value=10**4)
 JITTER = st.floats(min_value=0, max_value=1)
 
 
@@ -136,14 +136,14 @@ def test_it_doubles() -> None:
     assert [retry_delay(failures, 0) for failures in range(5)] == [1, 2, 4, 8, 16]
 
 
-@given(STUMBLES, JITTER)
+@given(FAILURES, JITTER)
 def test_it_stays_between_the_first_and_the_longest(failures: int, jitter: float) -> None:
     delay = retry_delay(failures, jitter)
     assert MIN_DELAY_SECONDS <= delay <= MAX_DELAY_SECONDS
     assert math.isfinite(delay)
 
 
-@given(STUMBLES, JITTER)
+@given(FAILURES, JITTER)
 def test_it_never_falls_with_more_failures(failures: int, jitter: float) -> None:
     assert retry_delay(failures, jitter) <= retry_delay(failures + 1, jitter)
 

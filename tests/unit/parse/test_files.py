@@ -55,15 +55,14 @@ def test_content_decides_without_an_extension(tmp_path: Path) -> None:
         "LICENSE": b"Permission is hereby granted\n",
         "Notizen": "Das WLAN-Passwort h\xe4ngt am K\xfchlschrank, f\xfcr G\xe4ste\n".encode("latin-1"),
         "cut": ("a\n" + "\u20ac" * 4000).encode(),  # the 4096th byte is inside a character
-        "empty": b"",
     }
     for name, content in texts.items():
         (tmp_path / name).write_bytes(content)
-    for name, content in {"tar": b"ustar\x00", "photo": b"\xff\xd8\xff\xe0"}.items():
+    for name, content in {"tar": b"ustar\x00", "photo": b"\xff\xd8\xff\xe0", "blank": b" \n"}.items():
         (tmp_path / name).write_bytes(content)
     selection = select([tmp_path], SUFFIXES)
     assert names(selection) == [*sorted(texts)]
-    assert selection.left_out == {NO_EXTENSION: 2}
+    assert selection.left_out == {NO_EXTENSION: 3}
 
 
 def test_links_to_folders_are_counted_and_not_followed(tmp_path: Path) -> None:
