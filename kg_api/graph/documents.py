@@ -1,4 +1,4 @@
-"""Differences between a document and what is stored, documents with the same text, and edits."""
+"""Differences between a document and its stored version, documents with the same text, and edits."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class FoundChunk:
 
 
 class FoundSource(NamedTuple):
-    """Source that was found, with what is needed for ranking."""
+    """Source that a retriever found, with the values for ranking."""
 
     source_id: str
     ontology: str

@@ -373,7 +373,7 @@ def describe_degradations(plan: SearchPlan) -> list[Degradation]:
 
 
 def describe_concept_degradations(scope: Scope, vectors: Sequence[QueryVector]) -> list[Degradation]:
-    """Describe what is not possible in a search that only uses concepts."""
+    """Describe the options that a search by concepts alone does not support."""
     faults = [vector.fault for vector in vectors if vector.fault is not None]
     effects = [f"the question could not be embedded ({why}): kg matched names only" for why in faults]
     return [*scope.unknown, *(Degradation(part="embedding", effect=effect) for effect in effects)]

@@ -151,7 +151,7 @@ def print_rejected(found: schemas.RefusedSources) -> None:
     print_reasons(found)
     console.say(
         f"{pluralize(found.total, 'source')} {are(found.total)} rejected. "
-        "to retry: kg admin source-embeddings generate"
+        "To retry: kg admin source-embeddings generate"
     )
 
 
