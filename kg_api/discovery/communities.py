@@ -354,13 +354,15 @@ class CommunityDetection:
             log.info("communities discarded: another job is running, or the ontology was deleted")
 
 
-# Requests for detection, by the backfill or by a user
+# Communities for users, and requests for detection by the backfill or by a user
 
 BEFORE = (EXTRACTION, CONCEPT_EMBEDDING)
 """Jobs that must finish first, because they create and merge concepts."""
+NONE_YET = "communities have not been detected yet. A worker detects them after concepts are extracted"
+OTHER_SETTINGS = "communities are being detected again: KG_COMMUNITIES__* settings have changed"
 
 
-class CommunityRequests:
+class CommunityService:
     def __init__(self, graph: Graph, settings: CommunitySettings) -> None:
         self._graph = graph
         self._settings = settings
@@ -378,42 +380,12 @@ class CommunityRequests:
             if state.summary is not None:
                 summary = CommunitySummary.model_validate_json(state.summary)
                 enough = summary.changed(size) >= self._settings.changed_share
-                due = max(due, 1) if enough or self.is_outdated(summary) else 0
+                due = max(due, 1) if enough or self._is_outdated(summary) else 0
             uptime = time.monotonic() - self._begun
             if due and not must_wait_to_restart(
                 self._graph, COMMUNITY_DETECTION, state.ontology, at_most=uptime
             ):
                 ensure_job(self._graph, COMMUNITY_DETECTION, state.ontology, total=due)
-
-    def begin(self, ontology: str) -> str:
-        """Request a detection now and return the job id."""
-        if not is_installed("communities"):
-            raise missing("communities")
-        require_state(self._graph, ontology)
-        size = read_size(self._graph, ontology)
-
-        def ask(tx: Transaction) -> str:
-            return request_job(tx, COMMUNITY_DETECTION, ontology, added=size.concepts)
-
-        return self._graph.transaction(ask)
-
-    def is_outdated(self, summary: CommunitySummary) -> bool:
-        """Check if the current settings would give other communities."""
-        return summary.mark != compute_community_fingerprint(self._settings)
-
-
-# Communities for users
-
-NONE_YET = "communities have not been detected yet. A worker detects them after concepts are extracted"
-OTHER_SETTINGS = "communities are being detected again: KG_COMMUNITIES__* settings have changed"
-
-
-class CommunityService:
-    def __init__(self, graph: Graph, settings: CommunitySettings) -> None:
-        self._graph = graph
-        self._settings = settings
-        self._requests = CommunityRequests(graph, settings)
-        self.look = self._requests.look
 
     def page(self, ontology: str, *, offset: int, limit: int) -> Communities:
         """Return the communities of an ontology, largest first."""
@@ -442,14 +414,27 @@ class CommunityService:
         )
 
     def detect(self, ontology: str) -> JobStarted:
-        return JobStarted(ontology=ontology, job_id=self._requests.begin(ontology))
+        """Request a detection now."""
+        if not is_installed("communities"):
+            raise missing("communities")
+        require_state(self._graph, ontology)
+        size = read_size(self._graph, ontology)
+
+        def ask(tx: Transaction) -> str:
+            return request_job(tx, COMMUNITY_DETECTION, ontology, added=size.concepts)
+
+        return JobStarted(ontology=ontology, job_id=self._graph.transaction(ask))
+
+    def _is_outdated(self, summary: CommunitySummary) -> bool:
+        """Check if the current settings would give other communities."""
+        return summary.mark != compute_community_fingerprint(self._settings)
 
     def _notes(self, summary: CommunitySummary | None) -> list[str]:
         if summary is None:
             if not is_installed("communities"):
                 return [f"{NONE_YET}: {missing('communities')}"]
             return [NONE_YET if self._settings.enabled else f"{NONE_YET}, after a request for detection"]
-        return [OTHER_SETTINGS] if self._requests.is_outdated(summary) else []
+        return [OTHER_SETTINGS] if self._is_outdated(summary) else []
 
 
 def _community(row: Row) -> Community:

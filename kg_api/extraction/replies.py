@@ -148,11 +148,6 @@ class QuotedText:
     def folded(self) -> str:
         return fold(self.wanted).text.strip()
 
-    @property
-    def may_be_alike(self) -> bool:
-        """Whether the quote is long enough to be found by similarity."""
-        return len(self.folded) >= MIN_SIMILAR_LENGTH
-
 
 class QuoteSearch:
     """Text in which `find_quote` searches several quotes."""

@@ -140,15 +140,11 @@ def page_of_proposals(
     offset: int,
     limit: int,
 ) -> tuple[list[Proposal], int]:
-    counts = count_proposals(graph, ontology, kind)
+    rows = graph.search("proposals/count", ontologies=within(ontology), kind=kind)
+    counts: dict[str, int] = {row["state"]: row["proposals"] for row in rows}
     total = counts.get(state, 0) if state else sum(counts.values())
     given = {"ids": None, "ontologies": within(ontology), "kind": kind, "state": state}
     return _read_page(graph, **given, offset=offset, limit=limit), total
-
-
-def count_proposals(graph: Reader, ontology: str | None, kind: ProposalKind | None = None) -> dict[str, int]:
-    rows = graph.search("proposals/count", ontologies=within(ontology), kind=kind)
-    return {row["state"]: row["proposals"] for row in rows}
 
 
 def find_proposal(graph: Graph, proposal_id: str) -> Proposal:

@@ -344,7 +344,7 @@ class Scan:
             )
         really = {name: self._listing.is_deleted(name) for name in names}
         deleted = set[str]()
-        gone = [document_id(self._folder.ontology, name) for name, deleted in really.items() if deleted]
+        gone = [document_id(self._folder.ontology, name) for name, is_gone in really.items() if is_gone]
         folder_id = self._folder.folder_id
         delete_evidence_in_parts(
             self._graph, gone, lambda tx, each: folders.is_of_folder(tx, folder_id, each)

@@ -189,13 +189,13 @@ def fetch(cache: Path, on_progress: maven.Progress | None = None) -> list[Path]:
     return maven.fetch(LOCK, cache, on_progress)
 
 
-def check_jars(cache: Path, on_progress: maven.Progress | None = None) -> list[Path]:
+def check_jars(cache: Path) -> list[Path]:
     """Download missing or damaged jars and return the paths of all. Each matches the checksum of the lock."""
-    paths = fetch(cache, on_progress)
+    paths = fetch(cache)
     if broken := find_damaged(paths):
         for path in broken:
             path.unlink(missing_ok=True)
-        paths = fetch(cache, on_progress)
+        paths = fetch(cache)
     return paths
 
 

@@ -286,13 +286,11 @@ def tail(path: Path, lines: int) -> list[str]:
         return []
 
 
-def select_crash_lines(
-    paths: Iterable[Path], markers: Sequence[str] = (), lines: int = 6, search: int = 200
-) -> str:
+def select_crash_lines(paths: Iterable[Path], markers: Sequence[str] = (), lines: int = 6) -> str:
     """Return the log lines that explain a crash: the last lines with a marker, or the last lines."""
     found: list[str] = []
     for path in paths:
-        end = tail(path, search)
+        end = tail(path, 200)
         marked = [line for line in end if any(word in line for word in markers)]
         found += (marked or end)[-lines:]
     return "\n".join(line.strip()[:400] for line in dict.fromkeys(found) if line.strip())

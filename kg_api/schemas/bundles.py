@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import Annotated, Any, Final, Literal, Self, cast
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, TypeAdapter, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from kg_api.schemas.base import Answer, Body, DocumentName, Flag, OntologyName, Text
 from kg_api.schemas.concepts import ExtractionConfig
@@ -229,15 +230,8 @@ class BundledOntology(Body):
     language: TextLanguage = "auto"
     synonyms: Annotated[list[Group], Field(max_length=MAX_GROUPS)] = Field(default_factory=list)
     extraction: ExtractionConfig = ExtractionConfig()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _ignore_proposals(cls, given: Any) -> Any:
-        # Bundles from before 2026-11-29 configure link proposals, which an ontology no longer does.
-        if not isinstance(given, dict):
-            return given
-        values = cast("dict[str, Any]", given)
-        return {name: value for name, value in values.items() if name != "proposals"}
+    proposals: SkipJsonSchema[object] = Field(default=None, exclude=True)
+    """Ignored. Bundles from before 2026-11-29 have it."""
 
 
 class OntologyToImport(Body):

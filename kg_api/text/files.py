@@ -186,9 +186,9 @@ def _unwanted(file: Path, suffixes: Collection[str], chosen: FolderFilter | None
     if chosen and (reason := chosen.reason_of(file)):
         return reason
     suffix = file.suffix.lower()
-    if suffix not in suffixes and (suffix or not _holds_text(file)):
-        return to_printable(suffix) or NO_EXTENSION
-    return EMPTY if chosen and is_empty(file) else None
+    if suffix in suffixes:
+        return EMPTY if chosen and is_empty(file) else None
+    return None if not suffix and _holds_text(file) else to_printable(suffix) or NO_EXTENSION
 
 
 def _holds_text(file: Path) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kg_api.client import KgClient
-from kg_api.discovery.communities import CommunityDetection, CommunityRequests, CommunityService
+from kg_api.discovery.communities import CommunityDetection, CommunityService
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.schemas.communities import Communities
@@ -36,7 +36,6 @@ class Detecting:
     def __init__(self, graph: Graph, **settings: Any) -> None:
         self.graph = graph
         self.settings = CommunitySettings.model_validate(settings)
-        self.requests = CommunityRequests(graph, self.settings)
         self.service = CommunityService(graph, self.settings)
 
     def add(self, name: str, labels: tuple[str, ...], ontology: str = "notes") -> DocumentRecord:
@@ -57,7 +56,7 @@ class Detecting:
     def work(self) -> int:
         """Run pending jobs. Return their number."""
         run_jobs(self.graph)
-        self.requests.look()
+        self.service.look()
         return run_jobs(self.graph, further=[CommunityDetection(self.graph, self.settings)])
 
     def page(self, ontology: str = "notes") -> Communities:

@@ -60,11 +60,6 @@ class Asking:
             self.settings, choice or ModelChoice(provider), RetryPolicy(first_wait=QUICK)
         )
 
-    @property
-    def key_variable(self) -> str:
-        """The variable of its key."""
-        return f"{self.provider.upper()}_API_KEY"
-
     def __enter__(self) -> Self:
         return self
 
