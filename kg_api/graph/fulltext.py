@@ -23,6 +23,7 @@ from kg_api.graph.client import ConcurrentChange, Graph, Row, Transaction, porti
 from kg_api.graph.names import report_unknown_ontology
 from kg_api.graph.text_analysis import (
     EXTENDING,
+    JOINING,
     KNOWN_FORMS,
     MAX_VARIANTS,
     OMITTED,
@@ -242,6 +243,10 @@ MAX_SCANNED = 200_000  # maximum number of characters to scan, which takes 20 ms
 
 _WORD = re.compile(rf"(?:[^\W_]+|[{SYMBOLS}])(?:[{EXTENDING}{SYMBOLS}]+[^\W_]*)*")
 _JOINT = re.compile(r"\s*|_+|\s?°\s?|[-^'’＇.:/·]")
+_PLAIN_WORD = re.compile(r"[^\W_]+")
+"""For texts without joining characters, twice as fast as `_WORD`."""
+_ASCII_WORDS = "".join(chr(code).lower() if chr(code).isalnum() else " " for code in range(128))
+"""Translation table: letters in lower case and digits. All other characters become spaces."""
 _POSSESSIVE = re.compile(r"(?<=[^\W_])['’＇][sS](?![^\W_])")
 
 
@@ -275,12 +280,7 @@ class QuestionWords:
         )
         self._wanted = self._alone.union(*self._pairs)
         self._seen: dict[str, tuple[IndexToken, ...]] = {}
-        # A stem has the same first letters as its word, so one expression finds the candidates. It checks the
-        # preceding character after the first letters, because a search for letters is fastest
-        begin = {form[:2] for form in self._wanted if form[:2].isascii()}
-        parted = ((n, "|".join(re.escape(each) for each in begin if len(each) == n)) for n in (2, 1))
-        found = [rf"(?:{letters})(?<![a-z0-9].{{{n}}})" for n, letters in parted if letters]
-        self._plain = re.compile(rf"(?:{'|'.join(found)})[a-z0-9]*", re.DOTALL) if found else None
+        self._begin = frozenset(form[:2] for form in self._wanted if form)
 
     def find(self, text: str) -> list[tuple[int, int]]:
         """Find the first 50 matches, with start and end. They are in order and do not overlap."""
@@ -322,21 +322,35 @@ class QuestionWords:
             return False
         return token.start < last.end or _JOINT.fullmatch(text, last.end, token.start) is not None
 
-    def _tokens(self, text: str) -> Iterator[IndexToken]:
-        """Yield tokens that can match. To skip other words, which are the majority, is fast."""
-        if not text.isascii():
-            words = _WORD.finditer(text)
-        elif self._plain is None:
-            return
-        else:
-            words = self._plain.finditer(text.lower())
-        for word in words:
-            known = self._seen.get(word[0])
-            if known is None:
-                every = _split(word[0])
-                known = self._seen[word[0]] = tuple(each for each in every if each.form in self._wanted)
-            for start, end, form in known:
-                yield IndexToken(word.start() + start, word.start() + end, form)
+    def _tokens(self, text: str) -> Iterable[IndexToken]:
+        """Find the tokens that can match, in order."""
+        if text.isascii():
+            return self._find_ascii_tokens(text)
+        words = _PLAIN_WORD if JOINING.isdisjoint(text) else _WORD
+        return (
+            IndexToken(word.start() + start, word.start() + end, form)
+            for word in words.finditer(text)
+            for start, end, form in self._match(word[0])
+        )
+
+    def _find_ascii_tokens(self, text: str) -> Iterable[IndexToken]:
+        """Look for the first letters only. A stem has the same first letters as its word."""
+        spaced, found = f" {text.translate(_ASCII_WORDS)} ", set[IndexToken]()
+        for letters in self._begin:
+            at = spaced.find(f" {letters}")
+            while at >= 0:
+                end = spaced.find(" ", at + 2)
+                found.update(IndexToken(at, end - 1, each.form) for each in self._match(spaced[at + 1 : end]))
+                at = spaced.find(f" {letters}", end)
+        return sorted(found)
+
+    def _match(self, word: str) -> tuple[IndexToken, ...]:
+        """Split a word into tokens, and keep those in the question, with positions from 0."""
+        known = self._seen.get(word)
+        if known is None:
+            every = _split(word)
+            known = self._seen[word] = tuple(each for each in every if each.form in self._wanted)
+        return known
 
 
 @lru_cache(KNOWN_QUESTIONS)

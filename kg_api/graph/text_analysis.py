@@ -32,16 +32,20 @@ from kg_api.schemas.base import build_alias_scope, build_document_scope, build_o
 from kg_api.schemas.metadata import find_aliases
 
 
-def _build_character_class(categories: Container[str]) -> str:
-    """Build a regular-expression class of Unicode categories, as ranges for speed."""
+def _list_characters(categories: Container[str]) -> list[int]:
     planes = (*range(0x80, 0x20000), *range(0xE0000, 0xE0200))
-    found = [at for at in planes if unicodedata.category(chr(at)) in categories and at != ord("\u200b")]
+    return [at for at in planes if unicodedata.category(chr(at)) in categories and at != ord("\u200b")]
+
+
+def _build_character_class(found: Sequence[int]) -> str:
+    """Build a regular-expression class, as ranges for speed."""
     ends = [at for at, following in zip(found, [*found[1:], -1], strict=True) if following != at + 1]
     firsts = [at for at, before in zip(found, [-1, *found], strict=False) if before != at - 1]
     return "".join(f"{chr(first)}-{chr(last)}" for first, last in zip(firsts, ends, strict=True))
 
 
-EXTENDING = _build_character_class({"Mn", "Mc", "Me", "Cf"})
+_EXTENDING = _list_characters({"Mn", "Mc", "Me", "Cf"})
+EXTENDING = _build_character_class(_EXTENDING)
 """Marks and format characters, which belong to the character on their left and never end a word."""
 SYMBOLS = "".join(
     chr(code)
@@ -49,6 +53,8 @@ SYMBOLS = "".join(
     if not chr(code).isalnum() and any(map(str.isalnum, normalise_text(chr(code))))
 )
 """Symbols such as ㎏, ℃, and ㈱, which readers see as words and the analyzer ignores."""
+JOINING = frozenset(map(chr, _EXTENDING)).union(SYMBOLS)
+"""Characters of words that are neither letters nor digits. Few texts have them."""
 _GLUE = (
     r"_\u02c2-\u02c5\u02d2-\u02d7\u02de\u02df\u02ed\u02ef-\u02ff\u055b\u055c\u055e\u05f3\u066b\u202f\u203f\u2040"
     r"\u2054\u24b6-\u24e9\ua720\ua721\ua789\ua78a\uab5b\ufe33\ufe34\ufe4d-\ufe4f\uff3f\U0001f130-\U0001f189"
@@ -99,7 +105,7 @@ _BETWEEN_PARTS = re.compile(rf"[^\w{EXTENDING}]+|_+|{_TURN}")
 TURNS = re.compile(_TURN)
 PIECES = re.compile(f"[{SINGLE}][{EXTENDING}]*|[^{SINGLE}]+")
 _POSSESSIVE = re.compile(r"[^\W_]+['’＇][sS]")
-_WITHOUT_TOKEN = re.compile(rf"[{_build_character_class({'No'})}{_UNKNOWN}]")
+_WITHOUT_TOKEN = re.compile(rf"[{_build_character_class(_list_characters({'No'}))}{_UNKNOWN}]")
 """Numbers that are not digits, and letters unknown to the analyzer."""
 KNOWN_WORDS = 65_536
 MAX_NUMBER = 16  # maximum characters of a number that kg indexes with its unit

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import astuple, dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Annotated, Final, Literal, Self, get_args
 
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
@@ -83,6 +84,7 @@ class SpaceIdentity:
     modality: Modality = "text"
 
     @property
+    @lru_cache  # noqa: B019 - an identity is small, and kg has few
     def fingerprint(self) -> str:
         """16 hexadecimal digits that change with any part of the identity."""
         *parts, modality = astuple(self)

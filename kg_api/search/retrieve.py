@@ -477,7 +477,7 @@ def _weight(near: ConceptLaneHit, calibration: SimilarityCalibration) -> float:
 MAX_RETRIED = 5
 """Maximum number of words to correct in a question. Each needs about six fuzzy clauses."""
 MAX_KNOWN = 100_000
-KNOWN_SECONDS = 60.0
+KNOWN_SECONDS = 3600.0
 """Time to cache a known word. Until then, there is no suggestion if it is deleted."""
 
 

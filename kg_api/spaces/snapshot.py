@@ -49,7 +49,7 @@ class OntologySnapshot:
     def has_parents(self, names: Iterable[str]) -> bool:
         """Check if any ontology may have parent chunks, which replace their children in results."""
         states = (self.embedding_states.get(name) for name in names)
-        return any(each.answering.config.chunking.strategy == "hierarchical" for each in states if each)
+        return any(each.answering.config.strategy == "hierarchical" for each in states if each)
 
     @property
     def answering(self) -> dict[str, Space]:
