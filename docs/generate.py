@@ -19,8 +19,8 @@ from kg_cli.main import app
 
 HERE = Path(__file__).parent / "reference"
 NOTE = "<!-- Written by docs/generate.py. Change the code, not this page. -->\n"
-SHARED = 3
-"""An option that this many commands describe alike is described once."""
+SHARED = 2
+"""An argument or option that this many commands describe alike is described once."""
 ALIKE = {
     "--by",
     "--document",
@@ -42,8 +42,8 @@ ALIKE = {
     "--yes",
 }
 """Options that mean the same everywhere, although their descriptions differ."""
-WIDTH = 60
-"""Longest description of an option, in characters. `kg COMMAND --help` has the rest."""
+WIDTH = 120
+"""Longest description of an argument or option, in characters. `kg COMMAND --help` has the rest."""
 
 
 # ---- kg commands ----
@@ -69,9 +69,9 @@ $ kg search --help
 | 77 | The API key is missing, wrong, or lacks the scope. |
 | 78 | A setting is wrong. |
 
-## Shared options
+## Shared arguments and options
 
-The sections below list these options by name only:
+The sections below list these arguments and options by name only:
 """
 
 
@@ -79,18 +79,18 @@ def write_cli() -> str:
     """Return every command with its arguments and options."""
     root: Any = get_command(app)
     commands = list(_commands(root, "kg"))
-    shared = _find_shared([each for _, command in commands for each in _options(command)])
+    shared = _find_shared([each for _, command in commands for each in _shown(command)])
     lines = [
         NOTE,
         CLI_HEAD,
-        *(f"- `{', '.join(_names(each))}`: {' '.join(each.help.split())}" for each in shared),
+        *(f"- `{', '.join(_names(each))}{_choices(each)}`: {' '.join(each.help.split())}" for each in shared),
     ]
     group = ""
     for path, command in commands:
         if group != (group := path.rpartition(" ")[0]):
             lines += ["", f"## `{group}`" if group != "kg" else "## Commands"]
         lines += ["", f"### `{path}`\n", _summary(command.help)]
-        known = [each for each in _options(command) if any(_is_alike(each, other) for other in shared)]
+        known = [each for each in _shown(command) if any(_is_alike(each, other) for other in shared)]
         lines += ["", *(_describe(each) for each in _shown(command) if each not in known)]
         if known:
             lines += ["", f"Shared: {', '.join(f'`{_names(each)[-1]}`' for each in known)}."]
@@ -109,16 +109,15 @@ def _shown(command: Any) -> list[Any]:
     return [each for each in command.params if each.name != "help" and not getattr(each, "hidden", False)]
 
 
-def _options(command: Any) -> list[Any]:
-    return [each for each in _shown(command) if each.param_type_name == "option"]
-
-
 def _names(parameter: Any) -> list[str]:
+    if parameter.param_type_name == "argument":
+        name = parameter.name.upper().replace("_", "-") + ("..." if parameter.nargs != 1 else "")
+        return [name if parameter.required else f"[{name}]"]
     return sorted(parameter.opts, key=len) + list(parameter.secondary_opts)
 
 
 def _find_shared(options: list[Any]) -> list[Any]:
-    """Return one option of each name that has one meaning in several commands, the most frequent one."""
+    """Return one argument or option of each name that several commands describe alike."""
     uses = Counter((_names(each)[-1], _shorten(each.help)) for each in options)
     best = {name: help_text for (name, help_text), _ in reversed(uses.most_common())}
     shared = {
@@ -137,12 +136,16 @@ def _is_alike(option: Any, other: Any) -> bool:
 
 
 def _describe(parameter: Any) -> str:
-    if parameter.param_type_name == "argument":
-        name = parameter.name.upper().replace("_", "-") + ("..." if parameter.nargs != 1 else "")
-        name = name if parameter.required else f"[{name}]"
-    else:
-        name = ", ".join(_names(parameter)) + _value(parameter)
-    return f"- `{name}`: {_shorten(parameter.help)}"
+    value = "" if parameter.param_type_name == "argument" else _value(parameter)
+    return f"- `{', '.join(_names(parameter))}{value}`: {_shorten(parameter.help)}"
+
+
+def _choices(parameter: Any) -> str:
+    """Return the choices of a shared option, unless they depend on the command."""
+    if parameter.param_type_name == "argument" or _names(parameter)[-1] in ALIKE:
+        return ""
+    value = _value(parameter)
+    return value if "|" in value else ""
 
 
 def _value(parameter: Any) -> str:
@@ -204,7 +207,9 @@ not start if a value is wrong or a `KG_*` group is misspelt. The error names the
 def write_settings() -> str:
     """Return every variable with its default."""
     secrets = ", ".join(f"`{name}`" for name in list_secret_variables())
-    files = f"To read a secret from a file, set `NAME{FILE}` to its absolute path. Secrets: {secrets}."
+    files = (
+        f"To read a secret from a file, set `NAME{FILE}` to its absolute path. You can do this for {secrets}."
+    )
     return "\n".join([NOTE, SETTINGS_HEAD, files, *_groups(), ""])
 
 
@@ -249,21 +254,21 @@ states the problem and the fix.
 """
 COMMON = {
     "ontology": "Name of an ontology, or a list of names. Default: all visible ontologies.",
-    "documents": "Documents to search: name, `ONTOLOGY/NAME`, or id.",
-    "where": "Filter such as `date>=2025-01-01` or `tags=oncall`. All filters of a list must match.",
+    "documents": "Documents to search, by name, `ONTOLOGY/NAME`, or id.",
+    "where": "Filter such as `date>=2025-01-01` or `tags=oncall`. If you pass a list, all must match.",
     "mode": "`hybrid` (default), `vector`, or `text`.",
     "kinds": "Kinds of sources to return, such as `image`.",
-    "limit": "Maximum number of results.",
+    "limit": "Maximum number of results to return.",
     "offset": "Number of items to skip.",
     "cursor": "`next_cursor` of the previous page. Repeat the other fields unchanged.",
-    "min_similarity": "Minimum cosine similarity. Default: calibrated for the model.",
+    "min_similarity": "Minimum cosine similarity. The default is calibrated for the model.",
     "token_budget": "Maximum number of tokens of text to return.",
     "window_size": "Number of neighbours to return on each side of a source.",
-    "mmr_lambda": "Diversity: 1 ranks by relevance only, 0 by diversity only.",
-    "dry_run": "Return the effects and the cost, and change nothing.",
-    "by": "Name of the person who decides, for the record.",
-    "Idempotency-Key": "A repeated request with the same key runs once.",
-    "If-None-Match": "ETag of your copy. The service returns 304 if the file is unchanged.",
+    "mmr_lambda": "Use 1 to rank by relevance only and 0 to rank by diversity only (MMR).",
+    "dry_run": "Return the effects and the cost, but do not change anything.",
+    "by": "Name of the person who decides. kg records it with the change.",
+    "Idempotency-Key": "If you repeat a request with the same key, it will only run once.",
+    "If-None-Match": "ETag of your copy. If the file has not changed, the service returns 304.",
 }
 """Fields that many operations have. The page describes each once."""
 AREAS = {

@@ -74,11 +74,11 @@ class ProviderSettings(Section):
     api_key: SecretStr | None = None
     """API key."""
     timeout: Seconds = 30
-    """Timeout of one request in seconds."""
+    """Number of seconds to wait for a response."""
     max_retries: Annotated[int, Field(ge=0, le=10)] = 2
-    """Maximum number of retries. By default, kg waits 1 s and 2 s before them."""
+    """Maximum number of times to retry a request. By default, kg waits 1 s and 2 s before the retries."""
     batch_size: Annotated[int, Field(ge=1, le=2048)] = 100
-    """Maximum number of texts per request."""
+    """Maximum number of texts to send in a request."""
 
     _key = field_validator("api_key")(validate_key)
 
@@ -87,13 +87,15 @@ class OpenAISettings(ProviderSettings):
     """OpenAI or a server with a compatible API."""
 
     base_url: WebAddress = OPENAI_ADDRESS
-    """Base URL of another server with the same API, such as Ollama, vLLM, TEI, or a proxy."""
+    """Base URL to use. It can be another server with the same API, such as Ollama, vLLM, TEI, or a
+    proxy."""
     api_key: SecretStr | None = None
-    """API key of OpenAI. Other servers may not require a key."""
+    """API key to use for OpenAI. Other servers may not require a key."""
     embed_model: Annotated[str, Field(min_length=1)] = "text-embedding-3-small"
-    """Embedding model with KG_EMBEDDING__PROVIDER=openai."""
+    """Embedding model to use with KG_EMBEDDING__PROVIDER=openai."""
     embed_dims: Annotated[int | None, Field(ge=1, le=4096)] = None
-    """Number of dimensions. Required for a model that kg does not know. Some models can shorten vectors."""
+    """Number of dimensions. You must set this for a model that kg does not know. If the model can shorten
+    vectors, you can use fewer."""
 
     @field_validator("api_key")
     @classmethod
@@ -111,9 +113,9 @@ class OpenAISettings(ProviderSettings):
 
 class NomicSettings(ProviderSettings):
     api_key: SecretStr | None = None
-    """API key of Nomic."""
+    """API key to use for Nomic."""
     base_url: WebAddress = NOMIC_ADDRESS
-    """Base URL of another server with the same API."""
+    """Base URL to use. It can be another server with the same API."""
     timeout: Seconds = constant(30)
     max_retries: int = constant(2)
     batch_size: int = constant(100)
@@ -123,17 +125,17 @@ class OtelSettings(Section):
     """Export of traces. The OpenTelemetry SDK reads further `OTEL_*` variables itself."""
 
     exporter_otlp_endpoint: WebAddress | None = None
-    """Base URL of a collector that accepts OTLP over HTTP, such as http://127.0.0.1:4318. Needs the extra
-    `tracing`. Default: no traces."""
+    """Base URL of the collector to send traces to using OTLP over HTTP, such as http://127.0.0.1:4318.
+    You must install the extra `tracing`. By default, kg does not send traces."""
 
 
 class CohereSettings(Section):
     """Cohere, for reranking and image embeddings."""
 
     base_url: WebAddress = COHERE_ADDRESS
-    """Base URL of another server with the same API."""
+    """Base URL to use. It can be another server with the same API."""
     api_key: SecretStr | None = None
-    """API key of Cohere. Required only for a provider `cohere`."""
+    """API key to use for Cohere. It is only required if you use `cohere` as a provider."""
 
     _key = field_validator("api_key")(validate_key)
 
@@ -142,22 +144,25 @@ class RerankSettings(Section):
     """Reranking model, which scores a query and a passage together."""
 
     provider: Literal["auto", "local", "cohere", "endpoint", "none"] = "auto"
-    """Reranking provider. `auto` uses `endpoint` if its base URL is set, then `local` if a model is
-    installed. It never uses `cohere`."""
+    """Reranking provider to use. `auto` uses `endpoint` if its base URL is set, or `local` if a model is
+    installed. It does not use `cohere`."""
     model: Annotated[str | None, Field(min_length=1)] = None
-    """Reranking model. Default: `rerank-v3.5` for Cohere, the default of the server for `endpoint`."""
+    """Reranking model to use. Default: `rerank-v3.5` for Cohere, and the default of the server for
+    `endpoint`."""
     base_url: WebAddress | None = None
-    """For `endpoint`: base URL of a server with /rerank, such as TEI, vLLM, or Infinity."""
+    """Base URL to use with `endpoint`. The server must have a /rerank endpoint, such as TEI, vLLM, or
+    Infinity."""
     api_key: SecretStr | None = None
-    """API key of the endpoint, if the endpoint requires a key."""
+    """API key to use with `endpoint`, if it requires a key."""
     model_dir: Path | None = None
-    """For `local`: folder of your own model, with model.onnx and tokenizer.json."""
+    """Folder to load your own model from if you use `local`, with model.onnx and tokenizer.json."""
     seconds: Seconds = 1.5
-    """Time limit for reranking in a search. kg uses the scores that arrive in time."""
+    """Number of seconds to wait for the reranker in a search. kg uses the scores that arrive in time."""
     batch_size: int = constant(32)
     """Number of passages per request to a provider: the limit of TEI."""
     max_characters: Annotated[int, Field(ge=200, le=1_000_000)] = 4000
-    """Maximum number of characters per passage. A longer passage is split, and its best score counts."""
+    """Maximum number of characters to rerank at once. A longer passage is split, and kg uses its best
+    score."""
 
     _key = field_validator("api_key")(validate_key)
 
@@ -175,13 +180,14 @@ class LlmSettings(Section):
     """Language model with an OpenAI-compatible chat endpoint."""
 
     model: Annotated[str | None, Field(min_length=1)] = None
-    """Name of the language model. Default: no language model."""
+    """Language model to use. By default, kg does not use a language model."""
     base_url: WebAddress | None = None
-    """Base URL of the server. Default: OPENAI_BASE_URL."""
+    """Base URL of the server to use. Default: OPENAI_BASE_URL."""
     api_key: SecretStr | None = None
-    """API key. Default: OPENAI_API_KEY, if the base URL is that of OpenAI or OPENAI_BASE_URL."""
+    """API key to use. If the base URL is OPENAI_BASE_URL or the URL of OpenAI, the default is
+    OPENAI_API_KEY."""
     timeout_seconds: Seconds = 60
-    """Timeout of one request in seconds."""
+    """Number of seconds to wait for a response."""
     price_input: Price | None = None
     """Price in US dollars per million input tokens."""
     price_output: Price | None = None
@@ -194,19 +200,21 @@ class ConceptsSettings(Section):
     """Default concept extraction of ontologies."""
 
     extractor: ExtractorName = "keyphrase"
-    """Concept extractor. `llm` uses the language model and finds relationships. `keyphrase` needs no model.
-    `none` extracts nothing."""
+    """Concept extractor to use. `llm` uses the language model and also finds relationships. `keyphrase`
+    does not need a model. With `none`, kg does not extract concepts."""
     per_source: int | None = constant(None)
     budget: Price | None = None
-    """Budget in US dollars per ontology for extraction by a language model. Default: no limit."""
+    """Maximum amount to spend on a language model for each ontology, in US dollars. Default: no limit."""
 
 
 class SyncSettings(Section):
     scans: bool = True
-    """Whether this worker scans folders. Set `false` on a machine without the folders."""
+    """Whether this worker should scan folders. Set this to `false` if the machine cannot access the
+    folders."""
     roots: str | None = None
-    """Colon-separated folders. Clients of the service may register only folders in them. Default: only `kg
-    folders add` on the machine and in the home of the service can register folders."""
+    """Colon-separated folders. Clients of the service can only add folders to sync that are in them. By
+    default, you can only add folders using `kg folders add` on the machine and in the home of the
+    service."""
 
     @field_validator("roots")
     @classmethod

@@ -51,13 +51,14 @@ class Neo4jSettings(Section):
     """Connection to Neo4j. Without `uri`, kg runs a managed local Neo4j."""
 
     uri: Annotated[str | None, Field(pattern=r"^(neo4j|bolt)(\+s|\+ssc)?://[^@]+$")] = None
-    """URI of an external Neo4j without a password, such as `bolt://host:7687`. Default: managed Neo4j."""
+    """URI of an external Neo4j to use, such as `bolt://host:7687`. Do not include a password. By default,
+    kg manages its own Neo4j."""
     user: str = "neo4j"
-    """Username for `KG_NEO4J__URI`."""
+    """Username to use with `KG_NEO4J__URI`."""
     password: SecretStr | None = None
-    """Password for `KG_NEO4J__URI`. Required if the URI is set."""
+    """Password to use with `KG_NEO4J__URI`. It is required if the URI is set."""
     database: str = "neo4j"
-    """Name of the database."""
+    """Name of the database to use."""
     connection_seconds: Seconds = constant(5)
     """Maximum age of a connection to Neo4j. Firewalls drop idle connections only after a longer time."""
     port: Annotated[int | None, Field(ge=1, le=65535)] = None
@@ -69,8 +70,8 @@ class Neo4jSettings(Section):
     disk_reserve_mb: int = constant(64)
     """Free disk space in MiB. Below it, kg rejects writes."""
     conf: dict[str, str] | None = None
-    """JSON object of neo4j.conf entries, such as `{"db.transaction.timeout": "300s"}`. They override kg's
-    entries. Addresses, folders, and security are not allowed."""
+    """Entries to add to neo4j.conf, as a JSON object such as `{"db.transaction.timeout": "300s"}`. They
+    override the entries of kg. You cannot change addresses, folders, or security."""
     start_timeout_seconds: Seconds = constant(300)
 
     @field_validator("conf")
@@ -96,7 +97,7 @@ class BackupSettings(Section):
     """Backups of the managed Neo4j and of stored images."""
 
     folder: Path | None = None
-    """Folder for backups, preferably on another disk. Default: `backups` in KG_HOME."""
+    """Folder to write backups to. It should be on another disk. Default: `backups` in KG_HOME."""
 
 
 MIB = 1024 * 1024
@@ -110,33 +111,35 @@ def split_list(value: str | None) -> tuple[str, ...]:
 
 class ApiSettings(Section):
     host: str = "127.0.0.1"
-    """Address on which the service listens. The default is reachable from this machine only."""
+    """Address for the service to listen on. With the default, only this machine can connect to it."""
     port: Annotated[int | None, Field(ge=1, le=65535)] = None
-    """Port on which the service listens. Default: 8420, or a free port if 8420 is in use."""
+    """Port for the service to listen on. Default: 8420, or a free port if 8420 is in use."""
     processes: Annotated[int | None, Field(ge=1, le=64)] = None
-    """Number of service processes, which share KG_API__MAX_CONNECTIONS. Default: one per core up to 4 cores,
-    then three per 4 cores, at most 12 and at most 1/16 of the memory."""
+    """Number of service processes to run. They share KG_API__MAX_CONNECTIONS. Default: one per core up to
+    4 cores, then three per 4 cores, at most 12 and at most 1/16 of the memory."""
     allowed_hosts: str | None = None
-    """Comma-separated host names and addresses of the service, as clients use them. Required if KG_API__HOST
-    is not a loopback address. `localhost` and loopback addresses are always allowed."""
+    """Comma-separated host names and addresses that clients can use for the service. This is required if
+    KG_API__HOST is not a loopback address. `localhost` and loopback addresses are always allowed."""
     require_keys: bool | None = None
-    """Whether every request needs an API key (`kg admin keys create`). Set it behind a proxy. Default: true
-    if KG_API__HOST is not a loopback address, which also requires true. kg always checks a key that a request
-    contains."""
+    """Whether every request needs an API key (see `kg admin keys create`). Set this to true if you use a
+    proxy. It must be true if KG_API__HOST is not a loopback address, and this is the default. If a
+    request contains a key, kg always checks it."""
     root_path: Annotated[str | None, Field(pattern=r"^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?$")] = None
-    """Path prefix at which a reverse proxy serves kg, such as `/kg`. The proxy can keep or strip it. Default:
-    `X-Forwarded-Prefix` of a proxy on this machine or in `FORWARDED_ALLOW_IPS`."""
+    """Path prefix that a reverse proxy uses for kg, such as `/kg`. The proxy can keep or strip it. By
+    default, kg uses the `X-Forwarded-Prefix` header from a proxy that is on this machine or in
+    `FORWARDED_ALLOW_IPS`."""
     requests_per_minute: Annotated[int | None, Field(ge=1, le=1_000_000)] = None
-    """Requests per minute for each API key and service process. Above it, kg returns 429. Default: no
-    limit."""
+    """Number of requests that an API key can send to each service process per minute. If there are more,
+    kg returns 429. Default: no limit."""
     allowed_origins: str | None = None
-    """Comma-separated origins of web pages that may call the service, such as `https://app.example.org`."""
+    """Comma-separated origins of web pages that can call the service, such as
+    `https://app.example.org`."""
     max_document_bytes: Annotated[int, Field(gt=0)] = 64 * MIB
     """Maximum size of a document in bytes."""
     max_request_bytes: int = constant(1 * MIB)
     max_connections: Annotated[int, Field(ge=1, le=100_000)] = 1000
-    """Maximum number of open connections. Above it, kg closes the one without a request for the longest time.
-    Lower it if the limit on open files is low."""
+    """Maximum number of open connections. If there are more, kg closes the connection that has been idle
+    for the longest time. Use a lower value if the limit on open files is low."""
     header_seconds: Seconds = constant(10)
     idle_seconds: Seconds = constant(5)
     stall_seconds: Seconds = constant(20)
@@ -190,19 +193,19 @@ class ConversionSettings(Section):
     processes: int = constant(2)
     """Number of files that each service process converts in parallel."""
     max_seconds: Seconds = 120
-    """Time limit for the conversion of one file."""
+    """Maximum time to convert a file, in seconds."""
     max_memory_mb: Annotated[int, Field(ge=512, le=1_048_576)] = 2048
-    """Memory limit of a conversion process in MiB."""
+    """Maximum memory for a conversion process, in MiB."""
     ocr: Literal["auto", "off"] = "auto"
-    """OCR for PDF pages without readable text: `auto` (if the extra `ocr` is installed) or `off`. OCR takes
-    seconds per page, and reads Latin, Chinese, and Japanese."""
+    """Whether to use OCR for PDF pages without readable text: `auto` (if the extra `ocr` is installed) or
+    `off`. OCR takes seconds per page. It can read Latin, Chinese, and Japanese."""
     ocr_max_pages: int = constant(200)
     ocr_max_seconds: Seconds = constant(300)
     """Time limit for OCR of one file. The notes of the document list the skipped pages."""
     ocr_max_megapixels: float = constant(10)
     """Maximum size of a rendered page for OCR. Smaller pages are rendered at 200 dpi."""
     images_within: bool = True
-    """Whether images in documents (PDF, EPUB, DOCX, HTML, and others) become sources."""
+    """Whether to store the images in documents (PDF, EPUB, DOCX, HTML, and others) as sources."""
     image_max_megapixels: float = constant(100)
     """Maximum size of an image in megapixels."""
 
@@ -215,14 +218,14 @@ class S3Settings(Section):
     """S3 bucket for images and PDFs. Credentials come from the usual AWS variables."""
 
     bucket: Annotated[str | None, Field(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")] = None
-    """Bucket of an S3-compatible store for images, thumbnails, and PDFs (the extra `s3`). Credentials:
-    AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Default: a folder."""
+    """Bucket to use for images, thumbnails, and PDFs, in an S3-compatible store. To use it, install the
+    extra `s3` and set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. By default, kg uses a folder."""
     endpoint: Annotated[str | None, Field(pattern=r"^https?://[^\s/@?#\\]+/?$")] = None
-    """URL of the store, such as `https://s3.example.org:9000`. Default: Amazon S3 in the region."""
+    """URL of the store, such as `https://s3.example.org:9000`. By default, kg uses Amazon S3."""
     region: Annotated[str, Field(pattern=r"^[a-z0-9-]+$")] = "us-east-1"
-    """Region of the bucket. Most stores other than Amazon S3 accept any value."""
+    """Region of the bucket. For stores other than Amazon S3, you can usually use any value."""
     prefix: Annotated[str, Field(pattern=r"^([A-Za-z0-9!_.*'()-]+(/[A-Za-z0-9!_.*'()-]+)*/?)?$")] = ""
-    """Prefix of all object keys, such as `kg/`, for a bucket that you share."""
+    """Prefix to add to all object keys, such as `kg/`. You can use it to share a bucket."""
     seconds: Seconds = constant(60)
 
 
@@ -230,10 +233,10 @@ class BlobSettings(Section):
     s3: S3Settings = S3Settings()
 
     folder: Path | None = None
-    """Folder for images, thumbnails, and PDFs, shared by the service and its workers. Default: `blobs` in
-    KG_HOME. `kg admin backup` copies only the default folder."""
+    """Folder to store images, thumbnails, and PDFs in. The service and its workers must share it.
+    Default: `blobs` in KG_HOME. `kg admin backup` copies only the default folder."""
     keep_pdfs: bool = True
-    """Whether kg stores ingested PDFs unchanged. Without them, kg cannot show images of pages."""
+    """Whether to store a copy of each PDF. Without it, kg cannot show images of pages."""
 
 
 DEFAULT_CONVERSION = ConversionSettings()
@@ -288,7 +291,7 @@ def _read(path: Path) -> str:
 
 class CommunitySettings(Section):
     enabled: bool = True
-    """Whether kg detects communities automatically after concepts change."""
+    """Whether to detect communities automatically when concepts change."""
     min_size: int = constant(3)
     """Minimum number of concepts in a community. Smaller communities are only counted."""
     max_concepts: int = constant(200_000)
@@ -301,27 +304,28 @@ class EmbeddingSettings(Section):
     """Default embedding model of ontologies."""
 
     provider: Provider = "local"
-    """Embedding provider. `deterministic` hashes words and is for tests only."""
+    """Embedding provider to use. `deterministic` hashes words and should only be used for tests."""
     model: Annotated[str | None, Field(min_length=1)] = None
-    """Embedding model. Default: the default of the provider (openai: OPENAI_EMBED_MODEL)."""
+    """Embedding model to use. The default depends on the provider (openai: OPENAI_EMBED_MODEL)."""
     model_folder: Path | None = None
-    """Folder of your own local model, with model.onnx and tokenizer.json."""
+    """Folder to load your own local model from, with model.onnx and tokenizer.json."""
     threads: int | None = constant(None)
     """Number of threads for local models. None: one per core."""
     requests_at_once: int = constant(8)
     """Maximum number of parallel requests of a worker to a remote provider. A 429 response pauses them."""
     query_seconds: Seconds = 5
-    """Time limit for the provider in a search, with retries. Then the search continues without vectors."""
+    """Number of seconds to wait for the provider in a search, with retries. After this time, the search
+    continues without vectors."""
     cache_entries: int = constant(200_000)
     """Maximum number of vectors in the embedding cache. 0: no cache."""
     max_tokens: Annotated[int, Field(ge=64, le=1_000_000)] = 512
-    """Maximum number of input tokens of a model that kg does not know."""
+    """Maximum number of input tokens, for a model that kg does not know."""
     query_prefix: str = ""
-    """Query prefix of a model that kg does not know."""
+    """Prefix to add to queries, for a model that kg does not know."""
     passage_prefix: str = ""
-    """Passage prefix of a model that kg does not know."""
+    """Prefix to add to passages, for a model that kg does not know."""
     price: Price | None = None
-    """Price in US dollars per million tokens of a model that kg does not know."""
+    """Price in US dollars per million tokens, for a model that kg does not know."""
 
     @model_validator(mode="after")
     def _one_model(self) -> Self:
@@ -337,26 +341,27 @@ class ImageEmbeddingSettings(Section):
     """Default image model of ontologies. The providers' sections have its keys and URLs."""
 
     provider: ImageProvider = "histogram"
-    """Provider of image embeddings. `histogram` compares colours and edges without a model and ignores text.
-    `onnx` runs a model from your folder. `nomic` and `openai` (any server with the requests of Jina, such as
-    SGLang) use HTTP."""
+    """Image embedding provider to use. `histogram` compares colours and edges without a model and ignores
+    text. `onnx` runs a model from your folder. `nomic` and `openai` (any server that accepts requests in
+    the format of Jina, such as SGLang) use HTTP."""
     model: Annotated[str | None, Field(min_length=1, max_length=200)] = None
-    """Image model. For `onnx`: a subfolder of KG_IMAGE_EMBEDDING__FOLDER. Default: by provider."""
+    """Image model to use. For `onnx`, this is a subfolder of KG_IMAGE_EMBEDDING__FOLDER. The default
+    depends on the provider."""
     dimensions: Annotated[int | None, Field(ge=1, le=4096)] = None
-    """Number of dimensions. Required for a model that kg does not know."""
+    """Number of dimensions. You must set this for a model that kg does not know."""
     folder: Path | None = None
-    """For `onnx`: folder with a subfolder for each model and its description."""
+    """Folder to load `onnx` models from, with a subfolder for each model and its description."""
     max_tokens: int = constant(256)
     """Maximum number of input tokens of a model that kg does not know. Each byte counts as one token."""
     query_prefix: str = ""
-    """Query prefix of a model in your folder, or of another model that kg does not know."""
+    """Prefix to add to queries, for a model in your folder or another model that kg does not know."""
 
 
 class ProposalSettings(Section):
     """Proposed links between sources or concepts of different documents."""
 
     enabled: bool = True
-    """Whether kg proposes links automatically."""
+    """Whether to propose links automatically."""
     min_similarity: float | None = constant(None)
     """Minimum cosine similarity of two sources. None: calibrated for the model."""
     min_concept_similarity: float | None = constant(None)
@@ -403,12 +408,12 @@ class WorkerSettings(Section):
     stuck_seconds: Seconds = constant(1800)
     """Time without progress after which a job fails, even if its worker is alive."""
     grace_seconds: Seconds = 30
-    """Time limit for the current batch during shutdown."""
+    """Number of seconds to wait for the current batch when kg shuts down."""
     most_queued: int = constant(10_000)
     """Maximum number of queued jobs. Above it, requests get a 429 response."""
     niceness: int = constant(5)
     metrics_port: Annotated[int | None, Field(ge=1, le=65535)] = None
-    """Port for Prometheus metrics. Default: no metrics."""
+    """Port to serve Prometheus metrics on. By default, the worker does not serve metrics."""
 
     @property
     def sources_a_batch(self) -> int:
@@ -424,9 +429,9 @@ class LogSettings(Section):
     """Structured logs on standard error."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
-    """Minimum log level."""
+    """Minimum level of log messages to write."""
     format: Literal["json", "text"] = "json"
-    """Log format: `json` for programs or `text` for people."""
+    """Log format. Use `json` for programs and `text` for people."""
 
 
 class Settings(BaseSettings):
@@ -443,13 +448,15 @@ class Settings(BaseSettings):
     )
 
     home: Path = Field(default_factory=lambda: platformdirs.user_data_path("kg"))
-    """Folder for data, password, logs, and state of the processes that kg manages."""
+    """Folder to store the data, password, logs, and process state in."""
     cache: Path = Field(default_factory=lambda: platformdirs.user_cache_path("kg"))
-    """Cache for the jars of Neo4j and the embedding model. You can delete it. kg downloads it again."""
+    """Folder to cache Neo4j and the embedding model in. You can delete it, and kg will download them
+    again."""
     api_url: Annotated[str | None, Field(pattern=r"^https?://")] = None
-    """URL of the kg service for clients. Default: the service that `kg up` started from this home."""
+    """URL that clients use to connect to the service. Default: the service that `kg up` started from this
+    home."""
     api_key: SecretStr | None = None
-    """API key that clients send as a bearer token."""
+    """API key that clients send to the service as a bearer token."""
     neo4j: Neo4jSettings = Neo4jSettings()
     backup: BackupSettings = BackupSettings()
     api: ApiSettings = ApiSettings()

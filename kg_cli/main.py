@@ -66,7 +66,7 @@ class _Commands(Group):
 app = typer.Typer(
     name="kg",
     cls=_Commands,
-    help="Find passages in your own documents, with their exact place. Start with: kg up",
+    help="Find passages in your own documents, with their exact place. To start kg, run: kg up",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # rich help costs 0.2 s and would double the time of `kg --help`

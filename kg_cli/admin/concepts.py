@@ -21,15 +21,18 @@ if TYPE_CHECKING:
 
 ExtractorOption = Annotated[
     ExtractorName | None,
-    typer.Option(help="llm (language model, with relationships), keyphrase, or none."),
+    typer.Option(
+        help=("Extractor to use: llm (a language model, which also finds relationships), keyphrase, or none.")
+    ),
 ]
 PerSourceOption = Annotated[
-    int | None, typer.Option(min=1, max=MAX_PER_SOURCE, help="Maximum number of concepts per source.")
+    int | None,
+    typer.Option(min=1, max=MAX_PER_SOURCE, help=("Maximum number of concepts to extract from a source.")),
 ]
 BudgetOption = Annotated[
-    float | None, typer.Option(min=0, help="Total budget for the language model, in US dollars.")
+    float | None, typer.Option(min=0, help="Total amount to spend on the language model, in US dollars.")
 ]
-MergeArgument = Annotated[str, typer.Argument(help="Id of a merge, as `merges` lists it.")]
+MergeArgument = Annotated[str, typer.Argument(help="Id of the merge to undo. To find it, use `merges`.")]
 
 group = make_group("The concepts of sources.")
 
@@ -122,7 +125,13 @@ def extract(
     ontology: options.Ontology,
     stale: Annotated[
         bool,
-        typer.Option("--stale", help="Also re-read sources of another model or prompt. Can cost money."),
+        typer.Option(
+            "--stale",
+            help=(
+                "Also extract again from sources that were read with another model or prompt. This "
+                "can cost money."
+            ),
+        ),
     ] = False,
 ) -> None:
     """Extract concepts from pending sources, and retry failed sources.
@@ -178,7 +187,7 @@ def merges(
     *,
     ontology: options.Ontology,
     concept_id: Annotated[
-        str | None, typer.Option("--concept", help="Only merges into this concept, by its id.")
+        str | None, typer.Option("--concept", help=("Id of a concept. Only show merges into this concept."))
     ] = None,
     offset: options.Offset = 0,
     limit: options.Page = 50,
@@ -243,7 +252,8 @@ def preview_type_merges(
     *,
     ontology: options.Ontology,
     min_similarity: Annotated[
-        float, typer.Option("--min-similarity", min=0, max=1, help="Minimum cosine similarity of two names.")
+        float,
+        typer.Option("--min-similarity", min=0, max=1, help=("Minimum cosine similarity between two names.")),
     ] = ALIKE,
     limit: options.Limit = 20,
 ) -> None:
@@ -268,8 +278,8 @@ def print_relationship_merge(answer: schemas.TypeMerge) -> None:
 
 @command(relationships_group, asks="merge_relationship_types", show=print_relationship_merge)
 def merge(
-    into: Annotated[str, typer.Argument(help="The type that stays.")],
-    merged: Annotated[list[str], typer.Argument(help="Types that are read as that one.")],
+    into: Annotated[str, typer.Argument(help="Type to keep.")],
+    merged: Annotated[list[str], typer.Argument(help="Types to merge into it.")],
     *,
     ontology: options.Ontology,
     by: options.By = None,
@@ -313,9 +323,12 @@ def undo_type_merge(merge_id: MergeArgument, *, ontology: options.Ontology, by: 
 @command(relationships_group, show=message("{0.name}: {0.stance}"))
 def stance(
     kg: KgClient,
-    kind: Annotated[str, typer.Argument(metavar="TYPE", help="A type of relationships.")],
+    kind: Annotated[str, typer.Argument(metavar="TYPE", help="Relationship type to change.")],
     value: Annotated[
-        Stance | None, typer.Argument(metavar="STANCE", help="The stance. Default: by the type's name.")
+        Stance | None,
+        typer.Argument(
+            metavar="STANCE", help=("Stance to set. Default: kg derives it from the name of the type.")
+        ),
     ] = None,
     *,
     ontology: options.Ontology,

@@ -82,27 +82,37 @@ def config(
     kg: KgClient,
     *,
     ontology: options.Ontology,
-    strategy: Annotated[Strategy | None, typer.Option(help="Chunking strategy.")] = None,
+    strategy: Annotated[Strategy | None, typer.Option(help="Chunking strategy to use.")] = None,
     chunk_size: Annotated[
         int | None,
-        typer.Option(help="Words of a chunk (hierarchical: characters). Default: the strategy's."),
+        typer.Option(
+            help=(
+                "Maximum size of a chunk in words (hierarchical: in characters). The default depends "
+                "on the strategy."
+            )
+        ),
     ] = None,
     overlap: Annotated[
         int | None,
-        typer.Option(help="Repeated in the next chunk: words, characters, or paragraphs (paragraph_group)."),
+        typer.Option(
+            help=("Number of words, characters, or paragraphs (paragraph_group) to repeat in the next chunk.")
+        ),
     ] = None,
     parent_size: Annotated[
-        int | None, typer.Option(help="Characters of the text to read around a small chunk (hierarchical).")
+        int | None, typer.Option(help=("Number of characters to show around a small chunk (hierarchical)."))
     ] = None,
     context: Annotated[
-        ContextMode | None, typer.Option(help="Context that a chunk is embedded with.")
+        ContextMode | None, typer.Option(help="Context to add to a chunk before it is embedded.")
     ] = None,
     context_template: Annotated[
         str | None,
-        typer.Option(help="Line of {title}, {heading}, {date}, {author}. [ ] is optional."),
+        typer.Option(
+            help=("Line to add, with {title}, {heading}, {date}, or {author}. A part in [ ] is optional.")
+        ),
     ] = None,
     space: Annotated[
-        str | None, typer.Option(help="The embedding space: `kg admin spaces list` shows them.")
+        str | None,
+        typer.Option(help=("Embedding space to use. To see all spaces, use `kg admin spaces list`.")),
     ] = None,
     embed_on_ingest: Annotated[
         bool | None, typer.Option("--on-ingest/--no-on-ingest", help="Embed new text automatically.")
@@ -166,7 +176,9 @@ def refused(*, ontology: options.Ontology) -> None:
 # `kg admin spaces`
 
 UNHEALTHY = 69
-SpaceArgument = Annotated[str, typer.Argument(help="Name of the space, as `kg admin spaces list` shows it.")]
+SpaceArgument = Annotated[
+    str, typer.Argument(help=("Name of the space. To see all spaces, use `kg admin spaces list`."))
+]
 
 spaces_group = make_group("Embedding spaces: their models, and changing the model while people search.")
 
@@ -219,19 +231,26 @@ def list_spaces() -> None:
     ),
 )
 def create(
-    slug: Annotated[str, typer.Argument(help="Name of the space: lower-case letters, digits and _.")],
+    slug: Annotated[
+        str, typer.Argument(help=("Name for the new space. You can use lower-case letters, digits, and _."))
+    ],
     *,
-    provider: Annotated[Literal[Provider, ImageProvider], typer.Option(help="Whose model it is.")],
+    provider: Annotated[
+        Literal[Provider, ImageProvider], typer.Option(help=("Provider of the embedding model."))
+    ],
     modality: Annotated[
-        Modality, typer.Option(help="Content of the space: text, or image for the pixels of images.")
+        Modality, typer.Option(help="Content to embed: text, or the pixels of images (image).")
     ] = "text",
     model: Annotated[
-        str | None, typer.Option(help="Name of the model. Default: the provider's default.")
+        str | None, typer.Option(help="Name of the model. The default depends on the provider.")
     ] = None,
     dimensions: Annotated[
         int | None,
         typer.Option(
-            help="Dimensions. Default: the model's default. Fewer if the model supports shortened vectors."
+            help=(
+                "Number of dimensions. The default depends on the model. If the model supports "
+                "shortened vectors, you can use fewer."
+            )
         ),
     ] = None,
 ) -> None:
@@ -252,7 +271,8 @@ def build(
     *,
     ontology: options.OnlyOntologies = None,
     activate: Annotated[
-        bool, typer.Option("--activate", help="Activate the space automatically once it is complete.")
+        bool,
+        typer.Option("--activate", help=("Activate the space automatically when the build is complete.")),
     ] = False,
     dry_run: options.DryRun = False,
     watch: options.Watch = False,
@@ -301,7 +321,9 @@ def check(
     *,
     ontology: Annotated[
         str | None,
-        typer.Option("--ontology", "-o", help="Ontology. Default: all ontologies built in the space."),
+        typer.Option(
+            "--ontology", "-o", help=("Ontology to use. Default: all ontologies that are built in the space.")
+        ),
     ] = None,
 ) -> None:
     """Check if a space is ready: index, model, completeness and every vector. Exits with 1 if not.
@@ -365,7 +387,7 @@ def drop(
     slug: SpaceArgument,
     *,
     ontology: Annotated[
-        str | None, typer.Option("--ontology", "-o", help="Only this ontology's unused vectors.")
+        str | None, typer.Option("--ontology", "-o", help=("Only drop the unused vectors of this ontology."))
     ] = None,
     yes: options.Yes = False,
 ) -> Any:

@@ -46,11 +46,20 @@ def audit(
     *,
     key: Annotated[
         str | None,
-        typer.Option(help="Only changes with this key (id or name). `local`: the service's machine."),
+        typer.Option(
+            help=(
+                "Only show changes made with this key (id or name). Use `local` for changes made on "
+                "the machine of the service."
+            )
+        ),
     ] = None,
-    since: Annotated[datetime | None, typer.Option(help="Only from this local time on.")] = None,
+    since: Annotated[
+        datetime | None, typer.Option(help="Only show changes made after this local time.")
+    ] = None,
     offset: options.Offset = 0,
-    limit: Annotated[int, typer.Option(min=1, max=MAX_PAGE, help="Maximum number of entries.")] = 50,
+    limit: Annotated[
+        int, typer.Option(min=1, max=MAX_PAGE, help="Maximum number of entries to return.")
+    ] = 50,
 ) -> Any:
     """List changes, with time and key, the newest first.
 
@@ -61,7 +70,9 @@ def audit(
 
 # `kg admin keys`
 
-KeyArgument = Annotated[str, typer.Argument(metavar="KEY", help="Its id, its name, or the key itself.")]
+KeyArgument = Annotated[
+    str, typer.Argument(metavar="KEY", help=("Id or name of the key, or the key itself."))
+]
 
 group = make_group("Keys of the users of the service.")
 
@@ -122,18 +133,29 @@ def create(
     scope: Annotated[
         KeyScope,
         typer.Option(
-            help="Rights of the key. `read`: search and read. `write`: also change documents. `admin`: all."
+            help=(
+                "Scope of the key. `read` can search and read, `write` can also change documents, and "
+                "`admin` can do everything."
+            )
         ),
     ] = "read",
     ontologies: Annotated[
         list[str] | None,
         typer.Option(
-            "--ontology", "-o", help="Only this ontology. Repeat for several. Default: all.", metavar="NAME"
+            "--ontology",
+            "-o",
+            help=("Limit the key to this ontology. You can repeat this option. Default: all ontologies."),
+            metavar="NAME",
         ),
     ] = None,
     valid_days: Annotated[
         int | None,
-        typer.Option("--days", min=1, max=MAX_KEY_DAYS, help="Days until it expires. Default: never."),
+        typer.Option(
+            "--days",
+            min=1,
+            max=MAX_KEY_DAYS,
+            help=("Number of days until the key expires. Default: the key will not expire."),
+        ),
     ] = None,
 ) -> None:
     """Create an API key. kg shows it once and does not store it.
@@ -154,12 +176,17 @@ def rotate(
     *,
     overlap_hours: Annotated[
         float,
-        typer.Option("--overlap", min=0, max=MAX_OVERLAP_HOURS, help="Hours for which both keys are valid."),
+        typer.Option(
+            "--overlap", min=0, max=MAX_OVERLAP_HOURS, help=("Number of hours for which both keys will work.")
+        ),
     ] = USUAL_OVERLAP_HOURS,
     valid_days: Annotated[
         int | None,
         typer.Option(
-            "--days", min=1, max=MAX_KEY_DAYS, help="Days until it expires. Default: the old key's."
+            "--days",
+            min=1,
+            max=MAX_KEY_DAYS,
+            help=("Number of days until the new key expires. Default: the same as for the old key."),
         ),
     ] = None,
 ) -> None:
@@ -178,7 +205,8 @@ def revoke(
     key: KeyArgument,
     *,
     force: Annotated[
-        bool, typer.Option("--force", help="Also the last admin key of all ontologies.")
+        bool,
+        typer.Option("--force", help=("Revoke the key even if it is the last admin key for all ontologies.")),
     ] = False,
 ) -> None:
     """Revoke a key. It stops working within five seconds.

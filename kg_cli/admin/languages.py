@@ -35,7 +35,11 @@ def language(
     chosen: Annotated[
         TextLanguage | None,
         typer.Argument(
-            metavar="[LANGUAGE]", help="auto, or a code such as de. Default: show the present one."
+            metavar="[LANGUAGE]",
+            help=(
+                "Language code to use, such as de, or auto to detect the language. Default: show the "
+                "current language."
+            ),
         ),
     ] = None,
     *,
@@ -60,7 +64,7 @@ def language(
 
 group = make_group("Words that searches treat as equal.")
 
-GroupsArgument = Annotated[list[str], typer.Argument(help="Words with = between them.")]
+GroupsArgument = Annotated[list[str], typer.Argument(help="Words that mean the same, such as car=auto.")]
 
 
 def _print_synonyms(answer: Synonyms) -> None:
@@ -82,7 +86,12 @@ def list_synonyms(*, ontology: options.Ontology) -> None:
 def replace(
     kg: KgClient,
     groups: Annotated[
-        list[str] | None, typer.Argument(help="Words with = between them. Without words: remove all.")
+        list[str] | None,
+        typer.Argument(
+            help=(
+                "Words that mean the same, such as car=auto. To remove all synonyms, do not pass any words."
+            )
+        ),
     ] = None,
     *,
     ontology: options.Ontology,
@@ -107,7 +116,7 @@ def add(kg: KgClient, groups: GroupsArgument, *, ontology: options.Ontology) -> 
 @command(group, show=_print_synonyms)
 def remove(
     kg: KgClient,
-    words: Annotated[list[str], typer.Argument(help="A word of each group to remove.")],
+    words: Annotated[list[str], typer.Argument(help="One word from each group to remove.")],
     *,
     ontology: options.Ontology,
 ) -> Synonyms:

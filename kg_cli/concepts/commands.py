@@ -18,11 +18,14 @@ if TYPE_CHECKING:
     from kg_api.client import KgClient
     from kg_api.schemas import concepts as schemas
 ConceptArgument = Annotated[
-    str, typer.Argument(help="Id or name of a concept, or a phrase for it.", callback=options.require_words)
+    str,
+    typer.Argument(
+        help="Id or name of the concept, or a phrase to search for.", callback=options.require_words
+    ),
 ]
-HopsOption = Annotated[int, typer.Option(min=1, max=MAX_HOPS, help="Maximum number of hops.")]
+HopsOption = Annotated[int, typer.Option(min=1, max=MAX_HOPS, help="Maximum number of hops to follow.")]
 RelatedOption = Annotated[
-    int, typer.Option("--limit", "-n", min=1, max=MAX_RELATED, help="How many concepts.")
+    int, typer.Option("--limit", "-n", min=1, max=MAX_RELATED, help=("Maximum number of concepts to return."))
 ]
 group = make_group("Find concepts and their quotes.")
 
@@ -171,7 +174,11 @@ def show(
     quotes: Annotated[
         int,
         typer.Option(
-            "--quotes", "-q", min=1, max=MAX_EVIDENCE, help="How many quotes, and related concepts."
+            "--quotes",
+            "-q",
+            min=1,
+            max=MAX_EVIDENCE,
+            help=("Maximum number of quotes and related concepts to show."),
         ),
     ] = 10,
 ) -> schemas.ConceptDetails:
@@ -226,7 +233,10 @@ def relations(
     *,
     ontology: options.OnlyOntology = None,
     kinds: Annotated[
-        list[str] | None, typer.Option("--type", "-t", help="Only of this type. Repeat for several.")
+        list[str] | None,
+        typer.Option(
+            "--type", "-t", help=("Only show this type of relationship. You can repeat this option.")
+        ),
     ] = None,
     limit: options.Limit = 10,
     min_similarity: Annotated[
@@ -266,7 +276,7 @@ def path(
     ontology: options.OnlyOntology = None,
     hops: HopsOption = MAX_HOPS,
     limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, max=MAX_PATHS, help="Maximum number of paths.")
+        int, typer.Option("--limit", "-n", min=1, max=MAX_PATHS, help=("Maximum number of paths to return."))
     ] = 5,
 ) -> None:
     """Find the shortest paths between two concepts, through relationships or shared sources.
@@ -300,7 +310,8 @@ def context(
     ontology: options.OnlyOntology = None,
     window: options.Neighbours = 2,
     limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, max=MAX_PASSAGES, help="How many sources with the concept.")
+        int,
+        typer.Option("--limit", "-n", min=1, max=MAX_PASSAGES, help=("Maximum number of sources to show.")),
     ] = 5,
 ) -> schemas.ConceptContext:
     """Show the sources in which a concept appears, with their neighbours.

@@ -35,12 +35,18 @@ BEGINNING = 100  # characters of a pending document in a list
 WaitOption = Annotated[bool, typer.Option("--wait", help="Wait until everything is embedded.")]
 MetadataOption = Annotated[
     list[str] | None,
-    typer.Option("--metadata", metavar="KEY=VALUE", help="Metadata of each document. Repeat for several."),
+    typer.Option(
+        "--metadata",
+        metavar="KEY=VALUE",
+        help=("Metadata to store with each document. You can repeat this option."),
+    ),
 ]
 ListsOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--list", metavar="KEY=A,B", help="A list, its values separated by commas. Repeat for several."
+        "--list",
+        metavar="KEY=A,B",
+        help=("Metadata with several values, separated by commas. You can repeat this option."),
     ),
 ]
 IncludeOption = Annotated[
@@ -48,7 +54,7 @@ IncludeOption = Annotated[
     typer.Option(
         "--include",
         metavar="PATTERN",
-        help="Only matching files of folders, as in .gitignore. Repeat for several.",
+        help="Only ingest files that match this .gitignore pattern. You can repeat this option.",
     ),
 ]
 ExcludeOption = Annotated[
@@ -56,32 +62,39 @@ ExcludeOption = Annotated[
     typer.Option(
         "--exclude",
         metavar="PATTERN",
-        help="Skip matching files and folders, as in .gitignore. Repeat for several.",
+        help="Skip files and folders that match this .gitignore pattern. You can repeat this option.",
     ),
 ]
 OcrOption = Annotated[
     OcrMode,
-    typer.Option("--ocr", help="PDF pages that OCR reads: those without readable text, all, or none."),
+    typer.Option(
+        "--ocr", help=("When to use OCR for PDF pages. auto reads only pages without readable text.")
+    ),
 ]
 DocumentArgument = Annotated[
     str,
-    typer.Argument(help="Name, ONTOLOGY/NAME or id, as `kg documents` lists them. 8 digits are enough."),
+    typer.Argument(
+        help=("Document to use: its name, ONTOLOGY/NAME or id. The first 8 digits of the id are enough.")
+    ),
 ]
 
 
 def ingest(
     paths: Annotated[
-        list[Path], typer.Argument(help="Files and folders.", parser=options.named_path, metavar="paths")
+        list[Path],
+        typer.Argument(help="Files and folders to ingest.", parser=options.named_path, metavar="paths"),
     ],
     *,
     ontology: options.IntoOntology,
     wait: WaitOption = False,
     preview: Annotated[
         bool,
-        typer.Option("--preview", help="Show the new documents and the cost, then ask for confirmation."),
+        typer.Option(
+            "--preview", help=("Show the new documents and the cost, then wait for you to confirm.")
+        ),
     ] = False,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Proceed after a preview without confirmation.")
+        bool, typer.Option("--yes", "-y", help="Ingest without waiting for you to confirm the preview.")
     ] = False,
     prefix: options.Prefix = "",
     metadata: MetadataOption = None,
@@ -89,7 +102,7 @@ def ingest(
     include: IncludeOption = None,
     exclude: ExcludeOption = None,
     gitignore: Annotated[
-        bool, typer.Option("--gitignore/--no-gitignore", help="Skip files that .gitignore files name.")
+        bool, typer.Option("--gitignore/--no-gitignore", help="Skip files that git ignores.")
     ] = True,
     review: options.Review = False,
     ocr: OcrOption = "auto",
@@ -149,7 +162,10 @@ def print_ingested(told: schemas.Ingested) -> None:
 def conversation(
     kg: KgClient,
     file: Annotated[
-        Path, typer.Argument(help="JSON or JSON Lines. - reads standard input.", allow_dash=True)
+        Path,
+        typer.Argument(
+            help=("File to read, as JSON or JSON Lines. Use - to read from standard input."), allow_dash=True
+        ),
     ],
     *,
     ontology: options.IntoOntology,
@@ -158,7 +174,7 @@ def conversation(
         typer.Option(
             "--title",
             "-t",
-            help="Title and name of the conversation. Replaces a conversation of this name.",
+            help="Title and name for the conversation. It replaces a conversation with the same name.",
         ),
     ],
     wait: WaitOption = False,
@@ -251,13 +267,23 @@ def print_facets(found: Facets) -> None:
 def facets(
     fields: Annotated[
         list[str],
-        typer.Argument(metavar="[FIELD...]", help="Such as author, tags, format, ontology or date:year."),
+        typer.Argument(
+            metavar="[FIELD...]",
+            help=("Fields to count, such as author, tags, format, ontology or date:year."),
+        ),
     ] = ["ontology", "format"],  # noqa: B006 - typer copies it
     *,
     ontology: options.OnlyOntologies = None,
     where: options.Where = None,
     limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, max=MAX_FACET_VALUES, help="Values of each field.")
+        int,
+        typer.Option(
+            "--limit",
+            "-n",
+            min=1,
+            max=MAX_FACET_VALUES,
+            help=("Maximum number of values to show for each field."),
+        ),
     ] = 20,
 ) -> None:
     """Count documents by the values of fields: metadata, format, ontology and dates.
@@ -289,12 +315,17 @@ def set_document(
     kg: KgClient,
     document: DocumentArgument,
     values: Annotated[
-        list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Metadata, title=, or uri=.")
+        list[str] | None,
+        typer.Argument(
+            metavar="KEY=VALUE",
+            help=("Metadata to set, as KEY=VALUE. Use title= or uri= to change the title or the URL."),
+        ),
     ] = None,
     *,
     several: ListsOption = None,
     remove: Annotated[
-        list[str] | None, typer.Option("--remove", help="A key to delete. Repeat for several.")
+        list[str] | None,
+        typer.Option("--remove", help=("Metadata key to delete. You can repeat this option.")),
     ] = None,
     ontology: options.WhichOntology = None,
 ) -> schemas.DocumentChanged:
@@ -313,18 +344,28 @@ def set_document(
 
 @documents.command("page")
 def save_page(
-    document: Annotated[str, typer.Argument(help="Name, ONTOLOGY/NAME or id of a PDF. 8 digits are enough.")],
-    page: Annotated[int, typer.Argument(min=1, help="Number of the page, from 1.")],
+    document: Annotated[
+        str,
+        typer.Argument(
+            help=("PDF to use: its name, ONTOLOGY/NAME or id. The first 8 digits of the id are enough.")
+        ),
+    ],
+    page: Annotated[int, typer.Argument(min=1, help="Number of the page, starting from 1.")],
     to: Annotated[
-        Path, typer.Option("--out", metavar="FILE", help="Target file, as PNG. - for standard output.")
+        Path,
+        typer.Option("--out", metavar="FILE", help=("PNG file to write. Use - to write to standard output.")),
     ],
     *,
     source: Annotated[
-        str | None, typer.Option("--source", metavar="ID", help="A hit, to box its words.")
+        str | None,
+        typer.Option("--source", metavar="ID", help=("Id of a hit. kg draws a box around its words.")),
     ] = None,
-    query: Annotated[str | None, typer.Option("--query", help="Words to box.")] = None,
+    query: Annotated[str | None, typer.Option("--query", help="Words to draw a box around.")] = None,
     width: Annotated[
-        int, typer.Option("--width", min=MIN_PAGE_WIDTH, max=MAX_PAGE_WIDTH, help="In pixels.")
+        int,
+        typer.Option(
+            "--width", min=MIN_PAGE_WIDTH, max=MAX_PAGE_WIDTH, help=("Width of the image in pixels.")
+        ),
     ] = DEFAULT_PAGE_WIDTH,
     ontology: options.WhichOntology = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
@@ -398,7 +439,13 @@ def delete_document(
 def delete_documents(
     kg: KgClient,
     *,
-    where: Annotated[list[str], typer.Option("--where", help="Documents that match. Repeat: all must hold.")],
+    where: Annotated[
+        list[str],
+        typer.Option(
+            "--where",
+            help=("Filter for the documents to delete. If you repeat this option, all filters must match."),
+        ),
+    ],
     ontology: options.OnlyOntologies = None,
     yes: options.Yes = False,
 ) -> DeletedMatching:
@@ -433,7 +480,7 @@ def _print_deleted_ontology(deleted: schemas.Deleted, ontology: str) -> None:
 @command(delete, "ontology", show=_print_deleted_ontology)
 def delete_ontology(
     kg: KgClient,
-    ontology: Annotated[str, typer.Argument(help="Name of the ontology.")],
+    ontology: Annotated[str, typer.Argument(help="Name of the ontology to delete.")],
     *,
     yes: options.Yes = False,
 ) -> schemas.Deleted:
@@ -461,9 +508,12 @@ def delete_ontology(
 
 # Pending documents
 
-NamesArgument = Annotated[list[str] | None, typer.Argument(metavar="NAME", help="As they are listed.")]
-ReviewedOption = Annotated[str, typer.Option("--ontology", "-o", help="Their ontology.")]
-AllOption = Annotated[bool, typer.Option("--all", help="All pending documents of the ontology.")]
+NamesArgument = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="NAME", help=("Names of the documents, as shown by `kg documents waiting`.")),
+]
+ReviewedOption = Annotated[str, typer.Option("--ontology", "-o", help="Ontology of the documents.")]
+AllOption = Annotated[bool, typer.Option("--all", help="Use all pending documents in the ontology.")]
 
 
 def _waiting(each: schemas.WaitingDocument) -> Shown:

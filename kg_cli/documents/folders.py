@@ -29,22 +29,31 @@ group = make_group("Synchronised folders: their documents follow their files.")
 ScanWaitOption = Annotated[
     bool, typer.Option("--wait", help="Wait until the scan is done and everything is embedded.")
 ]
-FolderArgument = Annotated[str, typer.Argument(metavar="ID|PATH", help="As `kg folders list` shows it.")]
+FolderArgument = Annotated[
+    str, typer.Argument(metavar="ID|PATH", help=("Id or path of the folder, as shown by `kg folders list`."))
+]
 FeedsOption = Annotated[
-    str | None, typer.Option("--ontology", "-o", help="Which ontology, if the folder feeds several.")
+    str | None,
+    typer.Option("--ontology", "-o", help=("Ontology to use, if the folder is synced to more than one.")),
 ]
 
 
 @group.command()
 def add(
-    path: Annotated[Path, typer.Argument(help="The folder.", parser=options.named_path, metavar="path")],
+    path: Annotated[Path, typer.Argument(help="Folder to sync.", parser=options.named_path, metavar="path")],
     *,
     ontology: options.IntoOntology,
-    every: Annotated[str, typer.Option(help="Time between two scans, such as 30s, 5m, 2h or 1d.")] = "5m",
+    every: Annotated[
+        str, typer.Option(help="Time to wait between two scans, such as 30s, 5m, 2h or 1d.")
+    ] = "5m",
     prefix: options.Prefix = "",
     review: options.Review = False,
     elsewhere: Annotated[
-        bool, typer.Option("--elsewhere", help="The folder is on the worker's machine, not on this one.")
+        bool,
+        typer.Option(
+            "--elsewhere",
+            help=("Use this if the folder is on the machine of the worker and not on this machine."),
+        ),
     ] = False,
     wait: ScanWaitOption = False,
     as_json: options.Json = False,
@@ -100,7 +109,7 @@ def scan(
         bool,
         typer.Option(
             "--allow-empty",
-            help="Delete documents even if the folder is empty, or a drive of it is not mounted.",
+            help="Delete documents even if the folder is empty or a drive is not mounted.",
         ),
     ] = False,
     wait: ScanWaitOption = False,

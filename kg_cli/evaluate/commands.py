@@ -15,23 +15,41 @@ from kg_cli.terminal.connect import open_client
 
 SetOption = Annotated[
     Path,
-    typer.Option("--set", "-s", help="Folder with corpus.jsonl, queries.jsonl and qrels.tsv, or with spans."),
+    typer.Option(
+        "--set",
+        "-s",
+        help=(
+            "Folder to read the question set from, with corpus.jsonl, queries.jsonl and "
+            "qrels.tsv, or with spans."
+        ),
+    ),
 ]
 TierOption = Annotated[
-    Tier, typer.Option(help="How many questions: 50, 300 or all. Always the same questions.")
+    Tier,
+    typer.Option(
+        help=("Number of questions to use: 50, 300 or all. These are the same questions in every run.")
+    ),
 ]
 TargetOption = Annotated[
     Target | None,
-    typer.Option(help="Kind of hits: documents, judged passages or exact spans. Default: as in the set."),
+    typer.Option(
+        help=(
+            "Type of hits to judge: documents, judged passages or exact spans. The default "
+            "depends on the set."
+        )
+    ),
 ]
 CorpusOption = Annotated[
-    str | None, typer.Option("--ontology", "-o", help="Ontology for the documents. Default: a new one.")
+    str | None,
+    typer.Option(
+        "--ontology", "-o", help=("Ontology to ingest the documents into. Default: a new ontology.")
+    ),
 ]
 InPlaceOption = Annotated[
     bool, typer.Option("--in-place", help="Use an ontology that already contains the documents.")
 ]
 ResultsOption = Annotated[
-    Path | None, typer.Option(help="Folder for results. Default: `evaluations` in KG_HOME.")
+    Path | None, typer.Option(help="Folder to save results to. Default: `evaluations` in KG_HOME.")
 ]
 MODE_HELP = "Mode of search: text, vector, hybrid, concepts, graph, augment, or answer."
 group = make_group("Evaluate search quality, and compare.")
@@ -45,7 +63,11 @@ def run(
     option: Annotated[
         list[str] | None,
         typer.Option(
-            "--option", help="Such as rerank=true, strategy=sentence or chunk_size=80. Repeat for several."
+            "--option",
+            help=(
+                "Option to set, such as rerank=true, strategy=sentence or chunk_size=80. You can "
+                "repeat this option."
+            ),
         ),
     ] = None,
     tier: TierOption = "full",
@@ -55,7 +77,8 @@ def run(
     in_place: InPlaceOption = False,
     results: ResultsOption = None,
     output: Annotated[
-        Path | None, typer.Option(help="File for the result. Default: a new one in the results folder.")
+        Path | None,
+        typer.Option(help=("File to write the result to. Default: a new file in the results folder.")),
     ] = None,
     as_json: options.OwnJson = False,
 ) -> None:
@@ -84,28 +107,38 @@ def run(
 @group.command()
 def compare(
     saved_results: Annotated[
-        list[Path] | None, typer.Argument(metavar="[RESULT]...", help="Saved results of `kg eval run`.")
+        list[Path] | None,
+        typer.Argument(metavar="[RESULT]...", help=("Saved results of `kg eval run` to compare.")),
     ] = None,
     *,
     folder: Annotated[
-        Path | None, typer.Option("--set", "-s", help="Question set on which to run the configurations.")
+        Path | None, typer.Option("--set", "-s", help="Question set to run the configurations on.")
     ] = None,
     modes: Annotated[str | None, typer.Option(help="Modes to compare, such as text,vector,hybrid.")] = None,
     config: Annotated[
         list[str] | None,
         typer.Option(
-            "--config", "-c", help="A configuration, such as 'mode=hybrid,rerank=true'. Repeat for several."
+            "--config",
+            "-c",
+            help=("Configuration to compare, such as 'mode=hybrid,rerank=true'. You can repeat this option."),
         ),
     ] = None,
     against: Annotated[
-        str, typer.Option(help="Baseline of the tests: first, best, or a configuration's name.")
+        str, typer.Option(help="Baseline to compare with: first, best, or the name of a configuration.")
     ] = "first",
     metric: Annotated[
         list[str] | None,
-        typer.Option("--metric", "-m", help="Such as ndcg@10. Repeat for several. Default: the main ones."),
+        typer.Option(
+            "--metric",
+            "-m",
+            help=(
+                "Metric to compare, such as ndcg@10. You can repeat this option. Default: the main metrics."
+            ),
+        ),
     ] = None,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Repeat measurements that are already saved.")
+        bool,
+        typer.Option("--fresh", help=("Run configurations again even if their results are already saved.")),
     ] = False,
     tier: TierOption = "full",
     target: TargetOption = None,
@@ -139,12 +172,16 @@ def compare(
 def make(
     *,
     ontology: Annotated[str, typer.Option("--ontology", "-o", help="Ontology to generate questions from.")],
-    output: Annotated[Path, typer.Option(help="A new folder for the set.")],
-    count: Annotated[int, typer.Option(min=1, max=100_000, help="How many questions, at most.")] = 300,
-    seed: Annotated[int, typer.Option(help="Random seed for choosing questions.")] = 0,
+    output: Annotated[Path, typer.Option(help="New folder to write the set to.")],
+    count: Annotated[
+        int, typer.Option(min=1, max=100_000, help="Maximum number of questions to make.")
+    ] = 300,
+    seed: Annotated[int, typer.Option(help="Random seed to use when choosing questions.")] = 0,
     kind: Annotated[
         Literal["quotes", "judgements"],
-        typer.Option("--kind", help="Origin of the questions: quotes of concepts, or judgements of users."),
+        typer.Option(
+            "--kind", help=("Where to take questions from: quotes of concepts, or judgements of users.")
+        ),
     ] = "quotes",
     as_json: options.OwnJson = False,
 ) -> None:

@@ -12,7 +12,7 @@ from kg_cli.terminal.answers import command, make_group, message
 from kg_cli.terminal.connect import open_client
 
 KIND_HELP = "Only this kind. Default: all kinds except backfill, link_proposal, and community_detection."
-JobArgument = Annotated[str, typer.Argument(help="Job id.")]
+JobArgument = Annotated[str, typer.Argument(help="Id of the job.")]
 
 
 def read_state(value: str) -> JobState:
@@ -34,7 +34,11 @@ def list_jobs(
     *,
     state: Annotated[
         JobState | None,
-        typer.Option(help="Only in this state. Default: all.", parser=read_state, metavar="|".join(JobState)),
+        typer.Option(
+            help="Only show jobs in this state. Default: all jobs.",
+            parser=read_state,
+            metavar="|".join(JobState),
+        ),
     ] = None,
     kind: Annotated[str | None, typer.Option(help=KIND_HELP)] = None,
     ontology: options.OnlyOntology = None,
@@ -56,7 +60,9 @@ def show_job(job_id: JobArgument) -> None:
 
 @group.command()
 def watch(
-    job_id: Annotated[str | None, typer.Argument(help="A job. Default: all unfinished ones.")] = None,
+    job_id: Annotated[
+        str | None, typer.Argument(help=("Id of the job to watch. Default: all unfinished jobs."))
+    ] = None,
     *,
     ontology: options.OnlyOntology = None,
 ) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 group = make_group("Proposed links between passages or concepts: list, accept, reject.")
 
 ProposalArgument = Annotated[
-    str, typer.Argument(metavar="ID", help="Id of a proposal, as `list` shows it, or its first 8 digits.")
+    str, typer.Argument(metavar="ID", help="Id of the proposal, or the first 8 digits of the id.")
 ]
 SHOWN = 160  # characters of a quote in a list: `show` prints the whole quote
 
@@ -50,9 +50,10 @@ print_page = Table(
 def list_proposals(
     *,
     ontology: options.OnlyOntology = None,
-    kind: Annotated[ProposalKind | None, typer.Option(help="Only links of this kind.")] = None,
+    kind: Annotated[ProposalKind | None, typer.Option(help="Only show this kind of link.")] = None,
     state: Annotated[
-        ProposalState | None, typer.Option(help="Only in this state. Default: open ones.")
+        ProposalState | None,
+        typer.Option(help=("Only show proposals in this state. Default: open proposals.")),
     ] = "open",
     offset: options.Offset = 0,
     limit: options.Page = 10,

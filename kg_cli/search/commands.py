@@ -39,26 +39,37 @@ if TYPE_CHECKING:
 
 LAST_SEARCH = "last-search.json"  # in the home: the URLs of the hits
 
-ModeOption = Annotated[SearchMode, typer.Option(help="Search by vectors, full text, or both (hybrid).")]
+ModeOption = Annotated[
+    SearchMode, typer.Option(help=("Use vector search, full-text search, or both (hybrid)."))
+]
 KindOption = Annotated[
     SourceKind | None,
-    typer.Option("--kind", help="Only sources of this kind, such as image."),
+    typer.Option("--kind", help="Only return this kind of source."),
 ]
 CalibratedOption = Annotated[
-    float | None, typer.Option(min=-1, max=1, help="Minimum similarity. Default: calibrated for the model.")
+    float | None,
+    typer.Option(min=-1, max=1, help=("Minimum similarity. The default is calibrated for the model.")),
 ]
 RerankOption = Annotated[
-    bool, typer.Option("--rerank", help="Rerank the best hits with a cross-encoder. Slower.")
+    bool, typer.Option("--rerank", help="Use a cross-encoder to rerank the best hits. This is slower.")
 ]
 ThroughConceptsOption = Annotated[
     bool, typer.Option("--concepts", help="Also find passages through concepts and their relationships.")
 ]
 MmrOption = Annotated[
     float | None,
-    typer.Option("--mmr", min=0, max=1, help="MMR lambda: 1 is relevance only, 0 is diversity only."),
+    typer.Option(
+        "--mmr",
+        min=0,
+        max=1,
+        help=("MMR lambda. Use 1 to rank by relevance only and 0 to rank by diversity only."),
+    ),
 ]
 ExactOption = Annotated[
-    bool, typer.Option("--exact", help="Compare every vector, not by the approximate index. Slower.")
+    bool,
+    typer.Option(
+        "--exact", help=("Compare every vector instead of using the approximate index. This is slower.")
+    ),
 ]
 WindowOption = Annotated[
     int | None,
@@ -67,12 +78,16 @@ WindowOption = Annotated[
         "-w",
         min=0,
         max=MAX_WINDOW,
-        help="Return reading windows: this many paragraphs around each hit.",
+        help="Number of paragraphs to show before and after each hit.",
     ),
 ]
-PageNumberOption = Annotated[int, typer.Option("--page", min=1, help="Page of the hits, from 1.")]
-ExplainOption = Annotated[bool, typer.Option("--explain", help="Explain the rank of each hit.")]
-FullOption = Annotated[bool, typer.Option("--full", help="Show whole passages, not only the matching part.")]
+PageNumberOption = Annotated[
+    int, typer.Option("--page", min=1, help=("Page of results to show, starting from 1."))
+]
+ExplainOption = Annotated[bool, typer.Option("--explain", help="Explain why each hit has its rank.")]
+FullOption = Annotated[
+    bool, typer.Option("--full", help=("Show the whole text of each passage, not only the matching part."))
+]
 
 
 def hypothetical(text: str) -> int | Literal["auto"]:
@@ -87,19 +102,26 @@ HydeOption = Annotated[
     str,
     typer.Option(
         callback=hypothetical,
-        help="Number of hypothetical answers to search with (HyDE): 0 to 5, or auto.",
+        help="Number of hypothetical answers to use for the search (HyDE): 0 to 5, or auto.",
     ),
 ]
 
 
 def answer(
-    question: Annotated[str, typer.Argument(help="What to answer, in plain words.")],
+    question: Annotated[str, typer.Argument(help="Question to answer, in your own words.")],
     *,
     ontology: options.OnlyOntologies = None,
     documents: options.OnlyDocuments = None,
     where: options.Where = None,
     limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, max=MAX_ANSWER_PASSAGES, help="Passages to answer from.")
+        int,
+        typer.Option(
+            "--limit",
+            "-n",
+            min=1,
+            max=MAX_ANSWER_PASSAGES,
+            help=("Maximum number of passages to answer from."),
+        ),
     ] = 8,
     mode: ModeOption = "hybrid",
     min_similarity: CalibratedOption = None,
@@ -108,7 +130,13 @@ def answer(
     concepts: ThroughConceptsOption = False,
     window_size: Annotated[
         int,
-        typer.Option("--window", "-w", min=0, max=MAX_WINDOW, help="Paragraphs shown around each passage."),
+        typer.Option(
+            "--window",
+            "-w",
+            min=0,
+            max=MAX_WINDOW,
+            help=("Number of paragraphs to show before and after each passage."),
+        ),
     ] = 1,
     token_budget: Annotated[
         int,
@@ -116,7 +144,7 @@ def answer(
             "--tokens",
             min=MIN_ANSWER_TOKENS,
             max=MAX_TOKEN_BUDGET,
-            help="Maximum tokens of the passages to answer from.",
+            help="Maximum number of tokens to use for the passages.",
         ),
     ] = 6000,
     as_json: options.Json = False,
@@ -141,19 +169,33 @@ def answer(
 @command(show=views.print_augmented)
 def augment(
     kg: KgClient,
-    file: Annotated[Path, typer.Argument(help="The text. - reads standard input.", allow_dash=True)] = Path(
-        "-"
-    ),
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help=("File to read the text from. Use - to read from standard input."), allow_dash=True
+        ),
+    ] = Path("-"),
     *,
     ontology: options.OnlyOntologies = None,
     documents: options.OnlyDocuments = None,
     where: options.Where = None,
     messages: Annotated[
-        bool, typer.Option("--messages", help="The file is a conversation, as for `kg conversation`.")
+        bool,
+        typer.Option(
+            "--messages", help=("Use this if the file contains a conversation, as for `kg conversation`.")
+        ),
     ] = False,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=MAX_LIMIT, help="How many passages.")] = 5,
+    limit: Annotated[
+        int,
+        typer.Option("--limit", "-n", min=1, max=MAX_LIMIT, help=("Maximum number of passages to return.")),
+    ] = 5,
     per_document: Annotated[
-        int, typer.Option(min=0, max=MAX_LIMIT, help="Maximum hits per document. 0: unlimited.")
+        int,
+        typer.Option(
+            min=0,
+            max=MAX_LIMIT,
+            help=("Maximum number of hits to return from one document. Use 0 for no limit."),
+        ),
     ] = 1,
     min_similarity: CalibratedOption = None,
     mode: ModeOption = "hybrid",
@@ -163,7 +205,7 @@ def augment(
     exact: ExactOption = False,
     token_budget: Annotated[
         int | None,
-        typer.Option("--budget", min=1, max=MAX_TOKEN_BUDGET, help="Maximum tokens of the context."),
+        typer.Option("--budget", min=1, max=MAX_TOKEN_BUDGET, help="Maximum number of tokens to return."),
     ] = None,
 ) -> Any:
     """Find passages for a long text, as a Markdown block with citations for a model or a person.
@@ -217,7 +259,10 @@ def _page_of(url: str, place: SourcePlace, query: str | None = None) -> str:
 
 def open_page(
     hit: Annotated[
-        str, typer.Argument(help="Number of a hit of the last search, id of a source, or DOCUMENT#PARAGRAPH.")
+        str,
+        typer.Argument(
+            help=("Passage to open: its number in the last search, its id, or DOCUMENT#PARAGRAPH.")
+        ),
     ],
 ) -> None:
     """Open a passage in the browser, or print its URL without a browser.
@@ -262,19 +307,23 @@ def search(
     fusion: Annotated[
         Fusion,
         typer.Option(
-            help="Fusion for `hybrid`: by score distribution, by reciprocal ranks, or by fixed weights."
+            help=(
+                "How to combine results in `hybrid` mode: by score distribution, by reciprocal ranks, "
+                "or by fixed weights."
+            )
         ),
     ] = "adaptive",
     rerank: RerankOption = False,
     concepts: ThroughConceptsOption = False,
     graph: Annotated[
         bool,
-        typer.Option("--graph", help="Keep the first five hits and fill up behind them through concepts."),
+        typer.Option("--graph", help="Keep the first five hits, and use concepts to find the others."),
     ] = False,
     hyde: HydeOption = "0",
     mmr_lambda: MmrOption = None,
     per_document: Annotated[
-        int | None, typer.Option(min=1, max=MAX_LIMIT, help="Maximum hits per document.")
+        int | None,
+        typer.Option(min=1, max=MAX_LIMIT, help=("Maximum number of hits to return from one document.")),
     ] = None,
     collapse_duplicates: Annotated[
         bool, typer.Option("--collapse", help="Collapse near-duplicate passages.")
@@ -284,7 +333,10 @@ def search(
     token_budget: Annotated[
         int | None,
         typer.Option(
-            "--tokens", min=1, max=MAX_TOKEN_BUDGET, help="With --window: maximum tokens to return."
+            "--tokens",
+            min=1,
+            max=MAX_TOKEN_BUDGET,
+            help=("Maximum number of tokens to return when you use --window."),
         ),
     ] = None,
     explain: ExplainOption = False,
@@ -316,16 +368,22 @@ def hybrid(
     where: options.Where = None,
     kind: KindOption = None,
     concept_limit: Annotated[
-        int, typer.Option("--concepts", "-c", min=0, max=MAX_LIMIT, help="How many concepts.")
+        int,
+        typer.Option(
+            "--concepts", "-c", min=0, max=MAX_LIMIT, help=("Maximum number of concepts to return.")
+        ),
     ] = 5,
     source_limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, max=MAX_LIMIT, help="How many passages.")
+        int,
+        typer.Option("--limit", "-n", min=1, max=MAX_LIMIT, help=("Maximum number of passages to return.")),
     ] = 10,
     mode: Annotated[
         HybridMode,
         typer.Option(
-            help="Search everything, through concepts only, sources only, or full text only. "
-            "`graph`: sources, and through concepts from the sixth hit on."
+            help=(
+                "How to search: everything, through concepts only, sources only, or full text only. "
+                "`graph` searches sources, and uses concepts from the sixth hit on."
+            )
         ),
     ] = "hybrid",
     window_size: WindowOption = None,
@@ -349,13 +407,22 @@ def read(
         typer.Argument(
             metavar="DOCUMENT",
             callback=options.without_place,
-            help="Name, ONTOLOGY/NAME or id of a document. With a source, reading starts there.",
+            help=(
+                "Document to read: its name, ONTOLOGY/NAME or id. You can also pass the id of a "
+                "source to start from."
+            ),
         ),
     ],
     *,
     ontology: options.WhichOntology = None,
     start: Annotated[
-        int | None, typer.Option("--from", min=0, max=MAX_PARAGRAPH, help="Paragraph to begin with, from 0.")
+        int | None,
+        typer.Option(
+            "--from",
+            min=0,
+            max=MAX_PARAGRAPH,
+            help=("Number of the paragraph to start from. The first paragraph is 0."),
+        ),
     ] = None,
     token_budget: Annotated[
         int,
@@ -363,7 +430,7 @@ def read(
             "--tokens",
             min=1,
             max=MAX_TOKEN_BUDGET,
-            help="Maximum tokens. At least one paragraph is read.",
+            help="Maximum number of tokens to return. kg returns at least one paragraph.",
         ),
     ] = USUAL_READ,
 ) -> None:
@@ -380,17 +447,22 @@ def show(
     source: Annotated[
         str,
         typer.Argument(
-            help="Id of a source, as `kg search` returns it, a citation, DOCUMENT#PARAGRAPH, or a document's "
-            "name or id."
+            help=(
+                "Passage or document to show: an id from `kg search`, a citation, DOCUMENT#PARAGRAPH, "
+                "or the name of a document."
+            )
         ),
     ],
     *,
     ontology: Annotated[
-        str | None, typer.Option("--ontology", "-o", help="The ontology of a document's name.")
+        str | None, typer.Option("--ontology", "-o", help="Ontology to look for the document in.")
     ] = None,
     window: options.Neighbours = 2,
     tokens: Annotated[
-        int | None, typer.Option(min=1, max=MAX_TOKEN_BUDGET, help="Maximum tokens of the neighbours.")
+        int | None,
+        typer.Option(
+            min=1, max=MAX_TOKEN_BUDGET, help=("Maximum number of tokens to use for the neighbours.")
+        ),
     ] = None,
 ) -> Any:
     """Show a passage with its neighbours in the document, or the beginning of a document.
@@ -407,17 +479,20 @@ def show(
 @command(show=views.print_similar)
 def similar(
     kg: KgClient,
-    source: Annotated[str, typer.Argument(help="Id of a source, or ONTOLOGY/DOCUMENT#PARAGRAPH.")],
+    source: Annotated[
+        str,
+        typer.Argument(help=("Passage to start from: the id of a source, or ONTOLOGY/DOCUMENT#PARAGRAPH.")),
+    ],
     *,
     ontology: options.OnlyOntologies = None,
     where: options.Where = None,
     limit: options.Limit = 10,
     min_similarity: SimilarityOption = None,
     same_document: Annotated[
-        bool, typer.Option("--same-document", help="Include the passage's own document.")
+        bool, typer.Option("--same-document", help="Also return passages from the same document.")
     ] = False,
     each: Annotated[
-        bool, typer.Option("--each", help="List near-duplicates separately instead of grouped.")
+        bool, typer.Option("--each", help="List near-duplicates separately instead of grouping them.")
     ] = False,
     exact: ExactOption = False,
 ) -> Any:
@@ -432,12 +507,18 @@ def similar(
 
 def subgraph(
     file: Annotated[
-        Path, typer.Argument(help="The query as JSON. - reads standard input.", allow_dash=True)
+        Path,
+        typer.Argument(
+            help=("File to read the query from, as JSON. Use - to read from standard input."), allow_dash=True
+        ),
     ] = Path("-"),
     *,
     ontology: options.OnlyOntologies = None,
     schema: Annotated[
-        bool, typer.Option("--schema", help="Print the JSON schema of queries, such as for an agent.")
+        bool,
+        typer.Option(
+            "--schema", help=("Print the JSON schema for queries, for example to give it to an agent.")
+        ),
     ] = False,
     as_json: options.Json = False,
 ) -> None:

@@ -25,15 +25,21 @@ group = make_group("Images: list, save and find them.")
 
 ImageArgument = Annotated[
     str,
-    typer.Argument(metavar="ID", help="Id of its source, as `kg images list` shows it. 8 digits are enough."),
+    typer.Argument(
+        metavar="ID", help=("Id of the image, as shown by `kg images list`. The first 8 digits are enough.")
+    ),
 ]
 SourceArgument = Annotated[
     str,
     typer.Argument(
-        metavar="ID", callback=options.without_place, help="Id of a source, or ONTOLOGY/DOCUMENT#PARAGRAPH."
+        metavar="ID",
+        callback=options.without_place,
+        help=("Passage to start from: the id of a source, or ONTOLOGY/DOCUMENT#PARAGRAPH."),
     ),
 ]
-SameDocumentOption = Annotated[bool, typer.Option("--same-document", help="Only in its own document.")]
+SameDocumentOption = Annotated[
+    bool, typer.Option("--same-document", help=("Only return sources from the same document."))
+]
 SimilarityOption = Annotated[float | None, typer.Option(min=-1, max=1, help="Minimum cosine similarity.")]
 ImageFileOption = Annotated[
     Path | None, typer.Option("--image", metavar="FILE", help="Find images that look like this file.")
@@ -83,10 +89,13 @@ def list_images(
 @group.command()
 def save(
     image: ImageArgument,
-    to: Annotated[Path, typer.Argument(metavar="FILE", help="Target file. - for standard output.")],
+    to: Annotated[
+        Path, typer.Argument(metavar="FILE", help=("File to write to. Use - to write to standard output."))
+    ],
     *,
     thumbnail: Annotated[
-        bool, typer.Option("--thumbnail", help="As WebP, of at most 256 pixels a side.")
+        bool,
+        typer.Option("--thumbnail", help=("Save a WebP thumbnail with at most 256 pixels on each side.")),
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
@@ -137,11 +146,12 @@ def _reasons(each: ImageHit) -> Iterator[str]:
 @command(group, "search", show=print_found)
 def search_images(
     kg: KgClient,
-    query: Annotated[str | None, typer.Argument(help="Query text.")] = None,
+    query: Annotated[str | None, typer.Argument(help="Text to search for.")] = None,
     *,
     image: ImageFileOption = None,
     like: Annotated[
-        str | None, typer.Option("--like", metavar="ID", help="Find images that look like a stored one.")
+        str | None,
+        typer.Option("--like", metavar="ID", help=("Find images that look like this stored image.")),
     ] = None,
     ontology: options.OnlyOntologies = None,
     documents: options.OnlyDocuments = None,

@@ -15,10 +15,11 @@ def up(
     *,
     foreground: Annotated[
         bool,
-        typer.Option("--foreground", help="Stay in the foreground. Ctrl-C or SIGTERM stops everything."),
+        typer.Option("--foreground", help=("Run in the foreground. To stop kg, use Ctrl-C or send SIGTERM.")),
     ] = False,
     open_page: Annotated[
-        bool, typer.Option("--open/--no-open", help="Open the web page, if a person sits at the terminal.")
+        bool,
+        typer.Option("--open/--no-open", help=("Open the web UI if you run this command in a terminal.")),
     ] = True,
 ) -> None:
     """Start kg on this machine: Neo4j, the service and the worker.

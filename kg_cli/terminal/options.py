@@ -59,50 +59,67 @@ def given(options: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 Query = Annotated[
     str,
-    typer.Argument(metavar="QUERY", help="Query text.", callback=require_words),
+    typer.Argument(metavar="QUERY", help="Text to search for.", callback=require_words),
 ]
 
-Ontology = Annotated[str, typer.Option("--ontology", "-o", help="The ontology.")]
-OnlyOntology = Annotated[str | None, typer.Option("--ontology", "-o", help="Only this ontology.")]
+Ontology = Annotated[str, typer.Option("--ontology", "-o", help="Ontology to use.")]
+OnlyOntology = Annotated[str | None, typer.Option("--ontology", "-o", help="Only use this ontology.")]
 OnlyOntologies = Annotated[
-    list[str] | None, typer.Option("--ontology", "-o", help="Only this ontology. Repeat for several.")
+    list[str] | None,
+    typer.Option("--ontology", "-o", help=("Only use this ontology. You can repeat this option.")),
 ]
 WhichOntology = Annotated[
-    str | None, typer.Option("--ontology", "-o", help="Which one, when several have the name.")
+    str | None,
+    typer.Option(
+        "--ontology",
+        "-o",
+        help=("Ontology of the document, if more than one ontology has a document with this name."),
+    ),
 ]
-IntoOntology = Annotated[str, typer.Option("--ontology", "-o", help="Ontology for the documents.")]
-Prefix = Annotated[str, typer.Option(help="Prefix for each document's name.")]
+IntoOntology = Annotated[
+    str, typer.Option("--ontology", "-o", help=("Ontology to ingest the documents into."))
+]
+Prefix = Annotated[str, typer.Option(help="Prefix to add to the name of each document.")]
 Review = Annotated[
-    bool, typer.Option("--review", help="Let new and changed files wait until they are approved.")
+    bool,
+    typer.Option("--review", help=("Wait for you to approve new and changed files before kg uses them.")),
 ]
 Where = Annotated[
     list[str] | None,
     typer.Option(
         "--where",
-        help="Only documents for which this holds, such as 'date>=2025-01-01', tags=oncall, "
-        "'format in rst,text', 'author exists', 'tags=a || author=Ada && draft=false', and of them "
-        "only sources such as 'page>=3', kind=image. "
-        "Repeat: all must hold.",
+        help="Filter for documents, such as 'date>=2025-01-01', tags=oncall, 'format in rst,text', "
+        "'author exists', 'tags=a || author=Ada && draft=false', or for sources, such as 'page>=3' or "
+        "kind=image. If you repeat this option, all filters must match.",
     ),
 ]
 OnlyDocuments = Annotated[
     list[str] | None,
     typer.Option(
-        "--document", "-d", help="Only this document: its name, ONTOLOGY/NAME or id. Repeat for several."
+        "--document",
+        "-d",
+        help=("Only search this document: its name, ONTOLOGY/NAME or id. You can repeat this option."),
     ),
 ]
 
-Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=MAX_LIMIT, help="Maximum number of results.")]
-Page = Annotated[int, typer.Option("--limit", "-n", min=1, max=MAX_PAGE, help="Maximum number of results.")]
+Limit = Annotated[
+    int, typer.Option("--limit", "-n", min=1, max=MAX_LIMIT, help=("Maximum number of results to return."))
+]
+Page = Annotated[
+    int, typer.Option("--limit", "-n", min=1, max=MAX_PAGE, help=("Maximum number of results to return."))
+]
 Offset = Annotated[int, typer.Option(min=0, help="Number of items to skip.")]
 Neighbours = Annotated[
-    int, typer.Option("--window", "-w", min=0, max=MAX_WINDOW, help="Paragraphs before and after.")
+    int,
+    typer.Option(
+        "--window", "-w", min=0, max=MAX_WINDOW, help=("Number of paragraphs to show before and after.")
+    ),
 ]
 
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the REST answer.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the REST response as JSON.")]
 # for commands with output other than the REST response
-OwnJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+OwnJson = Annotated[bool, typer.Option("--json", help="Print JSON to use in a program.")]
 
 # Options of changes
 
@@ -116,9 +133,11 @@ By = Annotated[
     typer.Option(
         "--by",
         callback=_or_user,
-        help="User name for the record. Default: the user of this machine.",
+        help="Your name, which kg records with the change. Default: your user name on this machine.",
     ),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the effects and the cost without changes.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help=("Show the effects and the cost, but do not change anything."))
+]
 Create = Annotated[bool, typer.Option("--create", help="Create the ontology if it does not exist.")]
 Watch = Annotated[bool, typer.Option("--watch", help="Follow the jobs until they end.")]

@@ -10,29 +10,43 @@ import typer
 from kg_cli.terminal import options
 from kg_cli.terminal.connect import open_client
 
-TargetArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="A new folder for the bundle.")]
-BundleArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the bundle is.")]
-ReplaceOption = Annotated[
-    bool, typer.Option("--replace", help="Import into existing ontologies, and replace equal names.")
+TargetArgument = Annotated[
+    Path, typer.Argument(metavar="FOLDER", help=("New folder to write the bundle to."))
 ]
-CheckOption = Annotated[bool, typer.Option("--check", help="Only check the bundle.")]
+BundleArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder to read the bundle from.")]
+ReplaceOption = Annotated[
+    bool,
+    typer.Option(
+        "--replace", help=("Import into existing ontologies, and replace documents that have the same name.")
+    ),
+]
+CheckOption = Annotated[bool, typer.Option("--check", help="Check the bundle, but do not import it.")]
 
 
 FolderArgument = Annotated[
     Path | None,
     typer.Argument(
-        metavar="[FOLDER]", help="Where backups are. Default: KG_BACKUP__FOLDER, or below KG_HOME."
+        metavar="[FOLDER]",
+        help=("Folder to use for backups. Default: KG_BACKUP__FOLDER, or `backups` in KG_HOME."),
     ),
 ]
 KeepOption = Annotated[
     int | None,
-    typer.Option(min=1, help="Remove the oldest whole backups of this home beyond this number afterwards."),
+    typer.Option(
+        min=1, help=("Number of complete backups to keep. kg will delete older backups of this home.")
+    ),
 ]
 BackupArgument = Annotated[
-    Path, typer.Argument(metavar="BACKUP", help="The backup: its folder, or its name as `backups` lists it.")
+    Path,
+    typer.Argument(
+        metavar="BACKUP", help=("Backup to restore: its folder, or its name as shown by `backups`.")
+    ),
 ]
 ReplaceHomeOption = Annotated[
-    bool, typer.Option("--replace", help="Replace the content of the home. It is removed after the restore.")
+    bool,
+    typer.Option(
+        "--replace", help=("Replace the content of the home. kg deletes the old content after the restore.")
+    ),
 ]
 
 

@@ -104,7 +104,9 @@ Ontologies = Annotated[
 Related = Annotated[int, Query(ge=1, le=MAX_RELATED, description="How many concepts.")]
 
 
-@concepts.get("/concepts/search", "read", "Search concepts by meaning, words and name", filtered=True)
+@concepts.get(
+    "/concepts/search", "read", "Search concepts using vectors, full text, and names", filtered=True
+)
 def search_concepts(
     container: Open,
     query_text: Annotated[Phrase, Query(description="In plain words, not in a query language.")],
@@ -212,7 +214,9 @@ def undo_concept_merge(
 constructive = Routes("search")
 
 
-@constructive.post("/queries/constructive", "read", "Build a subgraph by steps", filtered=True)
+@constructive.post(
+    "/queries/constructive", "read", "Build a subgraph using the steps of a query", filtered=True
+)
 def constructive_query(
     container: Open,
     query: Annotated[
@@ -279,7 +283,7 @@ def undo_proposal(container: Open, proposal_id: ProposalId, body: Decision) -> P
     return container.proposals.decide(proposal_id, "open", body.by)
 
 
-@proposals.post("/ontologies/{ontology}/proposals", "write", "Look for links now", status_code=202)
+@proposals.post("/ontologies/{ontology}/proposals", "write", "Search for links to propose", status_code=202)
 def search_proposals(container: Open, ontology: Ontology, *, anew: Anew = False) -> JobStarted:
     """Start a job, or use the job that exists. Workers will also search when something has changed."""
     return container.proposals.search(ontology, anew=anew)

@@ -78,7 +78,7 @@ from kg_api.web.shared.security import CSRF_FIELD, OWN
 stored = Routes("library")
 
 
-@stored.post("/queries/facets", "read", "Count the values of documents' fields", filtered=True)
+@stored.post("/queries/facets", "read", "Count the values of document fields", filtered=True)
 def count_values(
     container: Open,
     request: Annotated[FacetRequest, example(fields=["author", "date:year"], where=["tags=oncall"])],
@@ -123,7 +123,10 @@ def get_document(
 
 
 @stored.patch(
-    "/documents/{document_id:path}", "write", "Change a document's title, address or metadata", filtered=True
+    "/documents/{document_id:path}",
+    "write",
+    "Change the title, URL, or metadata of a document",
+    filtered=True,
 )
 def change_document(
     container: Open,
@@ -135,7 +138,12 @@ def change_document(
     return library.change_called(container.graph, document_id, change, ontology)
 
 
-@stored.post("/documents/delete", "write", "Delete documents by filter, or preview it", filtered=True)
+@stored.post(
+    "/documents/delete",
+    "write",
+    ("Delete the documents that match a filter, or show them first"),
+    filtered=True,
+)
 def delete_documents(
     container: Open, deletion: Annotated[DocumentDeletion, example(ontology="notes", where=["date<2020"])]
 ) -> DeletedMatching:
@@ -174,7 +182,7 @@ def list_folders(container: Open) -> FolderList:
     return container.folders.all()
 
 
-@folders.post("/folders", "admin", "Synchronise a folder", status_code=202)
+@folders.post("/folders", "admin", "Add a folder to sync", status_code=202)
 def add_folder(
     container: Open,
     folder: Annotated[NewFolder, example(path="/home/me/notes", ontology="notes")],
@@ -507,7 +515,7 @@ review = Routes("review")
 _BODY = example(ontology="handbook", documents=["notes/leases.md", "notes/workers.md"])
 
 
-@review.get("/waiting", "read", "List documents that wait for approval", filtered=True)
+@review.get("/waiting", "read", "List the documents to approve", filtered=True)
 def list_waiting_documents(
     container: Open, ontology: OntologyFilter = None, offset: Offset = 0, limit: PageSize = 100
 ) -> WaitingDocuments:
@@ -517,7 +525,7 @@ def list_waiting_documents(
     return found
 
 
-@review.post("/waiting/approve", "write", "Approve documents that wait", filtered=True)
+@review.post("/waiting/approve", "write", "Approve pending documents", filtered=True)
 def approve_documents(container: Open, review: Annotated[Approval, _BODY]) -> Approved:
     """You get an outcome for each document.
 
@@ -529,7 +537,7 @@ def approve_documents(container: Open, review: Annotated[Approval, _BODY]) -> Ap
     return approved
 
 
-@review.post("/waiting/reject", "write", "Reject documents that wait", filtered=True)
+@review.post("/waiting/reject", "write", "Reject pending documents", filtered=True)
 def reject_documents(container: Open, review: Annotated[Review, _BODY]) -> Rejected:
     """This does not change stored documents.
 

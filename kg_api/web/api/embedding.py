@@ -42,12 +42,16 @@ def embedding_status(container: Open) -> EmbeddingStatus:
     return container.configure.status(None)
 
 
-@spaces.get("/ontologies/{ontology}/embedding-config", "read", "Get how an ontology is embedded")
+@spaces.get(
+    "/ontologies/{ontology}/embedding-config", "read", ("Get the embedding configuration of an ontology")
+)
 def get_embedding_config(container: Open, ontology: Ontology) -> EmbeddingConfiguration:
     return container.configure.show(ontology)
 
 
-@spaces.put("/ontologies/{ontology}/embedding-config", "admin", "Change how an ontology is embedded")
+@spaces.put(
+    "/ontologies/{ontology}/embedding-config", "admin", ("Change the embedding configuration of an ontology")
+)
 def put_embedding_config(
     container: Open,
     ontology: Ontology,
@@ -116,14 +120,18 @@ extraction = Routes("concepts")
 WithCost = Annotated[bool, Query(description="Estimate the cost of pending sources.")]
 
 
-@extraction.get("/ontologies/{ontology}/extraction-config", "read", "Get how concepts are extracted")
+@extraction.get(
+    "/ontologies/{ontology}/extraction-config", "read", ("Get the configuration for concept extraction")
+)
 def get_extraction_config(
     container: Open, ontology: Ontology, *, with_cost: WithCost = False
 ) -> ExtractionStatus:
     return container.extraction.show(ontology, with_cost=with_cost)
 
 
-@extraction.put("/ontologies/{ontology}/extraction-config", "admin", "Change how concepts are extracted")
+@extraction.put(
+    "/ontologies/{ontology}/extraction-config", "admin", ("Change the configuration for concept extraction")
+)
 def put_extraction_config(
     container: Open,
     ontology: Ontology,
@@ -135,7 +143,7 @@ def put_extraction_config(
     return container.extraction.set(ontology, config, dry_run=dry_run)
 
 
-@extraction.post("/ontologies/{ontology}/extraction", "write", "Start extracting concepts", status_code=202)
+@extraction.post("/ontologies/{ontology}/extraction", "write", "Start to extract concepts", status_code=202)
 def extract_concepts(
     container: Open,
     ontology: Ontology,
@@ -146,7 +154,11 @@ def extract_concepts(
     return container.extraction.extract(ontology, stale=stale)
 
 
-@extraction.get("/ontologies/{ontology}/extraction-refused", "read", "List sources without extraction")
+@extraction.get(
+    "/ontologies/{ontology}/extraction-refused",
+    "read",
+    ("List the sources from which concepts could not be extracted"),
+)
 def extraction_refused(container: Open, ontology: Ontology) -> RefusedSources:
     return container.extraction.refused(ontology)
 
@@ -164,7 +176,7 @@ def build(container: Open, slug: Name, asked: SpaceBuild) -> SpaceBuilding:
     return container.switch.build(slug, asked)
 
 
-@spaces.get(OF_SPACE + "/check", "admin", "Check whether a space can be activated")
+@spaces.get(OF_SPACE + "/check", "admin", "Check if you can activate an embedding space")
 def check(container: Open, slug: Name, ontology: OntologyFilter = None) -> SpaceCheck:
     """Check index, model, and every vector, and use the index for a sample query."""
     return container.switch.check(slug, None if ontology is None else [ontology])

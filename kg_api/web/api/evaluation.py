@@ -24,7 +24,7 @@ router = Routes("evaluation")
 OF_ONTOLOGY = "/ontologies/{ontology}/judgements"
 
 
-@router.put(OF_ONTOLOGY, "write", "Judge a passage as an answer to a question")
+@router.put(OF_ONTOLOGY, "write", "Judge how well a passage answers a question")
 def put_judgement(
     container: Open,
     ontology: Ontology,
@@ -50,14 +50,14 @@ def get_judgements(
     return list_judgements(container.graph, ontology, question, offset=offset, limit=limit)
 
 
-@router.get(f"{OF_ONTOLOGY}/questions", "read", "List judged questions")
+@router.get(f"{OF_ONTOLOGY}/questions", "read", "List the questions that have been judged")
 def get_judged_questions(
     container: Open, ontology: Ontology, *, offset: Offset = 0, limit: PageSize = 100
 ) -> JudgedQuestions:
     return list_questions(container.graph, ontology, offset=offset, limit=limit)
 
 
-@router.delete(OF_ONTOLOGY, "write", "Take judgements back")
+@router.delete(OF_ONTOLOGY, "write", "Delete judgements")
 def remove_judgements(
     container: Open,
     ontology: Ontology,

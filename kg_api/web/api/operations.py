@@ -52,7 +52,7 @@ Since = Annotated[datetime | None, Query(description="Only from this time. Witho
 NO_KEYS = frozenset({"local", "anyone"})
 
 
-@key_routes.get("/audit", "admin", "List changes with their users")
+@key_routes.get("/audit", "admin", "List changes and the users who made them")
 def list_audit(
     container: Open, key: OfKey = None, since: Since = None, offset: Offset = 0, limit: PageSize = 100
 ) -> AuditPage:
@@ -108,7 +108,7 @@ EVENTS: dict[str, Any] = {
 }
 
 
-@jobs.get("/jobs", "read", "List jobs, newest first", filtered=True)
+@jobs.get("/jobs", "read", "List jobs, starting with the newest", filtered=True)
 def list_jobs(
     *,
     container: Open,

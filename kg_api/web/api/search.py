@@ -157,7 +157,7 @@ BODY = request_body(
 )
 
 
-@router.post(PATH, "read", "Search images by words or by an image", filtered=True, openapi_extra=BODY)
+@router.post(PATH, "read", "Search images by text or by an image", filtered=True, openapi_extra=BODY)
 async def search_images(container: Open, request: Request) -> ImageHits:
     """Find images using `query_text`, a stored image (`source_id`), or a file that you upload (`file`)."""
     kind, service = media_type(request), container.image_search
@@ -200,7 +200,9 @@ Points = Annotated[
 ]
 
 
-@router.get("/ontologies/{ontology}/map", "read", "Get the passages of an ontology as points of a map")
+@router.get(
+    "/ontologies/{ontology}/map", "read", ("Get the passages of an ontology as points to show on a map")
+)
 def get_map(container: Open, ontology: Ontology, limit: Points = USUAL_MAP_POINTS) -> PassageMap:
     """Points are principal components of the vectors. `explained` is their share of the variance."""
     communities = container.communities.page(ontology, offset=0, limit=MAX_PAGE)
@@ -218,7 +220,9 @@ def related_sources(container: Open, source_id: SourceId, request: RelatedSearch
 # Search, similar sources, and context
 
 
-@router.post("/queries/sources/search", "read", "Search sources by meaning, by words, or both", filtered=True)
+@router.post(
+    "/queries/sources/search", "read", "Search sources using vectors, full text, or both", filtered=True
+)
 def search_sources(
     container: Open,
     search: Annotated[SourceSearch, example(query_text="lease and heartbeat", ontology="handbook")],
@@ -237,7 +241,12 @@ def hybrid_search(
     return container.hybrid.search(narrowed(container.graph, search))
 
 
-@router.get("/sources/{source_id:path}/context", "read", "Get a source with its neighbours", filtered=True)
+@router.get(
+    "/sources/{source_id:path}/context",
+    "read",
+    ("Get a source and the sources before and after it"),
+    filtered=True,
+)
 def get_source_context(
     container: Open,
     source_id: CalledSource,
@@ -253,7 +262,7 @@ def get_source(container: Open, source_id: SourceId) -> Place:
     return find_source(container.graph, source_id)
 
 
-@router.get("/reading/{document_id:path}", "read", "Read a document from a place on", filtered=True)
+@router.get("/reading/{document_id:path}", "read", "Read a document from a paragraph", filtered=True)
 def read_document(
     container: Open,
     document_id: CalledRead,

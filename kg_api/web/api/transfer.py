@@ -42,7 +42,7 @@ def _sent(kind: str) -> dict[str, Any]:
 Key = Annotated[BlobKey, Path(description="SHA-256 of the file, in small hexadecimal letters.")]
 
 
-@router.get("/export", "admin", "Get the available exports")
+@router.get("/export", "admin", "List the ontologies that you can export")
 def get_export_offer(
     container: Open,
     ontology: Annotated[list[OntologyName] | None, Query(max_length=100, description="Default: all.")] = None,
@@ -54,7 +54,7 @@ def get_export_offer(
 @router.get(
     "/export/ontologies/{ontology}",
     "admin",
-    "Export documents",
+    "Export the documents of an ontology",
     **_describe_download(LINES, "Lines of JSON."),
 )
 def export_documents(
@@ -71,7 +71,7 @@ def export_blob(container: Open, key: Key) -> Response:
     return Response(container.transfer.exports.blob(key), media_type=FILE)
 
 
-@router.post(f"{IMPORT_PATH}/ontologies", "admin", "Begin to import an ontology")
+@router.post(f"{IMPORT_PATH}/ontologies", "admin", "Start to import an ontology")
 def open_import(container: Open, given: Annotated[OntologyToImport, Body()]) -> ImportOpened:
     """An existing ontology keeps its configuration. 409: use `replace`. 422: the bundle is too new."""
     return container.transfer.open_import(given)
@@ -80,7 +80,7 @@ def open_import(container: Open, given: Annotated[OntologyToImport, Body()]) -> 
 @router.post(
     IMPORT_PATH + "/ontologies/{ontology}/lines",
     "admin",
-    "Import documents",
+    "Import documents into an ontology",
     filtered=False,
     openapi_extra=_sent(LINES),
 )

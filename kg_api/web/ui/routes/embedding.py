@@ -44,7 +44,9 @@ MAX_SYNONYMS = 1_000_000
 Number = Annotated[int | None, Form()]
 
 
-@pages.post("/ui/ontologies/{ontology}/embedding", "admin", "Change how an ontology is embedded")
+@pages.post(
+    "/ui/ontologies/{ontology}/embedding", "admin", "Change the embedding configuration of an ontology"
+)
 def change_embedding(
     request: Request,
     container: Open,
@@ -77,7 +79,9 @@ def change_embedding(
     return render("ontologies/embedding.html", {"ontology": ontology, **shown})
 
 
-@pages.post("/ui/ontologies/{ontology}/extraction", "admin", "Change how concepts are extracted")
+@pages.post(
+    "/ui/ontologies/{ontology}/extraction", "admin", "Change the configuration for concept extraction"
+)
 def change_extraction(
     request: Request,
     container: Open,

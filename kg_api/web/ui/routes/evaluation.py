@@ -85,7 +85,7 @@ def deletion_page(container: Open, ontology: Named, question: Annotated[JudgedTe
     return render("judging/delete.html", shown)
 
 
-@pages.post("/ui/judgements/delete", "write", "Take judgements back", filtered=True)
+@pages.post("/ui/judgements/delete", "write", "Delete judgements", filtered=True)
 def take_back(
     request: Request, container: Open, of: Name, question: Annotated[JudgedText, Form()]
 ) -> Response:

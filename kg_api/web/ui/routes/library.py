@@ -244,7 +244,7 @@ def folders_page(request: Request, container: Open) -> HTMLResponse:
     return render("folders/page.html", shown)
 
 
-@pages.post("/ui/folders", "admin", "Synchronise a folder")
+@pages.post("/ui/folders", "admin", "Add a folder to sync")
 def add(
     request: Request,
     container: Open,
@@ -491,7 +491,7 @@ def _before(container: Container, decision: str, ontology: str) -> Response:
     return render("review/all.html", {**shown, "portion": APPROVED_A_REQUEST, "most": MAX_REVIEWED})
 
 
-@pages.post("/ui/review/approve", "write", "Approve documents that wait", filtered=True)
+@pages.post("/ui/review/approve", "write", "Approve pending documents", filtered=True)
 def approve(
     request: Request,
     container: Open,
@@ -510,7 +510,7 @@ def approve(
     return render("review/outcome.html", {"approved": approved, "ontology": ontology, "only": only})
 
 
-@pages.post("/ui/review/reject", "write", "Reject documents that wait", filtered=True)
+@pages.post("/ui/review/reject", "write", "Reject pending documents", filtered=True)
 def reject(
     request: Request,
     container: Open,
