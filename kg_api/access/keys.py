@@ -307,8 +307,8 @@ def find_called(keys: Sequence[ApiKey], called: str) -> ApiKey:
     if not found:
         raise _unknown(called)
     if len(found) > 1:
-        told = ", ".join(map(_describe, found))
-        raise Conflict(f"{len(found)} keys have the name {called!r}. Use an id: {told}")
+        descriptions = ", ".join(map(_describe, found))
+        raise Conflict(f"{len(found)} keys have the name {called!r}. Use an id: {descriptions}")
     return found[0]
 
 
