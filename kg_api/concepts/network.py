@@ -254,19 +254,19 @@ class PathFinder:
 
     @property
     def degraded(self) -> list[Degradation]:
-        told: list[str] = []
+        notes: list[str] = []
         if self._same is not None:
-            told.append(f"both ends are the same concept, {self._same!r}. Choose two different concepts")
+            notes.append(f"both ends are the same concept, {self._same!r}. Choose two different concepts")
         if self._hubs:
-            told.append(
+            notes.append(
                 f"{len(self._hubs)} of the concepts have too many neighbours: kg followed the "
                 f"{FAN_OUT} with most sources, so there may be more paths"
             )
         if self._narrowed:
-            told.append(f"kg followed only {FRONTIER} concepts of a step, so there may be more paths")
+            notes.append(f"kg followed only {FRONTIER} concepts of a step, so there may be more paths")
         if self._late:
-            told.append(f"the search was ended after {SECONDS:.0f} seconds: there may be further ways")
-        return [Degradation(part="concepts", effect=effect) for effect in told]
+            notes.append(f"the search was ended after {SECONDS:.0f} seconds: there may be further ways")
+        return [Degradation(part="concepts", effect=effect) for effect in notes]
 
     def _expand_related(self, nodes: Sequence[str]) -> dict[str, ReachedConcept]:
         if self._is_late():

@@ -188,8 +188,8 @@ class RelationshipSearcher:
             effect = f"the vector index {name} is {state}: its relationships were not searched"
             degraded.append(Degradation(part="vector_index", effect=effect))
         degraded += describe_running_jobs(self._embedding.read(), query.ontologies, EMBEDDING)
-        told = [unknown, None if looking.whole else PARTLY]
-        degraded += [Degradation(part="concepts", effect=each) for each in told if each]
+        notes = [unknown, None if looking.whole else PARTLY]
+        degraded += [Degradation(part="concepts", effect=each) for each in notes if each]
         if not hits and query.ontologies and not has_relations(self._graph, query.ontologies):
             degraded.append(Degradation(part="concepts", effect=NONE))
         return RelationshipHits(query_text=asked.query_text, relationships=hits, degraded=degraded)

@@ -108,12 +108,12 @@ def question(
 def describe_running_jobs(
     progress: Mapping[str, Progress], ontologies: Collection[str], what: str
 ) -> list[Degradation]:
-    told = list[Degradation]()
+    degradations = list[Degradation]()
     for name, at in progress.items():
-        if name in ontologies and len(told) < MAX_SHOWN:
+        if name in ontologies and len(degradations) < MAX_SHOWN:
             count = f" ({at.done} of the {at.total} that were due are done)" if at.total else ""
-            told.append(Degradation(part="concepts", effect=f"{name}: {what.format(count)}"))
-    return told
+            degradations.append(Degradation(part="concepts", effect=f"{name}: {what.format(count)}"))
+    return degradations
 
 
 def describe_missing_concepts(graph: Graph, ontologies: Sequence[str]) -> list[Degradation]:
@@ -276,8 +276,10 @@ def find_concepts(
             called.setdefault(each.concept.concept_id, each)
     lanes.append(list(called.values()))
     hits = add_match_kinds(graph, _fuse(lanes, usable)[:limit], called, asked, usable, variants=variants)
-    told = list(_describe_degradation(meanings, words, lanes, hits, populating))
-    return FoundConcepts(hits, told if hits else [*told, *describe_missing_concepts(graph, ontologies)])
+    degradations = list(_describe_degradation(meanings, words, lanes, hits, populating))
+    return FoundConcepts(
+        hits, degradations if hits else [*degradations, *describe_missing_concepts(graph, ontologies)]
+    )
 
 
 def _fuse(lanes: Sequence[Sequence[ConceptLaneHit]], meanings: Sequence[Meaning]) -> list[ConceptHit]:
@@ -339,7 +341,7 @@ def start_embedding(graph: Graph, known: OntologySnapshot, ontologies: Collectio
     """Start to embed concepts at their first vector search. Return notes: only keywords find them so far."""
     asked = [known.embedding_states[name] for name in ontologies if name in known.embedding_states]
     new = [each for each in asked if not each.configured.wants_concepts]
-    told = list[str]()
+    notes = list[str]()
     try:
         for each in new[:MAX_STARTED]:
             waits = each.configured.paused or not each.configured.embed_on_ingest
@@ -348,15 +350,15 @@ def start_embedding(graph: Graph, known: OntologySnapshot, ontologies: Collectio
             if graph.transaction(partial(_start, name=each.ontology, waits=waits)):
                 command = f"kg admin regenerate-embeddings --type concept --ontology {each.ontology!r}"
                 how = f"To start, run: {command}" if waits else "Embedding has started"
-                told.append(f"{each.ontology}: {FOUND_BY_WORDS}. {how}")
+                notes.append(f"{each.ontology}: {FOUND_BY_WORDS}. {how}")
     except (TooBusy, DatabaseUnavailable) as error:  # such as a full disk, while the search only reads
         log.info("concepts are embedded later", reason=str(error))
-        told.append(f"{FOUND_BY_WORDS}. Embedding could not start: {error}")
+        notes.append(f"{FOUND_BY_WORDS}. Embedding could not start: {error}")
     else:
         if (more := len(new) - MAX_STARTED) > 0:
             rest = pluralize(more, "more ontology", "more ontologies")
-            told.append(f"{FOUND_BY_WORDS}. The next search starts embedding in {rest}")
-    return [Degradation(part="concepts", effect=effect) for effect in told]
+            notes.append(f"{FOUND_BY_WORDS}. The next search starts embedding in {rest}")
+    return [Degradation(part="concepts", effect=effect) for effect in notes]
 
 
 def _start(tx: Transaction, name: str, *, waits: bool) -> bool:
