@@ -59,8 +59,8 @@ def convert(data: bytes) -> Converted:
         if archive and is_ods:
             said += note_missing(_read_ods_words(archive, notes), writer.text(), "the workbook")
     if not has_text:
-        told = [each for each in (*said, *notes.describe()) if each != _VALUES_ONLY]
-        raise UnreadableDocument("; ".join(["all sheets are empty", *told]) + ". Nothing was stored")
+        lines = [each for each in (*said, *notes.describe()) if each != _VALUES_ONLY]
+        raise UnreadableDocument("; ".join(["all sheets are empty", *lines]) + ". Nothing was stored")
     title, about = core_properties(archive) if archive else ("", metadata())
     return Converted(writer.text(), title, about, tuple(pages), (*said, *notes.describe()))
 

@@ -210,16 +210,16 @@ class PageWalk:
             figure = next((each for each in element.iterancestors() if each.tag == "figure"), None)
             captions = () if figure is None else figure.iter("figcaption")
             caption = join_lines(" ".join(get_inline_text(each) for each in captions))
-            told = dict.fromkeys(filter(None, (join_lines(element.get("alt", "")), caption)))
+            labels = dict.fromkeys(filter(None, (join_lines(element.get("alt", "")), caption)))
             name = unquote(address.partition("?")[0].rpartition("/")[2])
             name = "image" if address.lower().startswith(("data:", "cid:")) else name
-            self._images.append((found, ". ".join(told) or else_words(), name))
+            self._images.append((found, ". ".join(labels) or else_words(), name))
         return found is not None
 
     def _add_images(self) -> None:
         level = self._innermost()
-        for image, told, name in self._images:
-            self._writer.image(image, told, name, level.inside if level else "")
+        for image, text, name in self._images:
+            self._writer.image(image, text, name, level.inside if level else "")
         self._images = []
 
     def _take_label(self) -> str:

@@ -54,9 +54,9 @@ def about(picture: Image.Image) -> AboutImage:
         _date(said.get_ifd(_EXIF).get(_TAKEN)),
         _date(said.get(_CHANGED) or texts.get("creation time")),
     )
-    told = metadata(author=_words(said.get(_AUTHOR)) or _words(texts.get("author")), date=taken or made)
+    values = metadata(author=_words(said.get(_AUTHOR)) or _words(texts.get("author")), date=taken or made)
     dated = f"Taken {taken[:10]}" if taken else f"Dated {made[:10]}" if made else ""
-    return AboutImage(title, description, dated, told)
+    return AboutImage(title, description, dated, values)
 
 
 def _words(said: object) -> str:

@@ -354,14 +354,14 @@ def _require_one_image(made: Converted) -> None:
 def note_skipped_images(made: Converted, reason: str) -> Converted:
     if made.text.strip():
         return replace(made, notes=(*made.notes, *_describe_skipped_images(made, reason)))
-    told = reason or "; ".join(made.notes)
+    description = reason or "; ".join(made.notes)
     if made.unreadable:
         raise UnreadableDocument(
-            f"the fonts of the PDF do not map to letters, and OCR was not used: {told}. You can also "
+            f"the fonts of the PDF do not map to letters, and OCR was not used: {description}. You can also "
             "run another OCR on the file (for example ocrmypdf --force-ocr) and ingest the result"
         )
     raise UnreadableDocument(
-        f"the PDF has no text and seems to be scanned, but OCR was not used: {told}. You can also run "
+        f"the PDF has no text and seems to be scanned, but OCR was not used: {description}. You can also run "
         "another OCR on the file (for example ocrmypdf) and ingest the result"
     )
 
@@ -372,7 +372,7 @@ def _describe_skipped_images(made: Converted, reason: str) -> Iterator[str]:
         several = len(pictures) > 1
         has, scanned = ("have", "scanned images") if several else ("has", "a scanned image")
         found = "they are not searchable" if several else "not searchable"
-        told = f"{name_pages(pictures)} {has} no text ({scanned}?): {found}"
-        yield f"{told}. {reason}" if reason else told
+        note = f"{name_pages(pictures)} {has} no text ({scanned}?): {found}"
+        yield f"{note}. {reason}" if reason else note
     if made.unreadable and reason:
         yield f"{name_pages(made.unreadable)} {was(len(made.unreadable))} not read by OCR: {reason}"

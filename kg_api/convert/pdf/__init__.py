@@ -111,5 +111,5 @@ def _note_unreadable(pages: Sequence[PageText]) -> tuple[str, ...]:
 
 def _notes(repeated: tuple[int, int]) -> tuple[str, ...]:
     lines, pages = repeated
-    told = f"skipped: {lines} repeated headers, footers, and page numbers on {pages} pages"
-    return (told,) if lines else ()
+    note = f"skipped: {lines} repeated headers, footers, and page numbers on {pages} pages"
+    return (note,) if lines else ()

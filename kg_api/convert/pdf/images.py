@@ -337,8 +337,8 @@ class PdfImages:
                 page.close()
 
     def notes(self) -> tuple[str, ...]:
-        told = (f"skipped: {what} ({count:,})" for what, count in self._left_out.items() if count)
-        return (*told, *self._within.notes())
+        notes = (f"skipped: {what} ({count:,})" for what, count in self._left_out.items() if count)
+        return (*notes, *self._within.notes())
 
     def _file(self, page: pdfium.PdfPage, item: DrawnObject, picture: FoundPicture) -> bytes | None:
         if picture.pixels[0] * picture.pixels[1] > self._max_megapixels * 1e6:

@@ -240,8 +240,8 @@ class DrawnObject:
     def pixels(self) -> tuple[int, int]:
         """Width and height in the file (0: unknown)."""
         width, height = ctypes.c_uint(), ctypes.c_uint()
-        told = raw.FPDFImageObj_GetImagePixelSize(self.handle, width, height)
-        return (width.value, height.value) if told else (0, 0)
+        ok = raw.FPDFImageObj_GetImagePixelSize(self.handle, width, height)
+        return (width.value, height.value) if ok else (0, 0)
 
 
 @dataclass(slots=True)

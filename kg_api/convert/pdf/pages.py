@@ -276,8 +276,8 @@ def draw_page(wanted: PageToDraw, data: bytes) -> DrawnPage:
             objects = cast("Iterable[Any]", page.get_objects(max_depth=8))
             for item in islice(objects, _MAX_OBJECTS):
                 if item.type == raw.FPDF_PAGEOBJ_IMAGE and math.prod(item.get_px_size()) > MAX_PIXELS:
-                    told = f"an image on the page has {math.prod(item.get_px_size()) / 1e6:.0f} megapixels"
-                    raise UnreadableDocument(f"the page is not drawn: {told}")
+                    message = f"an image on the page has {math.prod(item.get_px_size()) / 1e6:.0f} megapixels"
+                    raise UnreadableDocument(f"the page is not drawn: {message}")
             width, height = page.get_size()
             scale = min(wanted.width / width, math.sqrt(MAX_PAGE_PIXELS / (width * height)))
             bitmap = cast("Any", page).render(scale=scale, rev_byteorder=True)
