@@ -606,12 +606,12 @@ def _note_unproven(what: str, number: int, progress: _Progress) -> None:
 def _report_excluded_seed(value: str, ontology: str, progress: _Progress) -> InvalidInput:
     """Return the error for a seed that the filters of the query exclude."""
     if ontology not in progress.ontologies:
-        told = f"is in the ontology {ontology!r}, which this query does not include. Add it to ontology"
+        message = f"is in the ontology {ontology!r}, which this query does not include. Add it to ontology"
     elif progress.cut:
-        told = f"was not found in the documents that the query sees: {progress.cut[-1].effect}"
+        message = f"was not found in the documents that the query sees: {progress.cut[-1].effect}"
     else:
-        told = "is in no document that the query sees. Change documents or where"
-    return InvalidInput(f"{value!r} {told}")
+        message = "is in no document that the query sees. Change documents or where"
+    return InvalidInput(f"{value!r} {message}")
 
 
 def _explain_nothing(reports: list[StepReport]) -> str:

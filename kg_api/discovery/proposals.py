@@ -436,9 +436,11 @@ class ProposalService:
         stored = [read_proposals(self._graph, ontology)] if ontology is not None else []
         notes = list[str]()
         if not total and state in {None, "open"}:
-            told = stored or [each for each in read_all_proposals(self._graph) if reaches(each.ontology)]
-            notes += filter(None, map(self._describe_progress, told[:MAX_TOLD]))
-            if (more := len(told) - MAX_TOLD) > 0:
+            stored_states = stored or [
+                each for each in read_all_proposals(self._graph) if reaches(each.ontology)
+            ]
+            notes += filter(None, map(self._describe_progress, stored_states[:MAX_TOLD]))
+            if (more := len(stored_states) - MAX_TOLD) > 0:
                 notes.append(f"and {pluralize(more, 'more ontology', 'more ontologies')}")
         searched_at = stored[0].searched_at if stored else None
         page = {"total": total, "offset": offset, "limit": limit}
@@ -465,18 +467,18 @@ class ProposalService:
                 f"kg has not searched for links in {name} yet{off}: `kg proposals search --ontology {name}`"
             )
         at = f"on {stored.searched_at:%Y-%m-%d %H:%M} UTC" if stored.searched_at else "in part"
-        told = f"kg searched for links in {name} {at}"
+        text = f"kg searched for links in {name} {at}"
         if stored.proposed_for is None and stored.searched_at:
-            return f"{told}; {AGAIN}{off}"
+            return f"{text}; {AGAIN}{off}"
         try:
             mark = self._mark(name)
         except NotFound:
             return ""
         if stored.proposed_for not in (None, mark):
-            return f"{told}; {ANOTHER_WAY}{off}"
+            return f"{text}; {ANOTHER_WAY}{off}"
         due = count_due(self._graph, name)
         left = pluralize(due, "source or concept", "sources and concepts")
-        return f"{told}, {left} {are(due)} pending" if due else told
+        return f"{text}, {left} {are(due)} pending" if due else text
 
 
 # The job: flag all nodes if the thresholds changed, then search the flagged nodes
