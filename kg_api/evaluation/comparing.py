@@ -76,9 +76,9 @@ def correct_p_values(p_values: Sequence[float]) -> list[float]:
 
 def compute_percentiles(milliseconds: Sequence[float]) -> dict[str, float]:
     sample = np.asarray(milliseconds, dtype=np.float64)
-    told = {f"p{percent}": float(np.percentile(sample, percent)) for percent in (50, 95, 99)}
-    told |= {"mean": float(sample.mean()), "max": float(sample.max())}
-    return {name: round(value, 2) for name, value in told.items()}
+    percentiles = {f"p{percent}": float(np.percentile(sample, percent)) for percent in (50, 95, 99)}
+    percentiles |= {"mean": float(sample.mean()), "max": float(sample.max())}
+    return {name: round(value, 2) for name, value in percentiles.items()}
 
 
 # Comparison of results

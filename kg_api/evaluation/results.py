@@ -40,8 +40,8 @@ class Run:
     def key(self) -> str:
         """Hash of everything that determines the answers."""
         code = [self.kg.get("version"), self.kg.get("code")]
-        told = [self.target, self.data.hash, self.data.sample, self.limit, self.config, code]
-        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
+        parts = [self.target, self.data.hash, self.data.sample, self.limit, self.config, code]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
     @property
     def data(self) -> EvalData:

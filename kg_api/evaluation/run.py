@@ -36,10 +36,10 @@ def describe_kg(version: str) -> dict[str, Any]:
     digest = hashlib.sha256()
     for path in sorted(files):
         digest.update(path.name.encode() + path.read_bytes())
-    told = {"version": version, "code": digest.hexdigest()[:16]}
+    facts = {"version": version, "code": digest.hexdigest()[:16]}
     if commit := _git(package, "rev-parse", "HEAD"):
-        told["commit"] = commit + ("-dirty" if _git(package, "status", "--porcelain", "-uno") else "")
-    return told
+        facts["commit"] = commit + ("-dirty" if _git(package, "status", "--porcelain", "-uno") else "")
+    return facts
 
 
 def describe_machine() -> dict[str, Any]:
@@ -57,12 +57,12 @@ def describe_embedding(
 ) -> dict[str, Any]:
     answering = found.answering or found.config
     space = {each.slug: each for each in spaces}.get(answering.space)
-    told = {"ontology": ontology, "chunking": answering.chunking.model_dump(mode="json")}
+    facts = {"ontology": ontology, "chunking": answering.chunking.model_dump(mode="json")}
     if space is not None:
         names = ("slug", "provider", "model", "revision", "dimensions", "fingerprint")
-        told["space"] = {name: getattr(space, name) for name in names}
-    told["stored"] = {"sources": found.total, "embedded": found.embedded, "refused": found.refused}
-    return told
+        facts["space"] = {name: getattr(space, name) for name in names}
+    facts["stored"] = {"sources": found.total, "embedded": found.embedded, "refused": found.refused}
+    return facts
 
 
 def _git(folder: Path, *arguments: str) -> str:
@@ -70,7 +70,7 @@ def _git(folder: Path, *arguments: str) -> str:
     if not (folder.parent / ".git").exists():
         return ""
     try:
-        told = subprocess.run(
+        completed = subprocess.run(
             ["git", "-C", str(folder.parent), *arguments],
             check=False,
             capture_output=True,
@@ -79,7 +79,7 @@ def _git(folder: Path, *arguments: str) -> str:
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return told.stdout.strip()
+    return completed.stdout.strip()
 
 
 # Retries
@@ -117,8 +117,8 @@ class SentDocument:
     @property
     def uri(self) -> str:
         """URI with a hash of the document, so that another run finds it unchanged."""
-        told = hashlib.sha256(f"{self.format}\n{self.title}\n{self.text}".encode()).hexdigest()
-        return f"{EVALUATED}{told[:32]}"
+        digest = hashlib.sha256(f"{self.format}\n{self.title}\n{self.text}".encode()).hexdigest()
+        return f"{EVALUATED}{digest[:32]}"
 
     def found(self, start: int, end: int) -> FoundSpan:
         """Convert offsets in the sent text to offsets in the set's text."""

@@ -306,8 +306,8 @@ def _read_qrels(
         if found is None and number == 1 and line.count("\t") == 2:  # noqa: PLR2004 - header of three columns
             continue
         if found is None:
-            told = "is not a judgement: write query-id, corpus-id, and a whole number, with tabs between"
-            raise _wrong(path, number, f"{line.strip()[:200]!r} {told}")
+            message = "is not a judgement: write query-id, corpus-id, and a whole number, with tabs between"
+            raise _wrong(path, number, f"{line.strip()[:200]!r} {message}")
         query, document, relevance = found[1], found[2], int(found[3])
         for name, known, kind in ((query, queries, "question"), (document, documents, "document")):
             if name not in known:
@@ -326,8 +326,8 @@ def _read_qrels(
 def _to_json(query: SetQuery) -> list[Any]:
     references = [[each.document, each.start, each.end] for each in query.references]
     passages = [[each.document, each.start, each.end, each.relevance] for each in query.passages]
-    told = [query.query_id, query.text, sorted(query.relevant.items()), references]
-    return [*told, passages] if passages else told
+    fields = [query.query_id, query.text, sorted(query.relevant.items()), references]
+    return [*fields, passages] if passages else fields
 
 
 def _digest(value: object) -> str:
