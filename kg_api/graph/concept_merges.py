@@ -236,12 +236,12 @@ def _part(
         return
     appearances = [each for each in recorded if each["source_id"] in before]
     text, described_by = moved["text"], moved["text"]["described_by"]
-    told = (
+    restored_rows = (
         each["description"]
         for each in appearances
         if (each["concept_id"], each["source_id"]) == (gone, described_by)
     )
-    own = concepts.Text(text["label"], next(told, ""), tuple(text["terms"]))
+    own = concepts.Text(text["label"], next(restored_rows, ""), tuple(text["terms"]))
     write_texts(tx, ontology, {gone: own})
     tx.run("concept_merges/give_names", rows=moved["names"], concept_id=gone, ontology=ontology)
     for part in portions(appearances):

@@ -230,9 +230,9 @@ def _to_parameters(records: Sequence[DocumentRecord]) -> dict[str, Any]:
 def join_changes(before: str | None, change: DocumentChange) -> str:
     """Merge an edit into the stored edits, using the last value for each key."""
     known: dict[str, Any] = json.loads(before or "{}")
-    told = change.model_dump(exclude_none=True, include={"title", "uri"})
+    values = change.model_dump(exclude_none=True, include={"title", "uri"})
     metadata = {**known.get("metadata", {}), **change.metadata}
-    return json.dumps({**known, **told, "metadata": metadata}, ensure_ascii=False, sort_keys=True)
+    return json.dumps({**known, **values, "metadata": metadata}, ensure_ascii=False, sort_keys=True)
 
 
 def change_metadata(

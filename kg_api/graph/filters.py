@@ -285,8 +285,10 @@ def describe_missing_keys(asked: Sequence[str], known: Sequence[str]) -> list[De
         fields = [*known, *KNOWN_FIELDS]
         field, _, interval = key.rpartition(":")
         if interval in INTERVALS and field in fields:
-            told = f"{interval} counts need the field {field!r} itself, as in {field}=2015 or {field}=2015-05"
-            raise InvalidInput(f"no document has the field {key!r}: {told}")
+            message = (
+                f"{interval} counts need the field {field!r} itself, as in {field}=2015 or {field}=2015-05"
+            )
+            raise InvalidInput(f"no document has the field {key!r}: {message}")
         if near := _nearest_fields(key, known):
             names = ", ".join(map(repr, near))
             raise InvalidInput(

@@ -31,9 +31,9 @@ def judge(graph: Graph, ontology: str, request: JudgementRequest) -> Judgement:
     identity = judgement_id(ontology, request.question, place.source_id)
 
     def work(tx: Transaction) -> Row:
-        told = {"question": request.question, "relevance": request.relevance, "by": request.by}
+        fields = {"question": request.question, "relevance": request.relevance, "by": request.by}
         ids = {"question_id": build_judged_question_id(ontology, request.question), "judgement_id": identity}
-        rows = tx.run("judgements/write", ontology=ontology, source_id=place.source_id, **ids, **told)
+        rows = tx.run("judgements/write", ontology=ontology, source_id=place.source_id, **ids, **fields)
         if not rows:
             raise NotFound(f"{ontology!r} has no passage {request.source_id!r}")
         return {**rows[0], "source": place}

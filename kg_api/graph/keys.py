@@ -102,10 +102,10 @@ def expire_key(tx: Transaction, key_id: str, valid_seconds: int) -> None:
 
 def limit_keys(graph: Graph, current: Sequence[ApiKey]) -> None:
     """Revoke and expire stored keys that are no longer valid in `current`."""
-    told = [
+    values = [
         {"key_id": key.key_id, "revoked_at": key.revoked_at, "expires_at": key.expires_at} for key in current
     ]
-    graph.write("keys/limit", keys=told)
+    graph.write("keys/limit", keys=values)
 
 
 def end_all_sessions(graph: Graph) -> None:

@@ -30,8 +30,8 @@ def searched(graph: Reader, ontologies: Sequence[str] | None) -> list[str] | Non
 def report_unknown_ontology(graph: Reader, ontology: str | Sequence[str]) -> NotFound:
     """Build an error for an unknown ontology, to suggest similar names."""
     wanted = [ontology] if isinstance(ontology, str) else ontology
-    told = describe_unknown_ontology(wanted, list_ontology_names(graph))
-    return NotFound(f"{told}. `kg ontologies` lists the existing ones")
+    message = describe_unknown_ontology(wanted, list_ontology_names(graph))
+    return NotFound(f"{message}. `kg ontologies` lists the existing ones")
 
 
 def require_ontologies(graph: Reader, ontologies: str | Sequence[str] | None) -> None:
@@ -185,8 +185,8 @@ def _name_nearest(graph: Graph, called: Sequence[str], ontologies: Sequence[str]
 def _unknown_document(sought: str, called: Sequence[str], near: str, ontologies: Sequence[str]) -> NotFound:
     more = f" nor {len(called) - MAX_TOLD} more" if len(called) > MAX_TOLD else ""
     place = f" in {ontologies[0]!r}" if len(ontologies) == 1 else ""
-    told = f"{sought} {', '.join(map(repr, called[:MAX_TOLD]))}{more} not found{place}{near}"
-    return NotFound(f"{told}. `kg documents` lists the existing ones")
+    message = f"{sought} {', '.join(map(repr, called[:MAX_TOLD]))}{more} not found{place}{near}"
+    return NotFound(f"{message}. `kg documents` lists the existing ones")
 
 
 # Sources, concepts, proposals, and jobs by a prefix of their id, or by position

@@ -172,10 +172,10 @@ def decide(graph: Graph, proposal_id: str, state: ProposalState, by: str | None)
     before = next(row for row in reversed(seen) if row["decision"] != own)
     notes = list[str]()
     if before["state"] != "open":
-        told = f"the proposal was {before['state']}" + (f" by {before['by']}" if before["by"] else "")
+        note = f"the proposal was {before['state']}" + (f" by {before['by']}" if before["by"] else "")
         gone = ". Its link no longer exists" if before["state"] == "accepted" else ""
         same = before["state"] == state
-        notes.append(f"{told} already: nothing has changed" if same else f"{told} before{gone}")
+        notes.append(f"{note} already: nothing has changed" if same else f"{note} before{gone}")
     return decided.model_copy(update={"notes": notes})
 
 

@@ -206,9 +206,9 @@ def delete_unused_types(graph: Graph, limit: int = PORTION) -> int:
 
 
 def report_unknown_type(ontology: str, names: Sequence[str]) -> NotFound:
-    told = ", ".join(map(repr, names))
+    quoted_names = ", ".join(map(repr, names))
     return NotFound(
-        f"relationship type {told} not found in {ontology}. `kg admin relationship-types list "
+        f"relationship type {quoted_names} not found in {ontology}. `kg admin relationship-types list "
         f"--ontology {ontology}` shows the existing ones"
     )
 
@@ -240,8 +240,8 @@ def _merge(tx: Transaction, ontology: str, asked: TypeMerging) -> TypeMerge:
     relations = sum(held[each]["relations"] for each in merged)
     if asked.dry_run:
         names = sorted(held[each]["name"] for each in merged)
-        told = {"merge_id": None, "ontology": ontology, "into": held[into]["name"], "merged": names}
-        dry = {**told, "relations": relations, "by": asked.by, "at": None}
+        values = {"merge_id": None, "ontology": ontology, "into": held[into]["name"], "merged": names}
+        dry = {**values, "relations": relations, "by": asked.by, "at": None}
         return TypeMerge.model_validate({**dry, **_stances(held, into, merged)})
     given = {"into": into, "merged": merged, "ontology": ontology, "relations": relations, "by": asked.by}
     row = tx.run("relations/merge_types", merge_id=uuid.uuid4().hex, **given)[0]["merge"]

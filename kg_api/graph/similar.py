@@ -167,8 +167,8 @@ def describe_places(graph: Graph, source_ids: Iterable[str]) -> list[DescribedPl
     """Read sources by id, to describe them to readers. If a source is unknown, it is missing."""
     (row,) = graph.search("similar/by_ids", source_ids=list(dict.fromkeys(source_ids)))
     seen = (each for each in drop_deleted_rows(row["found"], Place) if reaches(each["ontology"]))
-    told = ({**each, "metadata": json.loads(each["metadata"] or "{}")} for each in seen)
-    return [DescribedPlace.model_validate(each) for each in told]
+    rows = ({**each, "metadata": json.loads(each["metadata"] or "{}")} for each in seen)
+    return [DescribedPlace.model_validate(each) for each in rows]
 
 
 def list_places(

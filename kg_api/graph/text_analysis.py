@@ -289,9 +289,9 @@ def find_stop_words(words: Iterable[str], languages: Iterable[str | None] = ()) 
     asked = frozenset(word.lower() for word in words)
     most = max((asked & listed for listed in load_stop_words().values()), key=len)
     listed = load_stop_words()
-    told = [asked & listed[each] for each in languages if each is not None]
+    word_counts = [asked & listed[each] for each in languages if each is not None]
     enough = most if len(most) >= _FEWEST else frozenset[str]()
-    return enough.union(*told)
+    return enough.union(*word_counts)
 
 
 @cache
@@ -513,10 +513,10 @@ def get_word_forms(word: str) -> frozenset[str]:
 
 
 def _guessed(words: Sequence[str]) -> Sequence[str]:
-    told = detect_stop_word_language(words)
-    if told is None:
+    language = detect_stop_word_language(words)
+    if language is None:
         return LANGUAGES if len(words) <= MAX_GUESSED else ()
-    return (told,) if told in LANGUAGES else ()
+    return (language,) if language in LANGUAGES else ()
 
 
 def _words(text: str) -> list[str]:

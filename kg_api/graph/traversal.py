@@ -171,5 +171,5 @@ def read_quotes(
 def read_documents_by_id(graph: Graph, document_ids: Iterable[str]) -> dict[str, DocumentFacts]:
     """Return documents by id. Deleted ones are missing."""
     rows = drop_deleted_rows(graph.read("documents/of_ids", document_ids=list(document_ids)), DocumentFacts)
-    told = ({**row, "metadata": json.loads(row["metadata"] or "{}")} for row in rows)
-    return {row["document_id"]: DocumentFacts.model_validate(row) for row in told}
+    documents = ({**row, "metadata": json.loads(row["metadata"] or "{}")} for row in rows)
+    return {row["document_id"]: DocumentFacts.model_validate(row) for row in documents}
