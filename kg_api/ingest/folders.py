@@ -258,10 +258,12 @@ class Scan:
         except FolderEmptied as error:
             raise FolderEmptied(f"{error}. {self._describe_allow_empty()}") from None
         if absent := check.list_absent():
-            told = [each._replace(reason=f"{each.reason}. {self._describe_allow_empty()}") for each in absent]
+            absent_files = [
+                each._replace(reason=f"{each.reason}. {self._describe_allow_empty()}") for each in absent
+            ]
             foreign = tuple(each.document for each in absent if each.path in self._mounts)
             files = [file for file in self._listing.files if not file.document.startswith(foreign)]
-            problems = [*self._listing.problems, *told]
+            problems = [*self._listing.problems, *absent_files]
             self._listing = replace(self._listing, files=files, problems=problems)
         self._mounts = check.to_remember(absent)
 
