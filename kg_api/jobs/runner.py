@@ -345,8 +345,8 @@ class Runner:
             raise
         except (Unavailable, ProviderMissing) as error:
             delay = _wait_seconds(job, error)
-            told = f"waiting: {error}"[:MAX_ERROR_LENGTH]
-            jobs.give_back(graph, owner, delay_seconds=delay, error=told)
+            message = f"waiting: {error}"[:MAX_ERROR_LENGTH]
+            jobs.give_back(graph, owner, delay_seconds=delay, error=message)
             log.warning("job waits", **about, seconds=round(delay, 1), reason=str(error))
             outcome = "waits"
         except Exception as error:
@@ -401,8 +401,8 @@ class WorkerRegistration:
             waiting = jobs.count_unknown_kinds(self._graph, self._kinds)
             for kind in sorted(waiting.keys() - self._told):
                 self._told.add(kind)
-                told = "unknown kind of job, left for a worker of another version"
-                log.warning(told, kind=kind, waiting=waiting[kind])
+                message = "unknown kind of job, left for a worker of another version"
+                log.warning(message, kind=kind, waiting=waiting[kind])
         except DatabaseUnavailable as error:
             log.warning("no sign of life", reason=str(error))
 
