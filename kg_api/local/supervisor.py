@@ -80,11 +80,11 @@ class Watch:
         try:
             self._attend(working)
         except Exception as error:  # noqa: BLE001 - one role must not end the supervisor
-            told = str(error) if isinstance(error, KgError) else f"{type(error).__name__}: {error}"
+            message = str(error) if isinstance(error, KgError) else f"{type(error).__name__}: {error}"
             if self.process is None:
-                self._handle_death(told, permanent=isinstance(error, ConfigurationError))
+                self._handle_death(message, permanent=isinstance(error, ConfigurationError))
             else:
-                reason = told[:LOGGED_CHARACTERS]
+                reason = message[:LOGGED_CHARACTERS]
                 log.error("process cannot be supervised", role=self.role.name, reason=reason)  # noqa: TRY400
 
     def status(self) -> RoleStatus:
