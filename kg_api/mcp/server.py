@@ -85,8 +85,8 @@ def make_server(call: Call) -> Server[Any]:
 
 
 def to_error(message: str) -> CallToolResult:
-    told = rephrase_for_agents(message)[:MAX_ERROR_LENGTH]
-    return CallToolResult(content=[TextContent(text=told)], is_error=True)
+    rephrased = rephrase_for_agents(message)[:MAX_ERROR_LENGTH]
+    return CallToolResult(content=[TextContent(text=rephrased)], is_error=True)
 
 
 # Server over standard input and output

@@ -205,8 +205,8 @@ class Tool(Generic[ArgumentsT]):
 
 def degradations(found: Sequence[Degradation]) -> list[Item]:
     """Return degradations as messages for agents."""
-    told = [each.model_dump(mode="json", exclude_none=True) for each in found]
-    return [{**each, "effect": rephrase_for_agents(each["effect"])} for each in told]
+    items = [each.model_dump(mode="json", exclude_none=True) for each in found]
+    return [{**each, "effect": rephrase_for_agents(each["effect"])} for each in items]
 
 
 class _Terse(GenerateJsonSchema):

@@ -406,7 +406,7 @@ Use this tool to collect statements about a person, thing, or idea. Pass a conce
 or a name. `quotes` cite the words that prove the concept. To find concepts, use hybrid_search.""",
 )
 def get_concept_context(library: Library, arguments: ConceptArguments, pager: Pager) -> Item:
-    concept_id, told = _take_concept(library, arguments.concept, arguments.ontologies)
+    concept_id, notes = _take_concept(library, arguments.concept, arguments.ontologies)
     try:
         found = library.concept_context(concept_id, arguments.window, arguments.limit)
     except NotFound as error:
@@ -447,7 +447,7 @@ def get_concept_context(library: Library, arguments: ConceptArguments, pager: Pa
         unverified=not concept.verified or None,
         sources=concept.sources,
         paragraphs=[],
-        degraded=degradations(told),
+        degraded=degradations(notes),
     )
     keys = [each["citation"] for each in paragraphs]
     frame["paragraphs"] = pager.step(frame, paragraphs, keys, "paragraphs")
@@ -598,13 +598,13 @@ def _show_thumbnails(library: Library, frame: Item, pager: Pager, room: int) -> 
             room -= size
             pager.shown.append(InlineImage(content, "image/webp"))
             hit["shown"] = len(pager.shown)
-    told: list[str] = []
+    notes: list[str] = []
     if without_room:
-        told.append(f"{pluralize(without_room, 'thumbnail')} omitted. Request fewer, or raise image_bytes")
+        notes.append(f"{pluralize(without_room, 'thumbnail')} omitted. Request fewer, or raise image_bytes")
     if gone:
-        told.append(f"{pluralize(gone, 'thumbnail')} missing in the image store")
-    if told:
-        frame["not_shown"] = "; ".join(told)
+        notes.append(f"{pluralize(gone, 'thumbnail')} missing in the image store")
+    if notes:
+        frame["not_shown"] = "; ".join(notes)
 
 
 # Lists
@@ -625,8 +625,8 @@ search covers all collections.""",
 )
 def list_ontologies(library: Library, arguments: OntologiesArguments, pager: Pager) -> Item:
     del arguments
-    told = {"ontology", "documents", "sources", "searchable"}
-    found = [each.model_dump(include=told) for each in library.ontologies().ontologies]
+    fields = {"ontology", "documents", "sources", "searchable"}
+    found = [each.model_dump(include=fields) for each in library.ontologies().ontologies]
     frame: Item = {"ontologies": [], "degraded": []}
     frame["ontologies"] = pager.step(frame, found, [each["ontology"] for each in found], "ontologies")
     return frame
@@ -651,9 +651,9 @@ read_document. To search the content of documents, use search_sources.""",
 def list_documents(library: Library, arguments: DocumentsArguments, pager: Pager) -> Item:
     ontology = valid(_Scope, {"ontology": arguments.ontology}).ontology
     page = library.documents(ontology, pager.page_start, DOCUMENTS_AT_ONCE, arguments.where or ())
-    told = {"ontology", "document", "document_id", "title", "uri", "characters", "sources", "updated_at"}
+    fields = {"ontology", "document", "document_id", "title", "uri", "characters", "sources", "updated_at"}
     entries = [
-        item(**each.model_dump(mode="json", include=told), date=find_document_date(each.metadata))
+        item(**each.model_dump(mode="json", include=fields), date=find_document_date(each.metadata))
         for each in page.documents
     ]
     frame: Item = {"total": page.total, "documents": [], "notes": page.notes, "degraded": []}
