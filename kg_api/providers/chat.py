@@ -440,8 +440,8 @@ HYPOTHETICAL_SCHEMA = object_of(passages=build_list_schema(object_of(text=TEXT))
 def write_hypothetical_answers(ask: Ask, question: str, count: int) -> list[str]:
     """Write up to `count` different passages that would answer a question, each on one line."""
     data = json.dumps({"question": question, "passages": count}, ensure_ascii=False)
-    told = ask(Prompt(HYPOTHETICAL_INSTRUCTION, data, "passages", HYPOTHETICAL_SCHEMA))
-    lines = dict.fromkeys(line(item.get("text"), MAX_ANSWER_LENGTH) for item in objects([told]))
+    reply = ask(Prompt(HYPOTHETICAL_INSTRUCTION, data, "passages", HYPOTHETICAL_SCHEMA))
+    lines = dict.fromkeys(line(item.get("text"), MAX_ANSWER_LENGTH) for item in objects([reply]))
     if not (written := [text for text in lines if text]):
         raise LlmFailed(
             "the language model returns no hypothetical answers. Choose another model in KG_LLM__MODEL"

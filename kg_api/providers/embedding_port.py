@@ -417,8 +417,8 @@ def describe_unknown_languages(model: str, documents: Mapping[str, int]) -> list
         if name != "unknown" and count >= MIN_UNKNOWN * total and not knows_language(model, name)
     }
     named = " or ".join(map(str.capitalize, others))
-    told = f"{sum(others.values())} of {total} documents are {named}"
-    return [f"{told}; {advise_on_languages(model)}"] if others else []
+    note = f"{sum(others.values())} of {total} documents are {named}"
+    return [f"{note}; {advise_on_languages(model)}"] if others else []
 
 
 def advise_on_languages(model: str) -> str:
@@ -516,8 +516,8 @@ def require_tokens(embedder: Embedder) -> TokenEmbedder:
     """Check if an embedder has token vectors. If not, raise an error."""
     if is_token_embedder(embedder):
         return embedder
-    told = describe_part_rejection(embedder.identity)
-    raise ConfigurationError(told or f"{embedder.identity.model} returns no token vectors here")
+    reason = describe_part_rejection(embedder.identity)
+    raise ConfigurationError(reason or f"{embedder.identity.model} returns no token vectors here")
 
 
 def require_packaged_model(name: str) -> str:
