@@ -288,8 +288,8 @@ def format_nearest_labels(hits: Iterable[Concept]) -> str:
 def describe_no_match(query_text: str, hits: Sequence[ConceptHit]) -> str | None:
     if not hits or any(each.fits for each in hits):
         return None
-    told = f"{query_text[:MAX_TOLD]!r}{format_nearest_labels(hits)}"
-    return f"no concept matches {told}: those found are only the nearest there are"
+    text = f"{query_text[:MAX_TOLD]!r}{format_nearest_labels(hits)}"
+    return f"no concept matches {text}: those found are only the nearest there are"
 
 
 class ConceptHits(Answer):

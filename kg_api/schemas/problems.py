@@ -87,11 +87,12 @@ def list_field_problems(errors: Sequence[Mapping[str, Any]]) -> list[FieldProble
 
 def describe_problems(errors: Sequence[Mapping[str, Any]]) -> str:
     """Describe all problems in one line, grouped by field. A union has one problem for each branch."""
-    told: dict[str, list[str]] = {}
+    fields_by_message: dict[str, list[str]] = {}
     for each in list_field_problems(errors):
-        told.setdefault(each.field, []).append(each.message)
+        fields_by_message.setdefault(each.field, []).append(each.message)
     problems = (
-        FieldProblem(field=field, message=", or: ".join(messages)) for field, messages in told.items()
+        FieldProblem(field=field, message=", or: ".join(messages))
+        for field, messages in fields_by_message.items()
     )
     return "; ".join(map(str, problems))
 
@@ -107,10 +108,10 @@ def valid(model: type[ModelT], values: Mapping[str, Any]) -> ModelT:
 def _message(error: Mapping[str, Any]) -> str:
     """Return the message without the name of Python's exception. Explain patterns in words."""
     about: Mapping[str, Any] = error.get("ctx") or {}
-    if told := _length_message(error, about):
-        return told
-    if told := _IN_WORDS.get(about.get("pattern", "")):
-        return told
+    if text := _length_message(error, about):
+        return text
+    if text := _IN_WORDS.get(about.get("pattern", "")):
+        return text
     whole = error["type"] != "value_error" and _field(error["loc"]) == "body"
     return ("the body: " if whole else "") + str(error["msg"]).removeprefix("Value error, ")
 
