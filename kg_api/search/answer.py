@@ -173,14 +173,14 @@ class Proving:
     @property
     def notes(self) -> list[str]:
         """Descriptions for parts that were skipped in a complete output."""
-        told: list[str] = []
+        notes: list[str] = []
         if self._unreadable:
-            told.append(f"{self._unreadable} of {self._read} entries skipped: not statements with quotes")
+            notes.append(f"{self._unreadable} of {self._read} entries skipped: not statements with quotes")
         if self._read > MAX_STATEMENTS:
-            told.append(f"kg read the first {MAX_STATEMENTS} statements and skipped the others")
+            notes.append(f"kg read the first {MAX_STATEMENTS} statements and skipped the others")
         elif self._reader.found and not self._reader.complete:
-            told.append(f"the answer is cut off or not JSON after {self._read} entries, which kg used")
-        return told
+            notes.append(f"the answer is cut off or not JSON after {self._read} entries, which kg used")
+        return notes
 
     def statements(self, pieces: Iterable[str]) -> Iterator[Statement]:
         """Yield each statement when it is complete and verified."""

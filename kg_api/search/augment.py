@@ -498,11 +498,11 @@ class Asking:
         """
         if len(piece.text) <= MAX_QUERY_CHARACTERS or self.request.mode == "text":
             return PieceResults(piece, [self._search(piece, ontology=self.request.ontology)])
-        told = [self._by_vector(piece, space) for space in self.where.spaces]
+        searches = [self._by_vector(piece, space) for space in self.where.spaces]
         return PieceResults(
             piece,
-            [each for each in told if isinstance(each, SourceHits)],
-            [each for each in told if isinstance(each, Degradation)],
+            [each for each in searches if isinstance(each, SourceHits)],
+            [each for each in searches if isinstance(each, Degradation)],
         )
 
     def _by_vector(self, piece: Piece, space: Space) -> SourceHits | Degradation:

@@ -167,8 +167,8 @@ def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[Described
     language, models = plan.wording.language, [each.space.identity.model for each in plan.usable.values()]
     for model in models:
         if language is not None and not knows_language(model, language):
-            told = f"the question is {language.capitalize()}; {advise_on_languages(model)}"
-            return Nearness(near=has_words(shown, words) or None, note=told)
+            effect = f"the question is {language.capitalize()}; {advise_on_languages(model)}"
+            return Nearness(near=has_words(shown, words) or None, note=effect)
     measured: list[tuple[float, float]] = []
     for space in plan.scope.models:
         lane = candidates.lanes.get(f"{VECTOR}{space.slug}", ()) if space.slug in plan.usable else ()

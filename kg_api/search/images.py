@@ -263,8 +263,8 @@ class ImageLanes:
             lanes.found.append(self._by_words(picture, scope, names))
             how += ", and images with similar text"
         for reason, own in lanes.without.items():
-            told = ", ".join(own[:MAX_TOLD]) + (" and more" if len(own) > MAX_TOLD else "")
-            lanes.degraded.append(Degradation(part="vectors", effect=f"{told}: {reason}. {how}"))
+            named = ", ".join(own[:MAX_TOLD]) + (" and more" if len(own) > MAX_TOLD else "")
+            lanes.degraded.append(Degradation(part="vectors", effect=f"{named}: {reason}. {how}"))
         if len(lanes.hashes) >= MAX_HASHED:
             effect = f"kg compared {MAX_HASHED:,} images by appearance. There are more"
             lanes.degraded.append(Degradation(part="query", effect=effect))

@@ -108,13 +108,13 @@ def present_similar(
     groups = list(groups)
     wanted = [each.first.chunk_id for each in groups] + [parts[each.first.part].chunk_id for each in groups]
     texts = read_chunk_texts(graph, [identity for identity in wanted if identity is not None])
-    told = {
+    fields = {
         place.source_id: place
         for place in describe_places(graph, [each.first.place.source_id for each in groups])
     }
     return [
         SimilarSource(
-            **told.get(group.first.place.source_id, group.first.place).model_dump(),
+            **fields.get(group.first.place.source_id, group.first.place).model_dump(),
             similarity=group.first.similarity,
             score=group.first.similarity,
             chunk=to_matched_chunk(group.first.place, group.first.chunk_id, texts),
@@ -334,16 +334,16 @@ def find_similar_by_keywords(
 def why(own: Place, request: SimilarSearch) -> list[Degradation]:
     """Add notes on what a keyword comparison cannot do."""
     effect = "the source has no vector yet, so kg searched for shared words, which is less precise"
-    told = [Degradation(part="vectors", effect=effect)]
+    degradations = [Degradation(part="vectors", effect=effect)]
     left_out = len(terms(own.full_text)) - MAX_TERMS
     if left_out > 0:
         effect = f"kg used its first {MAX_TERMS} words and ignored {left_out}"
-        told.append(Degradation(part="query", effect=effect))
+        degradations.append(Degradation(part="query", effect=effect))
     if request.min_similarity is not None:
-        told.append(
+        degradations.append(
             Degradation(part="query", effect="min_similarity was not applied, because it needs vectors")
         )
-    return told
+    return degradations
 
 
 def find_sources_sharing_words(

@@ -204,11 +204,13 @@ class SeenLane:
         there = [(each, names) for each, names in slots if not self._snapshots.populating(each.index_name)]
         return find_near_vectors(self._graph, asked, parts, there, "picture_space")
 
-    def _pictures(self, asked: RelatedQuery, known: OntologySnapshot, told: list[Degradation]) -> Found:
+    def _pictures(
+        self, asked: RelatedQuery, known: OntologySnapshot, degradations: list[Degradation]
+    ) -> Found:
         """Find images near the text in a passage."""
         spaces = self._questions.reading(known.there(asked.within.ontologies), known)
         questions = self._questions.embed(asked.own.full_text, spaces)
-        told += [each.degradation for each in questions if each.degradation is not None]
+        degradations += [each.degradation for each in questions if each.degradation is not None]
         near = [hit for each in questions for hit in self._near(asked, each)]
         return rank_by_similarity(asked, near, "picture_space")
 
@@ -251,73 +253,75 @@ class RelatedService:
             Conflict: The id prefix is ambiguous.
             InvalidInput: A condition uses an unknown field that resembles a known one.
         """
-        watch, told = Stopwatch("related"), list[Degradation]()
+        watch, degradations = Stopwatch("related"), list[Degradation]()
         own = find_source(self._graph, source_id)
         known = self._snapshots.known([own.ontology, *(request.ontologies or ())])
         known.require_known(request.ontologies)
         with watch.stage("filter") if request.where else nullcontext():
-            within = self._within(own, request, told)
+            within = self._within(own, request, degradations)
         asked = RelatedQuery(own, within, max(DEPTH, 3 * request.limit))
         with watch.stage("document"):
             lanes = [find_in_document(self._graph, asked), linked(self._graph, asked)]
         with watch.stage("concepts"):
-            lanes.append(self._through_concepts(asked, known, told))
+            lanes.append(self._through_concepts(asked, known, degradations))
         with watch.stage("words"):
-            lanes.append(self._near_words(asked, known, told))
+            lanes.append(self._near_words(asked, known, degradations))
         with watch.stage("pictures"):
-            lanes.extend(self._seeing.find(asked, known, told))
+            lanes.extend(self._seeing.find(asked, known, degradations))
         return RelatedSources(
             source=own,
             kinds=within.sources.kinds,
             sources=self._join(lanes, request.limit),
-            degraded=told,
+            degraded=degradations,
             timings_ms=watch.milliseconds(),
         )
 
-    def _within(self, own: Place, request: RelatedSearch, told: list[Degradation]) -> Filters:
+    def _within(self, own: Place, request: RelatedSearch, degradations: list[Degradation]) -> Filters:
         """Build the scope. If no kinds are requested, use sources of the other kind."""
         within = Filters(request.ontologies, [own.document_id] if request.same_document else None)
         if request.where:
             chosen = choose_sources(self._graph, self._remembered, request.where, within)
             within = chosen.filters
-            told += chosen.notes
+            degradations += chosen.notes
         kinds: Collection[SourceKind] | None = request.kinds
         if kinds is None and not any(each.field == KIND for each in list_conditions(request.where or ())):
             kinds = [_other(own.kind)]
         return replace(within, sources=within.sources.restrict_to_kinds(kinds))
 
     def _through_concepts(
-        self, asked: RelatedQuery, known: OntologySnapshot, told: list[Degradation]
+        self, asked: RelatedQuery, known: OntologySnapshot, degradations: list[Degradation]
     ) -> Found:
         own = asked.own
         around = neighbours(self._graph, [own], 1)[own.source_id] if own.kind == "image" else []
         beside = [each.source_id for each in around if each.source_id != own.source_id]
         found = find_through_concepts(self._graph, asked, beside)
         if not found:
-            told += describe_missing_concepts(self._graph, known.there(asked.within.ontologies))
+            degradations += describe_missing_concepts(self._graph, known.there(asked.within.ontologies))
         return found
 
-    def _near_words(self, asked: RelatedQuery, known: OntologySnapshot, told: list[Degradation]) -> Found:
+    def _near_words(
+        self, asked: RelatedQuery, known: OntologySnapshot, degradations: list[Degradation]
+    ) -> Found:
         """Find sources near in the text space. For an image, use the vector for its text."""
         own = asked.own
         vectors = read_search_vectors(self._graph, [own.source_id], known.answering, known.new)
         parts = sample_evenly(vectors.get(own.source_id, []), MAX_PARTS)
         scope = comparable(known.space_of(own.ontology), asked.within.ontologies, known)
         if not parts:
-            return self._sharing_words(asked, told)
+            return self._sharing_words(asked, degradations)
         names = [] if asked.within.image else [space.index_name for space, _ in scope.slots]
         waiting = self._snapshots.populating(*names)  # images need no index, because all vectors are compared
-        told += _filling(waiting)
-        told += [each for each in scope.degradations() if each not in told]
-        told += describe_embedding_progress(self._progress.recent(), scope.ontologies)
+        degradations += _filling(waiting)
+        degradations += [each for each in scope.degradations() if each not in degradations]
+        degradations += describe_embedding_progress(self._progress.recent(), scope.ontologies)
         slots = [(space, names) for space, names in scope.slots if space.index_name not in waiting]
         return find_near_vectors(self._graph, asked, parts, slots, "words")
 
-    def _sharing_words(self, asked: RelatedQuery, told: list[Degradation]) -> Found:
+    def _sharing_words(self, asked: RelatedQuery, degradations: list[Degradation]) -> Found:
         effect = "the source has no vector yet, so kg searched for shared words, which is less precise"
-        told.append(Degradation(part="vectors", effect=effect))
+        degradations.append(Degradation(part="vectors", effect=effect))
         if waiting := self._snapshots.populating(TEXT_INDEX):
-            told += _filling(waiting)
+            degradations += _filling(waiting)
             return {}
         return find_by_shared_keywords(self._graph, asked)
 

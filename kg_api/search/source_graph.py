@@ -180,8 +180,8 @@ def _find_neighbourhood(
     """Find the start sources and those that are most similar, up to `max_nodes`."""
     seeds = describe_places(graph, source_ids)
     if missing := sorted(set(source_ids) - {place.source_id for place in seeds}):
-        told = ", ".join(map(repr, missing[:10]))
-        raise NotFound(f"source {told} not found. Its document may have changed since your search")
+        names = ", ".join(map(repr, missing[:10]))
+        raise NotFound(f"source {names} not found. Its document may have changed since your search")
     parts = read_search_vectors(graph, source_ids, known.answering, known.new)
     scopes = {space.slug: space for space in (known.space_of(place.ontology) for place in seeds)}
     found: list[NearSource] = []
@@ -401,15 +401,15 @@ def _edges(
 def _describe_degradations(
     nodes: ChosenSources, vectors: Mapping[str, Sequence[VectorPart]], spaces: Sequence[str]
 ) -> list[Degradation]:
-    told = list(nodes.degraded)
+    degradations = list(nodes.degraded)
     missing = sum(not vectors.get(place.source_id) for place in nodes.places)
     if missing:
         effect = f"{missing} of {len(nodes.places)} sources have no vector yet: they have no edges"
-        told.append(Degradation(part="vectors", effect=effect))
+        degradations.append(Degradation(part="vectors", effect=effect))
     if len(spaces) > 1:
         effect = f"sources of different spaces cannot be compared and have no edges: {', '.join(spaces)}"
-        told.append(Degradation(part="vectors", effect=effect))
+        degradations.append(Degradation(part="vectors", effect=effect))
     if nodes.total > len(nodes.places):
         effect = f"{len(nodes.places):,} of {nodes.total:,} sources. Raise max_nodes, or name documents"
-        told.append(Degradation(part="query", effect=effect))
-    return told
+        degradations.append(Degradation(part="query", effect=effect))
+    return degradations
