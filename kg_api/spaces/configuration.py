@@ -128,9 +128,9 @@ class EmbeddingRequests:
             activate_complete(self._graph, state, "image")
             return []
         if not state.target.config.embed_on_ingest:
-            told = " and ".join(pluralize(part.due, KINDS[part.type].noun) for part in parts)
+            counts = " and ".join(pluralize(part.due, KINDS[part.type].noun) for part in parts)
             command = f"kg admin source-embeddings generate --ontology {state.ontology!r}"
-            return [f"pending: {told}. Embedding at ingestion is off. Start embedding with {command}"]
+            return [f"pending: {counts}. Embedding at ingestion is off. Start embedding with {command}"]
         ids = self._graph.transaction(lambda tx: [self._request(tx, part, Regeneration()) for part in parts])
         return [
             f"a worker embeds {pluralize(part.due, KINDS[part.type].noun)} now: job {job_id}"
@@ -250,8 +250,8 @@ class ExtractionService:
         self.require_usable(ontology, config)
         if dry_run:
             anew = replace(anew, asked=self._mark(used)) if is_other else anew
-            told = self._to_status(anew, ["nothing was changed: this is a dry run"], with_cost=True)
-            return told.model_copy(update={"applied": False})
+            status = self._to_status(anew, ["nothing was changed: this is a dry run"], with_cost=True)
+            return status.model_copy(update={"applied": False})
         self._graph.transaction(lambda tx: write_extraction(tx, ontology, config))
         due, job_id = self._requests.begin(ontology, everything=is_other)
         notes = [f"a worker reads {pluralize(due, 'source')} now: job {job_id}"] if job_id else []
@@ -413,8 +413,8 @@ class ConfigurationService:
         state = build_embedding_state(ontology, anew, spaces)
         self._estimator.require_usable(state.target)
         if dry_run:
-            told = self._present(state, ["nothing was changed: this is a dry run"])
-            return told.model_copy(update={"applied": False})
+            answer = self._present(state, ["nothing was changed: this is a dry run"])
+            return answer.model_copy(update={"applied": False})
         self._store(before, state, along=along)
         notes = list[str]()
         if state.serving is not None:
@@ -537,8 +537,8 @@ class ConfigurationService:
         notes = [*notes, *describe_unknown_languages(model, status.languages)]
         if configured.paused:
             command = f"kg admin source-embeddings generate --ontology {state.ontology!r}"
-            told = "embedding is paused because its last job was cancelled. Resume with"
-            notes = [*notes, f"{told} {command}"]
+            note = "embedding is paused because its last job was cancelled. Resume with"
+            notes = [*notes, f"{note} {command}"]
         return EmbeddingConfiguration(
             ontology=plan.ontology,
             config=plan.config,

@@ -168,8 +168,8 @@ class WatchedModel(ABC, Generic[ModelT]):
 
     def problem(self) -> str | None:
         """Return why the model is unusable, without an embedding request."""
-        if (told := self.trouble()) is not None:
-            return told
+        if (message := self.trouble()) is not None:
+            return message
         try:
             self.embedder()
         except FAULTS as error:
@@ -287,8 +287,8 @@ class OpenSpaces(Generic[EmbedderT, OpenT]):
         try:
             if fingerprint and embedder.identity.fingerprint != fingerprint:
                 name = format_model_name(embedder.identity)
-                told = f"this kg opens {name}, with other weights or settings"
-                raise ConfigurationError(told)  # noqa: TRY301 - closed below
+                message = f"this kg opens {name}, with other weights or settings"
+                raise ConfigurationError(message)  # noqa: TRY301 - closed below
             answered = self.opened_as.answer_probe(embedder)  # before registration, which is permanent
             space = ensure_space(self._graph, embedder.identity, slug)
             store_probe(self._graph, space, answered)

@@ -154,11 +154,11 @@ def build_space_token_counter(opened: OpenSpace) -> ModelTokenCounter:
     try:
         return ModelTokenCounter(opened.embedder())
     except FAULTS as error:
-        told = (
+        token_counter = (
             "token counts are estimated as half the bytes, because the tokenizer of the model is not "
             f"available ({error})"
         )
-        return ModelTokenCounter(None, told)
+        return ModelTokenCounter(None, token_counter)
 
 
 def estimate_tokens(text: str) -> int:

@@ -73,8 +73,8 @@ class OntologySnapshot:
     def require_known(self, wanted: Sequence[str] | None) -> None:
         """Raise NotFound if a requested ontology does not exist."""
         if unknown := [name for name in wanted or () if name not in self.embedding_states]:
-            told = describe_unknown_ontology(unknown[:MAX_NAMED], self.embedding_states)
-            raise NotFound(f"{told}. `kg ontologies` lists the existing ones")
+            message = describe_unknown_ontology(unknown[:MAX_NAMED], self.embedding_states)
+            raise NotFound(f"{message}. `kg ontologies` lists the existing ones")
 
 
 ProgressReading = CachedRead[dict[str, Progress]]  # progress of one kind of unfinished jobs, by ontology
@@ -113,14 +113,14 @@ class Snapshots:
         if set(names) - states.keys() - self._absent:
             states = self._indexes.read(anew=True)
             self._absent |= frozenset(names) - states.keys()
-        told = dict[str, str]()
+        degradations = dict[str, str]()
         for name in names:
             state = states.get(name)
             if state is None:
-                told[name] = "not there"
+                degradations[name] = "not there"
             elif not state.online:
-                told[name] = f"{state.state.lower()}, {state.percent:.0f} % populated"
-        return told
+                degradations[name] = f"{state.state.lower()}, {state.percent:.0f} % populated"
+        return degradations
 
     def progress(self, kind: str = SOURCE_EMBEDDING) -> ProgressReading:
         """Return the shared reading of a kind of jobs."""

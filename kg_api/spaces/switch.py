@@ -91,42 +91,42 @@ class SpaceChecker:
             behind, set_aside = self._graph.transaction(
                 lambda tx, kind=kind: count_unbuilt_items(tx, state, kind)
             )
-            told = f"{name}: {behind} {KINDS[kind].plural} are not built yet"
+            message = f"{name}: {behind} {KINDS[kind].plural} are not built yet"
             if kind == main:
-                told = told if behind else f"{name}: every source is embedded"
-                yield Finding(name="complete", ok=not behind, detail=told)
+                message = message if behind else f"{name}: every source is embedded"
+                yield Finding(name="complete", ok=not behind, detail=message)
                 refused = set_aside
             elif behind:
-                yield Finding(name=f"{KINDS[kind].noun}s", ok=False, detail=told)
+                yield Finding(name=f"{KINDS[kind].noun}s", ok=False, detail=message)
         if refused:
-            told = f"{name}: {describe_rejected(refused, main)}"
-            yield Finding(name="refused", ok=accept_refused, detail=told)
+            message = f"{name}: {describe_rejected(refused, main)}"
+            yield Finding(name="refused", ok=accept_refused, detail=message)
         yield self._check_vectors(plan)
         if index.ok and not space.is_of_images:
             lost, sampled = find_lost_in_index(self._graph, name, plan.space, plan.mark)
-            told = f"the index finds {sampled - lost} of {sampled} sampled vectors"
-            yield Finding(name="found", ok=not lost, detail=f"{name}: {told}")
+            message = f"the index finds {sampled - lost} of {sampled} sampled vectors"
+            yield Finding(name="found", ok=not lost, detail=f"{name}: {message}")
 
     def _check_index(self, name: str) -> Finding:
         state = index_states(self._graph).get(name)
         if state is None:
             return Finding(name="index", ok=False, detail=f"the index {name} is not there")
-        told = f"the index {name} is {state.state.lower()}, {state.percent:.0f} % populated"
-        return Finding(name="index", ok=state.online, detail=told)
+        message = f"the index {name} is {state.state.lower()}, {state.percent:.0f} % populated"
+        return Finding(name="index", ok=state.online, detail=message)
 
     def _check_vectors(self, plan: Plan) -> Finding:
         name = plan.ontology
         if plan.space.is_of_images:
             built, wrong = check_image_vectors(self._graph, plan)
-            told = f"{built} images, {wrong} vectors missing or absent from an index"
-            return Finding(name="vectors", ok=not wrong, detail=f"{name}: {told}")
+            note = f"{built} images, {wrong} vectors missing or absent from an index"
+            return Finding(name="vectors", ok=not wrong, detail=f"{name}: {note}")
         counts = count_vectors(self._graph, name, plan.space, plan.mark)
         wrong = counts["without"] + counts["wrong"] + counts["orphans"]
-        told = f"{counts['built']} sources, {counts['chunks']} chunks, {counts['without']} without a vector, "
-        told += (
+        note = f"{counts['built']} sources, {counts['chunks']} chunks, {counts['without']} without a vector, "
+        note += (
             f"{counts['wrong']} vectors missing from an index, {counts['orphans']} chunks without a source"
         )
-        return Finding(name="vectors", ok=not wrong, detail=f"{name}: {told}")
+        return Finding(name="vectors", ok=not wrong, detail=f"{name}: {note}")
 
 
 class SwitchService:
@@ -288,15 +288,15 @@ class SwitchService:
         self, space: Space, switched: Sequence[SwitchedOntology], seconds: float, notes: Iterable[str] = ()
     ) -> SpaceSwitched:
         slug = space.slug
-        told = ["searches that are in progress use the previous space for up to one second"]
+        messages = ["searches that are in progress use the previous space for up to one second"]
         if given_up := [each.ontology for each in switched if each.before == each.now != slug]:
-            told.append(f"{', '.join(given_up)}: the build in {slug} was cancelled. Nothing else changed")
+            messages.append(f"{', '.join(given_up)}: the build in {slug} was cancelled. Nothing else changed")
         return SpaceSwitched(
             slug=slug,
             ontologies=[*switched],
             space_of_new=space_of_new(self._graph, space.identity.modality),
             seconds=seconds,
-            notes=[*told, *notes],
+            notes=[*messages, *notes],
         )
 
 
@@ -328,9 +328,9 @@ class DropService:
                 if slug in {layout.space for layout in each.configured.of(space.identity.modality).kept_up}
             ]
             if using:
-                told = ", ".join(using[:MAX_SHOWN]) + (" and more" if len(using) > MAX_SHOWN else "")
+                quoted_names = ", ".join(using[:MAX_SHOWN]) + (" and more" if len(using) > MAX_SHOWN else "")
                 raise Conflict(
-                    f"{slug} is used by {told}: activate another space for them first, or roll back"
+                    f"{slug} is used by {quoted_names}: activate another space for them first, or roll back"
                 )
             if slug in get_default_spaces(self._graph).values():
                 raise Conflict(
