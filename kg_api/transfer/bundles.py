@@ -121,8 +121,8 @@ def read_manifest(folder: Path) -> bundles.Manifest:
     try:
         found = bundles.Manifest.model_validate_json(content)
     except ValidationError as error:
-        told = describe_problems(error.errors(include_url=False, include_input=False))
-        raise InvalidInput(f"{MANIFEST}: {told}") from None
+        problems = describe_problems(error.errors(include_url=False, include_input=False))
+        raise InvalidInput(f"{MANIFEST}: {problems}") from None
     require_format(found.format, f", written by kg {found.kg_version}")
     for named in ([each.path for each in found.files], [each.configuration.ontology for each in found.files]):
         if len(set(named)) != len(named):
@@ -200,13 +200,13 @@ def check_bundle(folder: Path, advance: Advance) -> bundles.Manifest:
     manifest = read_manifest(folder)
     keys = set[str]()
     try:
-        for told in manifest.files:
-            check = FileCheck(told.path, told.configuration)
-            with check.naming(), open_plain(folder / told.path) as file:
+        for entry in manifest.files:
+            check = FileCheck(entry.path, entry.configuration)
+            with check.naming(), open_plain(folder / entry.path) as file:
                 for raw in raw_lines(file):
                     keys.update(list_file_keys(check.add(raw)))
                     advance(len(raw))
-            _compare(told, check.describe())
+            _compare(entry, check.describe())
         for key in sorted(keys.difference(manifest.blobs.lost)):
             read_blob(folder, key)
     except InvalidInput as error:

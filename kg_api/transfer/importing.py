@@ -111,7 +111,7 @@ def check_passages(line: BundledPassages, sources: Mapping[int, StoredSource]) -
         if each.embedded and each.vector is None and each.paragraph not in covered:
             raise InvalidInput(f"the source {each.paragraph} has neither a vector nor a chunk")
         quotes = [quote for said in each.evidence for concept in said.concepts for quote in concept.quotes]
-        quotes += [told.quote for said in each.evidence for told in said.relations if told.quote]
+        quotes += [relation.quote for said in each.evidence for relation in said.relations if relation.quote]
         if any(not quote.start < quote.end <= lengths[each.paragraph] for quote in quotes):
             raise InvalidInput("a quote is not within its source")
 
@@ -212,7 +212,11 @@ class ImportService:
             results = [result.change.change for result in store(tx)] if records else []
             done.stored, done.replaced = results.count("created"), results.count("updated")
             done.unchanged = results.count("unchanged")
-            new = {each.document for each, told in zip(records, results, strict=True) if told != "unchanged"}
+            new = {
+                each.document
+                for each, outcome in zip(records, results, strict=True)
+                if outcome != "unchanged"
+            }
             _keep_changes(tx, state.ontology, [each.line for each in given if each.line and each.name in new])
             _write_passages(tx, state, [line for each in given for line in each.passages], done)
             return done
@@ -235,8 +239,8 @@ def _keep_changes(tx: Transaction, ontology: str, lines: Sequence[BundledDocumen
     changes: dict[str, str] = {}
     for line in lines:
         if line.changes is not None:
-            told = line.changes.model_dump(exclude_none=True, include={"title", "uri"})
-            own = {**told, "metadata": line.changes.metadata}
+            fields = line.changes.model_dump(exclude_none=True, include={"title", "uri"})
+            own = {**fields, "metadata": line.changes.metadata}
             identity = document_id(ontology, line.document)
             changes[identity] = json.dumps(own, ensure_ascii=False, sort_keys=True)
     keep_changes(tx, changes)
