@@ -56,13 +56,13 @@ def sentences_of(problem: dict[str, Any], path: str) -> list[str]:
     """Get the message from an error to show it to people. Paths to fields are omitted."""
     if problem["status"] == HTTPStatus.NOT_FOUND and problem["type"] == "urn:kg:http":
         return [f"No page at {path[:MAX_SHOWN_PATH]}."]
-    told: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for each in problem.get("errors", ()):
         field, message = each["field"].partition(".")[0], each["message"]
-        told.setdefault(field, message if field in NAMELESS else f"{field}: {message}")
-    if not told:
+        messages.setdefault(field, message if field in NAMELESS else f"{field}: {message}")
+    if not messages:
         return [sentence(problem["detail"])]
-    return [f"{each.rstrip('.')}." for each in told.values()]
+    return [f"{each.rstrip('.')}." for each in messages.values()]
 
 
 KEPT: Final = ("retry-after", "www-authenticate", "allow", "set-cookie", "x-request-id")

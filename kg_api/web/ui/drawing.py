@@ -93,7 +93,7 @@ def _in_order(places: Sequence[Place]) -> list[Row]:
 
 def describe_ties(source: RelatedSource) -> list[str]:
     """Describe how a source is related to a passage."""
-    return [told for each in source.through if (told := _describe_tie(each))]
+    return [tie for each in source.through if (tie := _describe_tie(each))]
 
 
 def _describe_tie(through: RelatedThrough) -> str:

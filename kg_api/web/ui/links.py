@@ -9,8 +9,8 @@ Value = str | int | Sequence[str] | None
 
 
 def address(path: str, **parameters: Value) -> str:
-    told = {name: value for name, value in parameters.items() if value not in (None, "", [], ())}
-    query = urlencode(told, doseq=True)
+    values = {name: value for name, value in parameters.items() if value not in (None, "", [], ())}
+    query = urlencode(values, doseq=True)
     return f"{path}?{query}" if query else path
 
 

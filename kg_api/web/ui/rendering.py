@@ -266,9 +266,9 @@ def excerpt(hit: SourceHit) -> Excerpt:
 
 
 def reasons(hit: SourceHit) -> list[str]:
-    told = [("semantic", hit.ranks.vector), ("keyword", hit.ranks.text)]
-    told += [("by concepts", hit.ranks.concepts), ("by appearance", hit.ranks.pictures)]
-    places = [f"{lane} rank {rank:,}" for lane, rank in told if rank is not None]
+    reasons = [("semantic", hit.ranks.vector), ("keyword", hit.ranks.text)]
+    reasons += [("by concepts", hit.ranks.concepts), ("by appearance", hit.ranks.pictures)]
+    places = [f"{lane} rank {rank:,}" for lane, rank in reasons if rank is not None]
     near = [] if hit.similarity is None else [f"similarity {hit.similarity:.2f}"]
     return [*places, *near]
 
@@ -333,8 +333,8 @@ class Question:
 
     def command(self) -> str:
         """Show the search as a command that you can run."""
-        told = {"--ontology": self.ontology, "--mode": "" if self.way in {USUAL, "graph"} else self.way}
-        options = [part for name, value in told.items() if value for part in (name, value)]
+        values = {"--ontology": self.ontology, "--mode": "" if self.way in {USUAL, "graph"} else self.way}
+        options = [part for name, value in values.items() if value for part in (name, value)]
         options += ["--graph"] if self.way == "graph" else []
         options += [part for each in self.where for part in ("--where", each)]
         return shlex.join(["kg", "search", self.text, *options])
