@@ -37,8 +37,8 @@ def describe_ocr(confidence: float | None) -> str:
 def name_pages(numbers: Sequence[int]) -> str:
     """Return `page 3`, or `pages 2-3, 5` for sorted numbers."""
     runs = [[n for _, n in run] for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])]
-    told = ", ".join(f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
-    return f"page {told}" if len(numbers) == 1 else f"pages {told}"
+    ranges = ", ".join(f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+    return f"page {ranges}" if len(numbers) == 1 else f"pages {ranges}"
 
 
 # Hosts
