@@ -79,18 +79,18 @@ def _stop_on_signals(grace_seconds: float) -> threading.Event:
     wakeup socket receives signals at once, and a separate thread reads it.
     """
     stopping = threading.Event()
-    told, telling = socket.socketpair()
+    receiver, telling = socket.socketpair()
     telling.setblocking(False)
     for number in STOPPING:
         signal.signal(number, _ignore)
     signal.set_wakeup_fd(telling.fileno(), warn_on_full_buffer=False)
 
     def watch() -> None:
-        told.recv(1)
+        receiver.recv(1)
         stopping.set()
-        told.settimeout(grace_seconds)
+        receiver.settimeout(grace_seconds)
         try:
-            code = 128 + told.recv(1)[0]
+            code = 128 + receiver.recv(1)[0]
         except TimeoutError:
             code = GRACE_EXIT_CODE
             log.critical("worker stops: the current batch exceeds the grace period", seconds=grace_seconds)
