@@ -83,8 +83,8 @@ def print_progress(found: schemas.ExtractionStatus, kg: KgClient) -> None:
     from kg_cli.concepts.commands import concepts_to_follow
 
     print_status(found)
-    if told := concepts_to_follow(kg, found.ontology, found):
-        console.say(told)
+    if pending := concepts_to_follow(kg, found.ontology, found):
+        console.say(pending)
 
 
 @command(group, asks="extraction_config", show=print_progress)

@@ -29,8 +29,8 @@ def print_counts(found: EmbeddingStatus) -> None:
     others = {"concepts": found.concepts, "relationships": found.edges, "images": found.images}
     for name, counts in others.items():
         if counts and counts.total:
-            told = ", ".join(f"{getattr(counts, each)} {each}" for each in names)
-            console.say(f"{name}: {told}".replace("refused", "rejected"))
+            text = ", ".join(f"{getattr(counts, each)} {each}" for each in names)
+            console.say(f"{name}: {text}".replace("refused", "rejected"))
     if found.concepts and found.concepts.deferred:
         console.say(
             f"{found.concepts.deferred} concepts of a single source are embedded by their first search"
@@ -196,9 +196,9 @@ def _takes(each: SpaceInfo) -> str:
 
 
 def _uses(each: SpaceInfo) -> str:
-    told = [*each.ontologies, *(f"{name} (building)" for name in each.building)]
-    told += [f"{name} (retiring)" for name in each.retiring]
-    return "\n".join([*told, *(["new ones"] if each.for_new else [])]) or "-"
+    names = [*each.ontologies, *(f"{name} (building)" for name in each.building)]
+    names += [f"{name} (retiring)" for name in each.retiring]
+    return "\n".join([*names, *(["new ones"] if each.for_new else [])]) or "-"
 
 
 @command(
