@@ -43,9 +43,9 @@ def concepts_to_follow(
         return None
     reads = found.due if found.problem is None and found.last_error is None else 0
     embeds = counts.missing + counts.stale if counts else 0
-    told = [f"extraction from {pluralize(reads, 'source')}"] if reads else []
-    told += [f"embedding of {pluralize(embeds, 'concept')}"] if embeds else []
-    return f"pending: {' and '.join(told)}" if told else None
+    parts = [f"extraction from {pluralize(reads, 'source')}"] if reads else []
+    parts += [f"embedding of {pluralize(embeds, 'concept')}"] if embeds else []
+    return f"pending: {' and '.join(parts)}" if parts else None
 
 
 MAX_CANDIDATES = 20
