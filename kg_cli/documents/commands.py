@@ -189,10 +189,10 @@ def conversation(
     """
     from kg_cli.jobs.report import wait_until_embedded
 
-    told = kg.ingest_conversation(console.read_messages(file), ontology=ontology, title=title)
+    ingested = kg.ingest_conversation(console.read_messages(file), ontology=ontology, title=title)
     if wait:
-        wait_until_embedded(kg, ontology, [told.job_id] if told.job_id else [])
-    return told
+        wait_until_embedded(kg, ontology, [ingested.job_id] if ingested.job_id else [])
+    return ingested
 
 
 # Lists and changes
@@ -567,8 +567,8 @@ def approve(
             done = client.approve(ontology=ontology, all=True, after=done.next)
             outcomes += done.outcomes
     if as_json:
-        told = [each.model_dump(mode="json") for each in outcomes]
-        console.print_json({"outcomes": told, "unknown": done.unknown})
+        fields = [each.model_dump(mode="json") for each in outcomes]
+        console.print_json({"outcomes": fields, "unknown": done.unknown})
     else:
         _print_approved(outcomes, ontology)
         _print_unknown(done.unknown)

@@ -190,8 +190,8 @@ def print_scanned(folder: Folder) -> None:
     for suffix, count in sorted(scan.left_out.items()):
         console.line(f"  skipped: {suffix} ({count}), not supported")
     duplicates = [(each.document, each.duplicate_of) for each in scan.duplicate_files]
-    for told in describe_duplicates(duplicates, scan.duplicates):
-        console.line(f"  {told}")
+    for line in describe_duplicates(duplicates, scan.duplicates):
+        console.line(f"  {line}")
     for each in scan.refusals:
         console.line(f"  failed: {each.document}: {each.reason}", "red")
     if scan.refused > len(scan.refusals):
@@ -202,14 +202,14 @@ def _last(folder: Folder) -> str:
     from kg_api.schemas.operations import FINISHED
     from kg_cli.jobs.report import duration
 
-    told = "not scanned yet"
+    text = "not scanned yet"
     if scan := folder.last_scan:
         ago = duration((datetime.now(UTC) - scan.finished_at).total_seconds())
-        told = f"scanned {ago} ago: {_counts(scan)}"
+        text = f"scanned {ago} ago: {_counts(scan)}"
     if folder.state is None or folder.state in FINISHED:
-        return told
+        return text
     total = f" of {folder.total}" if folder.total else ""
-    return f"{told}. The next scan is {folder.state}, {folder.done}{total} files done"
+    return f"{text}. The next scan is {folder.state}, {folder.done}{total} files done"
 
 
 def _wrong(folder: Folder) -> Iterator[str]:
@@ -220,22 +220,22 @@ def _wrong(folder: Folder) -> Iterator[str]:
     elif folder.error:
         yield f"failed: {folder.error}"
     elif scan and scan.refused:
-        told = scan.refusals[:REFUSALS_LISTED]
-        yield from (f"failed: {each.document}: {each.reason}" for each in told)
-        if scan.refused > len(told):
-            yield f"and {scan.refused - len(told)} more"
+        skipped = scan.refusals[:REFUSALS_LISTED]
+        yield from (f"failed: {each.document}: {each.reason}" for each in skipped)
+        if scan.refused > len(skipped):
+            yield f"and {scan.refused - len(skipped)} more"
 
 
 def _counts(scan: FolderScan) -> str:
-    told = [f"{getattr(scan, name)} {name}" for name in ("added", "changed", "unchanged", "removed")]
+    parts = [f"{getattr(scan, name)} {name}" for name in ("added", "changed", "unchanged", "removed")]
     more = (
         (scan.waiting, "waiting for approval (kg documents waiting)"),
         (scan.moved, "of those added renamed or moved"),
         (scan.duplicates, "with the text of another document"),
         (scan.postponed, "postponed to the next scan, because they were being written"),
     )
-    told += [f"{scan.refused} failed", *(f"{count} {words}" for count, words in more if count)]
-    return ", ".join(told)
+    parts += [f"{scan.refused} failed", *(f"{count} {words}" for count, words in more if count)]
+    return ", ".join(parts)
 
 
 def render_duration(seconds: int) -> str:
@@ -295,6 +295,6 @@ def _find(client: KgClient, which: str, ontology: str | None) -> Folder:
             f"folder {to_printable(which)} is not synced. `kg folders list` shows the synced folders"
         )
     if len(found) > 1:
-        told = ", ".join(each.ontology for each in found)
-        raise Conflict(f"{to_printable(which)} feeds several ontologies. Pass --ontology, one of {told}")
+        listed = ", ".join(each.ontology for each in found)
+        raise Conflict(f"{to_printable(which)} feeds several ontologies. Pass --ontology, one of {listed}")
     return found[0]

@@ -163,19 +163,19 @@ def _upload_batch(client: KgClient, into: Destination, files: Sequence[FileToIng
         raise
     except KgError:  # the batch as a whole: this service accepts smaller ones
         outcomes = repeat(None)
-    told: list[Uploaded] = []
+    uploads: list[Uploaded] = []
     for file, each in zip(files, read, strict=True):
         outcome = next(outcomes) if isinstance(each, tuple) else None
         if isinstance(each, Uploaded):
-            told.append(each)
+            uploads.append(each)
         elif each and outcome and outcome.ingested:
             notes = [*each[1], *outcome.ingested.notes]
-            told.append(Uploaded(file, outcome.ingested.model_copy(update={"notes": notes})))
+            uploads.append(Uploaded(file, outcome.ingested.model_copy(update={"notes": notes})))
         elif outcome and outcome.problem and outcome.problem.status not in PASSING:
-            told.append(Uploaded(file, problem=outcome.problem.detail))
+            uploads.append(Uploaded(file, problem=outcome.problem.detail))
         else:
-            told.append(_upload_one(client, into, file))
-    return told
+            uploads.append(_upload_one(client, into, file))
+    return uploads
 
 
 def _decode(
@@ -392,8 +392,8 @@ def run(client: KgClient, selection: FileSelection, into: Destination, *, wait: 
         with suppress(KgError):  # the command itself has succeeded
             listed = client.ontologies().ontologies
             console.note(*(note for each in listed if each.ontology == ontology for note in each.notes))
-    if wait and outcome.ingested and not as_json and (told := concepts_to_follow(client, ontology)):
-        console.say(f"{told} (kg admin concepts status --ontology {ontology!r})")
+    if wait and outcome.ingested and not as_json and (pending := concepts_to_follow(client, ontology)):
+        console.say(f"{pending} (kg admin concepts status --ontology {ontology!r})")
     return bool(outcome.ingested) and not outcome.failed
 
 
