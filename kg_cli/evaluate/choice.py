@@ -137,16 +137,18 @@ class Choice:
     def label(self) -> str:
         """Label for people: the mode and the options that differ from the defaults."""
         others = {**self.search, **self.embedding, **self.extraction}.items()
-        told = (f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in others)
-        return " ".join([self.mode, *told])
+        options = (
+            f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in others
+        )
+        return " ".join([self.mode, *options])
 
     @property
     def corpus(self) -> str:
         """Hash of the options that affect the content of an ontology, or empty for the defaults."""
         if not self.embedding and not self.extraction:
             return ""
-        told = json.dumps([sorted(self.embedding.items()), sorted(self.extraction.items())])
-        return hashlib.sha256(told.encode()).hexdigest()[:8]
+        options = json.dumps([sorted(self.embedding.items()), sorted(self.extraction.items())])
+        return hashlib.sha256(options.encode()).hexdigest()[:8]
 
     @property
     def needs_concepts(self) -> bool:

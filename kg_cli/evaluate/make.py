@@ -120,8 +120,8 @@ def wait_for_concepts(client: KgClient, corpus: Corpus) -> Corpus:
             f"the ontology {name!r} has no concepts, and this mode needs them. Set an extractor "
             f"by `kg admin concepts config --ontology {name!r} --extractor keyphrase`, or choose another mode"
         )
-    told = {**found.used.model_dump(exclude={"budget"}), "found": found.concepts, "due": found.due}
-    return replace(corpus, description={**corpus.description, "concepts": told})
+    fields = {**found.used.model_dump(exclude={"budget"}), "found": found.concepts, "due": found.due}
+    return replace(corpus, description={**corpus.description, "concepts": fields})
 
 
 def _read_pages(read: Callable[..., PageT], items: Callable[[PageT], Sequence[ItemT]]) -> Iterator[ItemT]:

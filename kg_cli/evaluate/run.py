@@ -119,8 +119,8 @@ def _run(
         **corpus.description,
     }
     sample = sample_queries(queries, settings.tier)
-    told = describe_kg(client.health().version)
-    return Run(choice.label, target, questions, sample, settings.limit, config, told)
+    facts = describe_kg(client.health().version)
+    return Run(choice.label, target, questions, sample, settings.limit, config, facts)
 
 
 def _search(client: KgClient, run: Run, choice: Choice, corpus: Corpus, query: SetQuery) -> QuestionResult:
@@ -194,8 +194,8 @@ def save(comparison: Comparison, output: Path | None, folder: Path) -> Path:
 
 def result_json(saved: SavedResult) -> dict[str, Any]:
     """Return the JSON of `kg eval run --json`: the result without scores per question, and its file."""
-    told = saved.result.model_dump(mode="json", exclude={"per_query", "query_ms", "questions", "format"})
-    return {**told, "result": str(saved.path)}
+    fields = saved.result.model_dump(mode="json", exclude={"per_query", "query_ms", "questions", "format"})
+    return {**fields, "result": str(saved.path)}
 
 
 def print_result(saved: SavedResult) -> None:
@@ -212,7 +212,7 @@ def print_result(saved: SavedResult) -> None:
     columns = ("p50", "p95", "p99")
     console.print_table(
         ["milliseconds", *columns],
-        [[stage, *(f"{told[name]:.1f}" for name in columns)] for stage, told in latencies.items()],
+        [[stage, *(f"{times[name]:.1f}" for name in columns)] for stage, times in latencies.items()],
     )
     for note in result.data.notes:
         console.note(note)
@@ -224,8 +224,8 @@ def print_result(saved: SavedResult) -> None:
 
 
 def _print_rejected(label: str, asked: int, refused: Mapping[str, int]) -> None:
-    told = ", ".join(f"{reason}: {count}" for reason, count in refused.items())
-    console.note(f"{label}{sum(refused.values())} of {asked} questions failed ({told}) and count as 0")
+    reasons = ", ".join(f"{reason}: {count}" for reason, count in refused.items())
+    console.note(f"{label}{sum(refused.values())} of {asked} questions failed ({reasons}) and count as 0")
 
 
 def print_comparison(comparison: Comparison) -> None:
