@@ -313,11 +313,11 @@ def wait_until_embedded(client: KgClient, ontology: str, job_ids: Sequence[str])
 
     During a build, wait only until searches find everything. The build continues in the background.
     """
-    told = False
+    has_reported = False
     while (status := _status(client, ontology)).building and _missing_sources(status):
-        if not told:
+        if not has_reported:
             console.say(f"{ontology} is being rebuilt. Waiting until searches find the new sources.")
-            told = True
+            has_reported = True
         time.sleep(POLL_SECONDS)
     if not status.building:
         wait_for_jobs(client, job_ids)
