@@ -83,12 +83,12 @@ def print_decision(proposal: Proposal) -> None:
     note_all(proposal)
     ends = " and ".join(map(_place, proposal.ends))
     undo_it = f"Undo it with: kg proposals undo {proposal.proposal_id}"
-    told = {
+    fields = {
         "accepted": f"{ends} are linked. {undo_it}",
         "rejected": f"{ends} are never proposed again. {undo_it}",
         "open": f"The link between {ends} is open again.",
     }
-    console.say(told[proposal.state])
+    console.say(fields[proposal.state])
 
 
 @command(group, asks="accept_proposal", show=print_decision)
@@ -119,8 +119,8 @@ def print_search(answer: JobStarted) -> None:
     note_all(answer)
     if answer.job_id:
         due = f"{pluralize(answer.due, 'source or concept', 'sources and concepts')} to check"
-        told = due if answer.due else "a worker searches for links"
-        console.say(f"{told}: job {answer.job_id}. See the links with: kg proposals list")
+        message = due if answer.due else "a worker searches for links"
+        console.say(f"{message}: job {answer.job_id}. See the links with: kg proposals list")
 
 
 @command(group, asks="search_proposals", show=print_search)
