@@ -161,8 +161,8 @@ def print_hits(answer: SourceHits, *, full: bool = False, page: int = 1, first: 
 def _nothing(left_out: LeftOut) -> str:
     if left_out.nearest is None or not left_out.below_similarity:
         return "Nothing was found. `kg ontologies` lists the ontologies."
-    told = pluralize(left_out.below_similarity, "passage")
-    return f"Nothing was similar enough: {told} omitted, the nearest has {left_out.nearest:.2f}."
+    text = pluralize(left_out.below_similarity, "passage")
+    return f"Nothing was similar enough: {text} omitted, the nearest has {left_out.nearest:.2f}."
 
 
 def print_hybrid(answer: HybridHits, *, full: bool = False, page: int = 1, first: int = 1) -> None:
@@ -298,9 +298,9 @@ def print_end(answer: Answered) -> None:
     if count := counts.without_citation:
         were = f"{pluralize(count, 'statement')} {'was' if count == 1 else 'were'} omitted"
         console.note(f"{were}: the quotes are not in the cited passages")
-    told = f"{pluralize(counts.statements, 'statement')} from {pluralize(counts.shown, 'passage')}"
+    text = f"{pluralize(counts.statements, 'statement')} from {pluralize(counts.shown, 'passage')}"
     took = f"{answer.timings_ms['total']:.0f} ms"
-    console.say(f"{told} by {answer.model}, {took}. Read around one: kg show CITATION")
+    console.say(f"{text} by {answer.model}, {took}. Read around one: kg show CITATION")
 
 
 def print_augmented(answer: Augmented) -> None:
