@@ -87,8 +87,8 @@ def examine_home(home: Home, settings: Settings) -> Findings:
         return
     refused = build_disk_room(home, settings).shortage() if settings.neo4j.uri is None else None
     grade = _fail if free < DISK_FAIL_GIB else _warn
-    told = refused or f"{free:.1f} GiB free at {folder}"
-    yield grade("disk", told, "free some space, or set KG_HOME to another disk")
+    message = refused or f"{free:.1f} GiB free at {folder}"
+    yield grade("disk", message, "free some space, or set KG_HOME to another disk")
 
 
 def examine_memory(home: Home, settings: Settings) -> Findings:
@@ -103,8 +103,8 @@ def examine_memory(home: Home, settings: Settings) -> Findings:
 def examine_ocr(_: Home, settings: Settings) -> Findings:
     """Check OCR for pages that are images. kg works without OCR."""
     reason = find_missing_reason(settings.conversion)
-    told = f"kg skips PDF pages without text: {reason}" if reason else "OCR reads PDF pages without text"
-    yield _ok("ocr", told)
+    message = f"kg skips PDF pages without text: {reason}" if reason else "OCR reads PDF pages without text"
+    yield _ok("ocr", message)
 
 
 def examine_files(home: Home, settings: Settings) -> Findings:
@@ -154,11 +154,11 @@ def _examine_bolt(home: Home, settings: Settings) -> Findings:
     running = processes.load(home.pid_file(neo4j.NAME))
     if running is None:
         if port is not None and not processes.is_free(port):
-            told = f"port {port} is taken by {processes.holder(port)}"
+            message = f"port {port} is taken by {processes.holder(port)}"
             if settings.neo4j.port:
-                yield _fail("Bolt port", told, "set KG_NEO4J__PORT to another port")
+                yield _fail("Bolt port", message, "set KG_NEO4J__PORT to another port")
             else:
-                yield _warn("Bolt port", told)
+                yield _warn("Bolt port", message)
     elif reason := database_trouble(home, settings):
         fix = (
             "wait: the supervisor of `kg up` restarts a failed process. Otherwise "
@@ -263,8 +263,10 @@ def _examine_queue(client: KgClient, settings: Settings, start: str, patience_se
         waiting = f", and jobs have been waiting for {duration(waited)}" if waited else ""
         yield (_fail if is_behind else _warn)("workers", f"no heartbeat from any worker{waiting}", start)
     elif is_behind and not queue.running:
-        told = f"{queue.alive} are there, but a job has been waiting for {duration(waited)} and none takes it"
-        yield _fail("workers", told, "stop workers of older versions, then see the worker's log")
+        message = (
+            f"{queue.alive} are there, but a job has been waiting for {duration(waited)} and none takes it"
+        )
+        yield _fail("workers", message, "stop workers of older versions, then see the worker's log")
     else:
         busy = sum(worker.alive and worker.job is not None for worker in queue.workers)
         yield _ok("workers", f"{queue.alive} running, {busy} busy")
@@ -287,24 +289,24 @@ def _find_troubles(client: KgClient, queue: QueueStatus) -> Findings:
             reasons.setdefault(job.error, job)
     for reason, job in list(reasons.items())[:MAX_SHOWN]:
         if reason.startswith(WAITS_FOR_ANOTHER):
-            told = f"{name_of(job)} waits: {reason.removeprefix(WAITS_FOR_ANOTHER)}"
+            message = f"{name_of(job)} waits: {reason.removeprefix(WAITS_FOR_ANOTHER)}"
             fix = "it continues when the other program answers. To check models: `kg admin spaces health`"
         else:
-            told = f"{name_of(job)} has failed and will be retried: {reason}"
+            message = f"{name_of(job)} has failed and will be retried: {reason}"
             fix = f"kg jobs retry {job.job_id} tries it now"
-        yield _warn("job", told, fix)
+        yield _warn("job", message, fix)
     running = client.jobs(state="running", limit=100).jobs if queue.stalled else ()
     for job in [each for each in running if each.stalled][:MAX_SHOWN]:
-        told = f"{name_of(job)} is stalled: its worker {job.worker} sends no heartbeat"
-        yield _warn("job", told, "another worker continues the job. If no worker runs, start one")
+        message = f"{name_of(job)} is stalled: its worker {job.worker} sends no heartbeat"
+        yield _warn("job", message, "another worker continues the job. If no worker runs, start one")
     for ontology in queue.paused[:MAX_SHOWN]:
-        told = f"{ontology}: its embedding was cancelled, so nothing new is embedded in it"
-        yield _warn("paused", told, f"kg admin source-embeddings generate --ontology {ontology!r}")
+        message = f"{ontology}: its embedding was cancelled, so nothing new is embedded in it"
+        yield _warn("paused", message, f"kg admin source-embeddings generate --ontology {ontology!r}")
 
 
 def _failed_job(job: Job) -> DoctorFinding:
-    told = f"{name_of(job)} failed: {job.error or 'no reason is recorded'}"
-    return _fail("job", told, f"fix the cause, then: kg jobs retry {job.job_id}")
+    message = f"{name_of(job)} failed: {job.error or 'no reason is recorded'}"
+    return _fail("job", message, f"fix the cause, then: kg jobs retry {job.job_id}")
 
 
 CHECKS: tuple[Callable[[Home, Settings], Findings], ...] = (

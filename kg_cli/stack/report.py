@@ -90,8 +90,8 @@ def start_in_background(settings: Settings, *, open_page: bool) -> None:
         found = look(settings)
     print_started(found, open_page=open_page)
     if found.version != __version__:
-        told = f"kg {found.version} runs here, this is {__version__}: `kg down` and `kg up` change over"
-        console.say(told)
+        message = f"kg {found.version} runs here, this is {__version__}: `kg down` and `kg up` change over"
+        console.say(message)
     elif was_up:
         console.say("kg was running already. Changed settings take effect after `kg down` and `kg up`.")
 
@@ -209,14 +209,14 @@ class StackStatus:
         return self.api_url and f"{self.api_url}/ui"
 
     def as_json(self) -> dict[str, Any]:
-        told = {
+        fields = {
             name: {**asdict(status), "next_start_seconds": status.next_start_seconds()}
             for name, status in self.roles.items()
         }
         return {
             **asdict(self),
             "page": self.page,
-            "roles": told,
+            "roles": fields,
             "jobs": self.jobs and self.jobs.model_dump(mode="json"),
         }
 
@@ -341,12 +341,12 @@ def _describe_role(status: StackStatus, role: str) -> str:
     known = status.roles.get(role)
     if known is None or status.supervisor_pid is None:
         return "running without a supervisor. To start one: kg up"
-    told = [str(known.state)]
+    parts = [str(known.state)]
     if known.deaths:
         last = f" (the last time by {known.last_exit})" if known.last_exit else ""
-        told.append(f"died {supervisor.times(known.deaths)}{last}")
+        parts.append(f"died {supervisor.times(known.deaths)}{last}")
     if known.restarts:
-        told.append(f"started again {supervisor.times(known.restarts)}")
+        parts.append(f"started again {supervisor.times(known.restarts)}")
     if (seconds := known.next_start_seconds()) is not None:
-        told.append(f"next start in {seconds:.0f} s")
-    return ", ".join(told)
+        parts.append(f"next start in {seconds:.0f} s")
+    return ", ".join(parts)
