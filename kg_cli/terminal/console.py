@@ -230,8 +230,8 @@ def describe_price(dollars: float | None) -> str:
 
 
 def describe(error: Exception) -> str:
-    told = f"unexpected {type(error).__name__}: {error}"
-    return f"{told}\nThis is a bug of kg. Set KG_LOG__LEVEL=debug to see the trace."
+    message = f"unexpected {type(error).__name__}: {error}"
+    return f"{message}\nThis is a bug of kg. Set KG_LOG__LEVEL=debug to see the trace."
 
 
 def trace_when_debugging(error: Exception) -> None:
