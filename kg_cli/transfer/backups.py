@@ -116,8 +116,8 @@ def restore_backup(named: Path, *, replace: bool, agreed: bool, as_json: bool) -
             "see docs/operations/backup-and-transfer.md"
         )
     if as_json:
-        told = {"home": str(home.path), "counts": restored.counts, "notes": notes}
-        console.print_json({**_as_json(FoundBackup(found, manifest)), **told})
+        fields = {"home": str(home.path), "counts": restored.counts, "notes": notes}
+        console.print_json({**_as_json(FoundBackup(found, manifest)), **fields})
         return
     counts = [pluralize(count, name[:-1], name) for name, count in restored.counts.items()]
     counts[0] = pluralize(restored.counts["ontologies"], "ontology", "ontologies")
@@ -140,11 +140,11 @@ def print_backups(folder: Path | None, *, as_json: bool) -> None:
 
 
 def _as_json(found: FoundBackup) -> dict[str, Any]:
-    told = {"path": str(found.path), "whole": found.problem is None, "problem": found.problem}
+    fields = {"path": str(found.path), "whole": found.problem is None, "problem": found.problem}
     if (manifest := found.manifest) is None:
-        return told
+        return fields
     size = {"bytes": manifest.bytes, "files": len(manifest.files)}
-    return {**told, **manifest.model_dump(mode="json", exclude={"files"}), **size}
+    return {**fields, **manifest.model_dump(mode="json", exclude={"files"}), **size}
 
 
 def _row(found: FoundBackup) -> list[str | Text]:

@@ -247,8 +247,8 @@ def print_exported(manifest: Manifest, folder: Path, *, as_json: bool, is_checke
 
 def print_imported(imports: Sequence[OntologyImport], left_out: Sequence[str], *, as_json: bool) -> None:
     if as_json:
-        told = [{**asdict(each), "done": each.done.model_dump(mode="json")} for each in imports]
-        console.print_json({"ontologies": told, "left_out": list(left_out)})
+        fields = [{**asdict(each), "done": each.done.model_dump(mode="json")} for each in imports]
+        console.print_json({"ontologies": fields, "left_out": list(left_out)})
         return
     for each in imports:
         done = each.done
@@ -259,8 +259,8 @@ def print_imported(imports: Sequence[OntologyImport], left_out: Sequence[str], *
             (done.anew, f"{pluralize(done.anew, 'source')} to re-embed"),
             (done.concepts, f"concepts of {pluralize(done.concepts, 'source')}"),
         )
-        told = [pluralize(done.stored, "new document"), *(words for count, words in counts if count)]
-        console.line(f"{each.ontology}{' (new)' if each.created else ''}: {', '.join(told)}")
+        fields = [pluralize(done.stored, "new document"), *(words for count, words in counts if count)]
+        console.line(f"{each.ontology}{' (new)' if each.created else ''}: {', '.join(fields)}")
         console.note(*each.notes)
         for problem in done.problems:
             console.line(f"  failed: {problem}", "red")
