@@ -28,9 +28,7 @@ from tests.support.embedders import small_embedder
 
 
 def open_spaces(
-    graph: Graph,
-    embedder: Embedder | None = None,
-    further: Callable[[ModelChoice], Embedder] | None = None,
+    graph: Graph, embedder: Embedder | None = None, further: Callable[[ModelChoice], Embedder] | None = None
 ) -> SpaceRegistry:
     def open_model(choice: ModelChoice | None) -> Embedder:
         if choice is None:

@@ -162,10 +162,7 @@ class MemoryLibrary(Library):
             source_id=concept_id, carried_by=[concept_id], quotes=[quote], sources=around
         )
         return ConceptContext(
-            concept=self._concept(place),
-            window_size=window,
-            passages=[passage][:limit],
-            more_passages=0,
+            concept=self._concept(place), window_size=window, passages=[passage][:limit], more_passages=0
         )
 
     def similar(self, source_id: str, request: SimilarSearch) -> SimilarSources:

@@ -9,15 +9,9 @@ from kg_api.web.app import ROUTES as DECLARED
 from kg_api.web.shared.scopes import get_route_rule
 
 PUBLIC: Final = (
-    "GET /",
-    "GET /docs",
-    "GET /docs/start.js",
-    "GET /docs/swagger-ui-bundle.js",
-    "GET /docs/swagger-ui.css",
-    "GET /health",
-    "GET /openapi.json",
-    "GET /ready",
-)
+    "GET /", "GET /docs", "GET /docs/start.js", "GET /docs/swagger-ui-bundle.js",
+    "GET /docs/swagger-ui.css", "GET /health", "GET /openapi.json", "GET /ready",
+)  # fmt: skip
 ROUTES: Final[dict[str, KeyScope]] = {
     "GET /audit": "admin",
     "GET /concepts/paths": "read",

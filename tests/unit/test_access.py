@@ -19,14 +19,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from kg_api.access.keys import (
-    ANYONE,
-    LOCAL,
-    Access,
-    KeyCheck,
-    make_token,
-    parse_token,
-)
+from kg_api.access.keys import ANYONE, LOCAL, Access, KeyCheck, make_token, parse_token
 from kg_api.access.proofs import GOOD_SECONDS, is_proof, make_proof, verify_proof
 from kg_api.errors import Forbidden, Unavailable
 from kg_api.graph import reach as module

@@ -34,11 +34,7 @@ HOMES: dict[str, str | tuple[str, ...]] = {
     "yake_rust": "kg_api/extraction/language.py",
     "textblob": "kg_api/extraction/language.py",
     "Stemmer": ("kg_api/extraction/phrases.py", "kg_api/graph/text_analysis.py"),
-    "rapidfuzz": (
-        "kg_api/extraction/replies.py",
-        "kg_api/suggestions.py",
-        "kg_api/graph/text_analysis.py",
-    ),
+    "rapidfuzz": ("kg_api/extraction/replies.py", "kg_api/suggestions.py", "kg_api/graph/text_analysis.py"),
     "apscheduler": "kg_api/jobs/",
     "httpx": ("kg_api/client/", "kg_api/providers/"),
     "httpx_sse": "kg_api/client/",
@@ -138,15 +134,8 @@ def test_importing_a_module_calls_nothing_of_weight(path: Path) -> None:
     """No client, file, process, thread or setting is opened by an import."""
     forbidden = {"open", "load_settings", "Settings", "Graph", "Client", "AsyncClient", "FastAPI", "Thread"}
     forbidden |= {
-        "Popen",
-        "run",
-        "connect",
-        "create_app",
-        "ThreadPoolExecutor",
-        "mkdir",
-        "read_text",
-        "getLogger",
-    }
+        "Popen", "run", "connect", "create_app", "ThreadPoolExecutor", "mkdir", "read_text", "getLogger",
+    }  # fmt: skip
     called = {name for statement in tree_of(path).body for name in calls_at_import(statement)}
     assert called & forbidden == ({"run"} if name_of(path) == "kg_cli/main.py" else set()), "main runs itself"
 

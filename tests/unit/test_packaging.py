@@ -94,11 +94,7 @@ def test_start_names_all_settings_and_one_command(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(ConfigurationError) as raised:
         require_extras(load_settings(**given))
     said = str(raised.value)
-    for variable in (
-        "KG_BLOBS__S3__BUCKET",
-        "KG_EMBEDDING__PROVIDER",
-        "KG_RERANK__PROVIDER",
-    ):
+    for variable in ("KG_BLOBS__S3__BUCKET", "KG_EMBEDDING__PROVIDER", "KG_RERANK__PROVIDER"):
         assert variable in said
     assert "pip install '.[openai,rerank,s3]'" in said
 

@@ -10,9 +10,7 @@ from kg_cli.admin import concepts as concept_views
 pytestmark = pytest.mark.usefixtures("own_consoles")
 
 
-def test_hint_for_type_merge_names_the_ontology(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_hint_for_type_merge_names_the_ontology(capsys: pytest.CaptureFixture[str]) -> None:
     proposal = {"into": "needs", "relations": 1, "examples": [], "merged": []}
     told = {
         "ontology": "my notes",

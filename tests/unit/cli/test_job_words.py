@@ -35,11 +35,7 @@ USUAL: dict[str, Any] = {
     [
         ("folder_sync", 1, "folder sync notes: 1 file failed; see: kg folders list"),
         ("source_embedding", 2, "2 items failed; see: kg admin source-embeddings refused -"),
-        (
-            "concept_extraction",
-            1,
-            "1 item failed; see: kg admin concepts refused --ontology 'notes'",
-        ),
+        ("concept_extraction", 1, "1 item failed; see: kg admin concepts refused --ontology 'notes'"),
         ("concept_embedding", 1, "1 item failed; see: kg jobs show j1"),
     ],
 )

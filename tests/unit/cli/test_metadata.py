@@ -8,15 +8,8 @@ from kg_cli.documents.ingestion import read_changes, read_metadata
 
 def test_types_are_read_from_the_values() -> None:
     given = [
-        "title=Pumps = all",
-        "uri=file:///a",
-        "n=3",
-        "x=1.5",
-        "draft=true",
-        "names=a,b",
-        "zip='0123'",
-        "t=",
-    ]
+        "title=Pumps = all", "uri=file:///a", "n=3", "x=1.5", "draft=true", "names=a,b", "zip='0123'", "t=",
+    ]  # fmt: skip
     assert read_changes(given, ["tags=oncall, 7", "years=2024,2025"], ["old"]) == {
         "title": "Pumps = all",
         "uri": "file:///a",

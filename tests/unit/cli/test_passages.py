@@ -140,9 +140,7 @@ def test_more_hits_are_on_the_next_page(narrow: Console) -> None:
     assert "cccc" not in shown
 
 
-def test_only_matches_of_the_service_are_marked(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_only_matches_of_the_service_are_marked(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Console(width=80, highlight=False, record=True, force_terminal=True, color_system="standard")
     monkeypatch.setattr(console, "stdout", lambda: screen)
     found = hits(0.5)

@@ -49,14 +49,7 @@ def source(similarity: float | None, *, same: bool = False) -> SimilarSource:
 
 def test_similar_passage_shows_position_and_copies(printed: Printed) -> None:
     print_similar(similar(source(0.876, same=True)))
-    for told in (
-        "0.88",
-        "notes / a.md",
-        "One fox runs",
-        "near-duplicate",
-        "o2 / b.md ¶4",
-        "[b]told[/b]",
-    ):
+    for told in ("0.88", "notes / a.md", "One fox runs", "near-duplicate", "o2 / b.md ¶4", "[b]told[/b]"):
         assert told in printed()
 
 

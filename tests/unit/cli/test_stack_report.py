@@ -20,13 +20,7 @@ from kg_cli.stack.report import RunningProcess, StackStatus, look
 from kg_cli.terminal import console
 
 QUEUE = QueueStatus(
-    queued=2,
-    waiting=1,
-    running=1,
-    stalled=1,
-    failed=0,
-    oldest_waiting_seconds=4,
-    backlog_age_seconds=9,
+    queued=2, waiting=1, running=1, stalled=1, failed=0, oldest_waiting_seconds=4, backlog_age_seconds=9
 )
 STATUS = StackStatus(
     api_url="http://127.0.0.1:1",
@@ -118,9 +112,7 @@ def test_status_as_json_has_the_queue() -> None:
     assert replace(STATUS, jobs=None).as_json()["jobs"] is None
 
 
-def test_timeout_is_not_reported_as_not_ready(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_timeout_is_not_reported_as_not_ready(capsys: pytest.CaptureFixture[str]) -> None:
     waits = "the service at http://127.0.0.1:1, which did not respond within 10 s and may be busy"
     report.print_status(replace(STATUS, ready=False, slow=True, waiting_for=waits, jobs=None))
     told = capsys.readouterr().out
@@ -140,9 +132,7 @@ def test_status_shows_deaths_and_next_start(capsys: pytest.CaptureFixture[str]) 
     assert 50 < troubled.as_json()["roles"]["worker"]["next_start_seconds"] <= 60
 
 
-def test_up_reports_an_unready_service(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_up_reports_an_unready_service(capsys: pytest.CaptureFixture[str]) -> None:
     report.print_started(replace(STATUS, ready=False, serves=True, waiting_for="a worker"))
     assert "waits for a worker" in capsys.readouterr().err
 

@@ -54,8 +54,4 @@ def test_empty_job_list_and_unknown_kind_are_reported(capsys: pytest.CaptureFixt
 
 def test_job_kinds_equal_the_handlers() -> None:
     own = {extraction.KIND, backfill.KIND, SCAN_KIND, *(each.job for each in KINDS.values())}
-    assert own | {
-        "space_cleanup",
-        "link_proposal",
-        "community_detection",
-    } == set(JOB_KINDS)
+    assert own | {"space_cleanup", "link_proposal", "community_detection"} == set(JOB_KINDS)

@@ -15,13 +15,7 @@ from pydantic import BaseModel
 from kg_api.client import AsyncKgClient
 from kg_api.client.call import UNSET, Unset
 from kg_api.schemas.answers import AnswerRequest, AugmentRequest, HybridSearch
-from kg_api.schemas.concepts import (
-    ConceptImport,
-    Decision,
-    ExtractionConfig,
-    RelationshipSearch,
-    TypeMerging,
-)
+from kg_api.schemas.concepts import ConceptImport, Decision, ExtractionConfig, RelationshipSearch, TypeMerging
 from kg_api.schemas.constructive import ConstructiveQuery
 from kg_api.schemas.documents import (
     Approval,

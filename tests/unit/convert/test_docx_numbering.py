@@ -28,14 +28,8 @@ def test_headings_and_clauses_have_whole_numbers() -> None:
     body = item("Scope", style="Heading1") + paragraph(run("Text.")) + item("Terms", 1, style="Heading2")
     body += item("Cranes", 2) + item("Rails", 2) + item("Liability", style="Heading1") + item("Years", 1)
     assert read(body) == [
-        "# 1. Scope",
-        "Text.",
-        "## 1.1 Terms",
-        "(a) Cranes",
-        "(b) Rails",
-        "# 2. Liability",
-        "2.1 Years",
-    ]
+        "# 1. Scope", "Text.", "## 1.1 Terms", "(a) Cranes", "(b) Rails", "# 2. Liability", "2.1 Years",
+    ]  # fmt: skip
 
 
 def test_clauses_are_indented_below_markdown_items() -> None:

@@ -164,10 +164,7 @@ def test_images_of_a_word_document_are_read() -> None:
     assert [text for text, kind in shown(found) if kind] == ["![The harbour.](image1)"]
     assert [
         text.strip() for text in (found.text[: found.images[0].start], found.text[found.images[0].end :])
-    ] == [
-        "The harbour.",
-        "The end.",
-    ]
+    ] == ["The harbour.", "The end."]
 
 
 def test_images_of_slides_are_read_with_their_slide() -> None:

@@ -99,14 +99,8 @@ def test_lines_stay_lines_and_make_no_other_blocks() -> None:
         "Recipient: X\n\\===\nReason: Y\n\\---\n\n- z\n\n===\n"
     )
     assert kinds(got) == [
-        "heading",
-        "paragraph",
-        "list_item",
-        "list_item",
-        "paragraph",
-        "list_item",
-        "paragraph",
-    ]
+        "heading", "paragraph", "list_item", "list_item", "paragraph", "list_item", "paragraph",
+    ]  # fmt: skip
 
 
 def test_header_lists_some_recipients_and_empty_body_works() -> None:
@@ -218,15 +212,10 @@ INNER = b"From: b@example.org\nSubject: Inner\nContent-Type: text/html\n\n<p>mod
         ),
     ],
     ids=[
-        "footer",
-        "html footer",
-        "halves",
-        "forwarded",
-        "forwarded as base64",
-        "inline files",
+        "footer", "html footer", "halves", "forwarded", "forwarded as base64", "inline files",
         "blank plain",
     ],
-)
+)  # fmt: skip
 def test_every_text_part_is_read_in_order(parts: list[bytes], text: str) -> None:
     assert body_of(multipart("mixed", *parts)) == (text, ())
 
@@ -297,18 +286,10 @@ SAID = "this message is in html your program cannot show it"
         ),
     ],
     ids=[
-        "stub",
-        "same",
-        "links",
-        "more in html",
-        "each has more",
-        "related",
-        "calendar",
-        "number in another",
-        "images only",
-        "halves",
+        "stub", "same", "links", "more in html", "each has more", "related", "calendar",
+        "number in another", "images only", "halves",
     ],
-)
+)  # fmt: skip
 def test_of_alternatives_the_fullest_is_read(parts: list[bytes], text: str, notes: tuple[str, ...]) -> None:
     assert body_of(multipart("alternative", *parts)) == (text, notes)
 

@@ -14,10 +14,7 @@ import pytest
 from kg_api.convert import delimited, spreadsheet
 from kg_api.convert.shared.accounting import find_missing
 from tests.unit.convert.test_delimited import DECLARED
-from tests.unit.convert.test_spreadsheet import (
-    ROWS,
-    workbook,
-)
+from tests.unit.convert.test_spreadsheet import ROWS, workbook
 
 FILES = Path(__file__).parents[2] / "data" / "files"
 

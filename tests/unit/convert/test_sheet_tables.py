@@ -62,10 +62,7 @@ APART: dict[str, tuple[str, list[Block]]] = {
         "Sites\nSite|Load\nHarbour|40\n\nParts\nPart|Price\nBolt|3\nNut|2",
         ["Sites", [["Site", "Load"], ["Harbour", "40"]], "Parts", PARTS],
     ),
-    "the same header again": (
-        "Part|Price\nBolt|3\nNut|2\n\nPart|Price\nBolt|3\nNut|2",
-        [PARTS, PARTS],
-    ),
+    "the same header again": ("Part|Price\nBolt|3\nNut|2\n\nPart|Price\nBolt|3\nNut|2", [PARTS, PARTS]),
     "side by side": (
         "Site|Load|Owner||Part|Price\nHarbour|40|Team A||Bolt|3\nAirport|55|Team B||Nut|2",
         [SITES, PARTS],
@@ -101,10 +98,7 @@ APART: dict[str, tuple[str, list[Block]]] = {
         "Loads by year\nSite|2023|2024\nHarbour|40|41",
         ["Loads by year", [["Site", "2023", "2024"], ["Harbour", "40", "41"]]],
     ),
-    "title over one year": (
-        "Loads\nSite|2024\nHarbour|40",
-        ["Loads", [["Site", "2024"], ["Harbour", "40"]]],
-    ),
+    "title over one year": ("Loads\nSite|2024\nHarbour|40", ["Loads", [["Site", "2024"], ["Harbour", "40"]]]),
     "title of a single column": (
         "Instructions\n\nName\nAnn\nBob",
         ["Instructions", [["Name"], ["Ann"], ["Bob"]]],

@@ -272,17 +272,10 @@ def test_a_formula_without_a_result_is_stored_itself() -> None:
         )
     )
     assert body_of(got.text) == [
-        "| Cranes | =40+2 |",
-        "| Pumps | =A1&B1 |",
-        "| Nuts | 14 |",
-        '| Bolts | =A1*$A$1+"B2" |',
-        "| Screws | = as in B5 |",
-        "| Pins | = as in B5 |",
-        "| Rings | =SUM(A1:A2) |",
-        "| Washers | =CONCAT(A1) |",
-        "| Nothing |  |",
-        "| Fault | #DIV/0! |",
-    ]
+        "| Cranes | =40+2 |", "| Pumps | =A1&B1 |", "| Nuts | 14 |", '| Bolts | =A1*$A$1+"B2" |',
+        "| Screws | = as in B5 |", "| Pins | = as in B5 |", "| Rings | =SUM(A1:A2) |",
+        "| Washers | =CONCAT(A1) |", "| Nothing |  |", "| Fault | #DIV/0! |",
+    ]  # fmt: skip
     assert got.notes[0].startswith(UNCOMPUTED.format(7))
 
 
@@ -400,15 +393,9 @@ def test_xlsx_superscript_subscript_and_strikethrough_stay_separate() -> None:
     rows = rows_of(["What", "Text"], *(["a", cell] for cell in [*cells, struck, part, number("7", 6)]))
     got = convert(raw(rows, parts={"xl/sharedStrings.xml": strings}))
     assert body_of(got.text) == [
-        "| a | about 10⁶ cells |",
-        "| a | 10₂ |",
-        "| a | 450[2] |",
-        "| a | ~~499~~ 399 euros |",
-        "| a | 東京 |",
-        "| a | ~~599~~ |",
-        "| a | ~~old~~ new |",
-        "| a | ~~7~~ |",
-    ]
+        "| a | about 10⁶ cells |", "| a | 10₂ |", "| a | 450[2] |", "| a | ~~499~~ 399 euros |",
+        "| a | 東京 |", "| a | ~~599~~ |", "| a | ~~old~~ new |", "| a | ~~7~~ |",
+    ]  # fmt: skip
 
 
 def test_hidden_rows_columns_and_sheets_are_reported() -> None:

@@ -11,13 +11,7 @@ from kg_api.convert import epub, mail, notebook
 from kg_api.convert.html import page
 from kg_api.convert.shared.accounting import find_missing
 from kg_api.schemas.documents import Converted
-from tests.unit.convert.readers import (
-    find_invented_numbers,
-    read_epub,
-    read_html,
-    read_mail,
-    read_notebook,
-)
+from tests.unit.convert.readers import find_invented_numbers, read_epub, read_html, read_mail, read_notebook
 
 TOLD = re.compile(r"\(?([\d,]+) words?\b")
 LANGUAGE = re.compile(r"^`{3,}\S+$", re.MULTILINE)

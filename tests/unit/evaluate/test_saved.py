@@ -90,7 +90,7 @@ def test_results_without_measures_are_unreadable(results: SavedResults, tmp_path
     found = results.page(None, 0, 50)
     assert found.total == 3
     assert {each.name: each.reason for each in found.unreadable} == {
-        "empty": "is not a result of `kg eval run`: the result has no measures",
+        "empty": "is not a result of `kg eval run`: the result has no measures"
     }
     with pytest.raises(InvalidInput, match="empty is not a result of"):
         results.find("empty")

@@ -8,12 +8,7 @@ from typing import Any
 import pytest
 
 from kg_api.errors import Conflict, InvalidInput
-from kg_api.evaluation.sets import (
-    build_judged_queries,
-    build_pair_query,
-    read_set,
-    write_set,
-)
+from kg_api.evaluation.sets import build_judged_queries, build_pair_query, read_set, write_set
 from kg_api.schemas.concepts import ConceptDetails, Evidence
 from kg_api.schemas.evaluation import Judgement, Reference, SetDocument, SetQuery
 from kg_api.schemas.search import Place

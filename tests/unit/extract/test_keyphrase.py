@@ -53,19 +53,13 @@ PIECES = st.sampled_from(
         ),
         *("University of Copenhagen", "New York City", "PEP 8", "https://x.y/z_a?b=c", "des Königs Ansehen"),
         *(
-            "дом Пушкина",
-            "超级碗赛",
-            "スーパーボウル",
-            "المدينة",
-            "e\u0301t\u00e9",
-            "\U0001f600",
-            "\x01",
+            "дом Пушкина", "超级碗赛", "スーパーボウル", "المدينة", "e\u0301t\u00e9", "\U0001f600", "\x01",
             "\u200b",
         ),
         *("-", "of the", "import x = {1: 2}", "| a | b |", "Status: Final", "[1]_", "x" * 70, "1963", "# "),
         *("ist", "’s", "'", "July 2001"),
     ]
-)
+)  # fmt: skip
 TEXT = st.one_of(st.text(max_size=300), st.lists(PIECES, max_size=40).map(" ".join))
 
 
@@ -236,9 +230,7 @@ def test_names_of_other_languages(language: str, text: str, expected: set[str]) 
     assert expected <= set(labels(text))
 
 
-def test_mentions_are_read_once_for_any_sources(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_mentions_are_read_once_for_any_sources(monkeypatch: pytest.MonkeyPatch) -> None:
     class Counted(tuple[Mention, ...]):
         __slots__ = ()
 

@@ -24,42 +24,19 @@ from tests.support.images import drawn, encoded
 from tests.support.picture_store import InThisProcess
 
 HOSTILE = [
-    "# a heading",
-    "   ###### six\ntext",
-    "a setext heading\n===",
-    "another\n---\nmore",
-    "|a\n---",
-    "```\nnever closed\n# comment",
-    "~~~~\nnever closed",
-    "<!-- never closed",
-    "<script>\nnever closed",
-    "<div>\n# in a block",
-    "---\ntitle: front matter\n---\n",
-    "- item\n\n  # in an item\n",
-    "1. one\n2. two\n# out of it",
-    "> quote\n# out of it",
-    "\ttab\n# h",
-    "\r# carriage\rreturn",
-    "line\u2028# separator",
-    "[a]: /x\n===",
-    "| a | b |\n| --- | --- |\n| 1 | 2 |\n# h",
-    "    # indented\n\n# real",
-    "- ```\n  open in an item",
-    "<?php\n\n# h",
-    "<![CDATA[\n\n# h",
-    "\\# escaped\n===",
-    "1.",
-    "- > 2) *\n\n>",
-]
+    "# a heading", "   ###### six\ntext", "a setext heading\n===", "another\n---\nmore", "|a\n---",
+    "```\nnever closed\n# comment", "~~~~\nnever closed", "<!-- never closed", "<script>\nnever closed",
+    "<div>\n# in a block", "---\ntitle: front matter\n---\n", "- item\n\n  # in an item\n",
+    "1. one\n2. two\n# out of it", "> quote\n# out of it", "\ttab\n# h", "\r# carriage\rreturn",
+    "line\u2028# separator", "[a]: /x\n===", "| a | b |\n| --- | --- |\n| 1 | 2 |\n# h",
+    "    # indented\n\n# real", "- ```\n  open in an item", "<?php\n\n# h", "<![CDATA[\n\n# h",
+    "\\# escaped\n===", "1.", "- > 2) *\n\n>",
+]  # fmt: skip
 HARMLESS = [
-    "Hello, how are you?",
-    "- one\n- two",
-    "```python\n# a comment\nx = 1\n```",
-    "a <b>word</b> and C#\n\n-- \nBob",
-    "| a | b |\n| --- | --- |\n| 1 | 2 |",
-    "> somebody said\n\nand I say",
-    "look:\n\n    # indented code",
-]
+    "Hello, how are you?", "- one\n- two", "```python\n# a comment\nx = 1\n```",
+    "a <b>word</b> and C#\n\n-- \nBob", "| a | b |\n| --- | --- |\n| 1 | 2 |",
+    "> somebody said\n\nand I say", "look:\n\n    # indented code",
+]  # fmt: skip
 
 
 def said(*texts: str) -> list[Message]:

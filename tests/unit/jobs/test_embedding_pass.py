@@ -101,9 +101,7 @@ def test_a_model_that_names_all_sets_nothing_aside() -> None:
     assert all(each.refused is None for each in all_of_them)
 
 
-def test_skipped_text_is_tried_after_its_batch(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_skipped_text_is_tried_after_its_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     all_of_them, job = album("a", "b", "poison", "d", "e"), Job()
     target = pictures(all_of_them, Model())
     seen = list[tuple[str, bool]]()

@@ -97,14 +97,10 @@ def test_missing_contexts_are_requested_one_by_one(
 @pytest.mark.parametrize(
     "answer",
     [
-        "",
-        "Sorry.",
-        "{}",
-        '{"contexts": []}',
-        '{"contexts": [{"id": "1", "context": ""}]}',
+        "", "Sorry.", "{}", '{"contexts": []}', '{"contexts": [{"id": "1", "context": ""}]}',
         '{"contexts": [1]}',
     ],
-)
+)  # fmt: skip
 def test_then_it_fails(server: EmbeddingServer, chat: Chat, answer: str) -> None:
     server.chat = lambda _: answer
     with pytest.raises(LlmFailed, match="KG_LLM__MODEL"):

@@ -42,9 +42,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("failing")
-def test_kg_error_prints_one_block_with_exit_code(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_kg_error_prints_one_block_with_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run_command(["missing"]) == NotFound.exit_code == 4
     written = capsys.readouterr()
     assert (written.out, written.err) == ("", "kg: there is no [red]ontology\n")

@@ -3,15 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.mcp.answers import (
-    MIN_ROOM,
-    Item,
-    Position,
-    count_json_tokens,
-    fill,
-    passage,
-    read_citation,
-)
+from kg_api.mcp.answers import MIN_ROOM, Item, Position, count_json_tokens, fill, passage, read_citation
 
 texts = st.text(alphabet='ab \n"\\é中😀', max_size=400)
 rooms = st.integers(MIN_ROOM, 300)

@@ -200,10 +200,7 @@ def test_a_blank_query_names_the_argument(server: Server[Any], tool: str, blank:
         ("there is no 'x'; `kg documents` lists them", "there is no 'x'; `list_documents` lists them"),
         ("`kg images list --ontology o` shows them", "`search_images` shows them"),
         ("`kg concepts search` finds it", "`hybrid_search` finds it"),
-        (
-            "`kg doctor` says why",
-            "`kg doctor` says why (You have no shell: the user runs `kg` commands.)",
-        ),
+        ("`kg doctor` says why", "`kg doctor` says why (You have no shell: the user runs `kg` commands.)"),
         ("ontology.0: letters; query_text: is blank", "ontologies.0: letters; query: is blank"),
         ("nothing to say of it", "nothing to say of it"),
     ],

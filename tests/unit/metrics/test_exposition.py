@@ -12,13 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.metrics import (
-    RESERVED_BYTES,
-    QueueGauges,
-    forget_dead,
-    render_metrics,
-    run_once_per_process,
-)
+from kg_api.metrics import RESERVED_BYTES, QueueGauges, forget_dead, render_metrics, run_once_per_process
 from kg_api.schemas.operations import QueueStatus
 from tests.support.meters import metrics
 

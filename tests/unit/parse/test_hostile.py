@@ -53,14 +53,9 @@ UNITS = {
 }
 NESTED = {"nested items": "- a\n", "nested paragraphs": "a\n\n", "nested notes": ".. note::\n\n"}
 AT_FULL_SIZE = [
-    "one line of words",
-    "one word",
-    "zero-width",
-    "blank lines",
-    "headings",
-    "list items",
+    "one line of words", "one word", "zero-width", "blank lines", "headings", "list items",
     "items in items",
-]
+]  # fmt: skip
 
 
 def hostile(name: str, size: int) -> str:

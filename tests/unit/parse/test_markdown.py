@@ -93,23 +93,10 @@ def test_titles(line: str, title: str) -> None:
 
 LINES = st.sampled_from(
     [
-        "",
-        "# h",
-        "text",
-        "- a",
-        "  - b",
-        "1. c",
-        "   d",
-        "    code",
-        "```",
-        "> q",
-        "|a|b|",
-        "|-|-|",
-        "---",
-        "<div>",
-        "\tx",
+        "", "# h", "text", "- a", "  - b", "1. c", "   d", "    code", "```", "> q", "|a|b|", "|-|-|",
+        "---", "<div>", "\tx",
     ]
-)
+)  # fmt: skip
 
 
 @given(lines=st.lists(LINES, max_size=60), window=st.integers(1, 20))

@@ -189,26 +189,10 @@ def test_trailing_blank_lines_are_outside_the_block() -> None:
 
 LINES = st.sampled_from(
     [
-        "",
-        "text",
-        "====",
-        "==  ==",
-        "----",
-        "- a",
-        "  b",
-        "    c::",
-        "1. d",
-        ".. note:: e",
-        ".. f",
-        "..",
-        "::",
-        "+--+",
-        "|",
-        ">>> g",
-        ":h: i",
-        "\tj",
+        "", "text", "====", "==  ==", "----", "- a", "  b", "    c::", "1. d", ".. note:: e", ".. f", "..",
+        "::", "+--+", "|", ">>> g", ":h: i", "\tj",
     ]
-)
+)  # fmt: skip
 
 
 @given(st.lists(LINES, max_size=40).map("\n".join))

@@ -175,10 +175,7 @@ def test_patterns_narrow_down(folder: Path) -> None:
     assert taken(folder, FolderRules(exclude=["build/", "*.py"])) == ["a.md", "docs/d.md"]
     assert taken(folder, FolderRules(include=["*.md"], exclude=["docs"])) == ["a.md", "build/c.md"]
     found = select([folder], {".md"}, rules=FolderRules(include=["a.*"], exclude=["build"]))
-    assert found.left_out == {
-        "not named by --include": 2,
-        "folder excluded by --exclude": 2,
-    }
+    assert found.left_out == {"not named by --include": 2, "folder excluded by --exclude": 2}
 
 
 def test_empty_files_in_folders_are_skipped_and_reported(folder: Path) -> None:

@@ -81,11 +81,7 @@ def test_nothing_is_joined_across_a_heading() -> None:
 def test_text_after_a_colon_stays_with_it() -> None:
     code = "```\n" + "x = 1\n" * 50 + "```"
     text = f"{many(95)}\n\nFor example:\n\n{code}\n\n{many(50)}"
-    assert [text for _, text in sources(text, "a.md")] == [
-        many(95),
-        f"For example:\n\n{code}",
-        many(50),
-    ]
+    assert [text for _, text in sources(text, "a.md")] == [many(95), f"For example:\n\n{code}", many(50)]
 
 
 def test_code_stays_with_the_text_before_it() -> None:
@@ -165,31 +161,16 @@ MARKED_LINES = st.sampled_from(
             "\u200b" * 30,
         ),
         *(
-            "# Heading",
-            "## Second *level*",
-            "Title",
-            "=====",
-            "-----",
-            "~~~~",
-            "- item",
-            "  - inner",
+            "# Heading", "## Second *level*", "Title", "=====", "-----", "~~~~", "- item", "  - inner",
             "1. first",
         ),
         *(
-            "    indented",
-            "```",
-            "| a | b |",
-            "|---|---|",
-            "> quoted",
-            "::",
-            ".. note:: a",
-            "..",
-            "text::",
-            ":f: v",
+            "    indented", "```", "| a | b |", "|---|---|", "> quoted", "::", ".. note:: a", "..",
+            "text::", ":f: v",
         ),
         *("---", "title: x", "\tx\r", "\u2028", "PEP: 1", "Title: y", "=== ===", "+---+", "<div>"),
     ]
-)
+)  # fmt: skip
 MARKED_TEXT = st.lists(MARKED_LINES, max_size=40).map("\n".join)
 TEXTS = st.one_of(ANY_TEXT, MARKED_TEXT)
 
@@ -283,9 +264,7 @@ def test_source_has_its_headings_and_one_section(
 
 
 @given(sections=SECTIONS)
-def test_ordinary_paragraphs_are_unchanged(
-    sections: list[tuple[int, list[int]]],
-) -> None:
+def test_ordinary_paragraphs_are_unchanged(sections: list[tuple[int, list[int]]]) -> None:
     usual = [(level, [min(max(size, 40), 250) for size in sizes]) for level, sizes in sections]
     document = parse(written(usual, as_markdown), "a.md")
     assert len(split(document)) == sum(len(sizes) for _, sizes in usual)

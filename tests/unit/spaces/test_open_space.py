@@ -132,17 +132,13 @@ def with_prefixes(opened: Opened) -> Opened:
     return opened
 
 
-def test_prefixed_model_is_verified_by_a_query(
-    with_prefixes: Opened,
-) -> None:
+def test_prefixed_model_is_verified_by_a_query(with_prefixes: Opened) -> None:
     with_prefixes.space.embed_passages(["foxes"])
     with_prefixes.space.embed_passages(["badgers"])
     assert with_prefixes.sent == [["foxes"], [PROBE_TEXT], ["badgers"], [PROBE_TEXT]]
 
 
-def test_passages_of_changed_prefixed_model_are_rejected(
-    with_prefixes: Opened,
-) -> None:
+def test_passages_of_changed_prefixed_model_are_rejected(with_prefixes: Opened) -> None:
     """Otherwise, they would be stored and cached under the fingerprint of the verified model."""
     with_prefixes.space.check()
     with_prefixes.model.turned = True

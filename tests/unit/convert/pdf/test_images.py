@@ -216,11 +216,7 @@ def test_decorative_images_are_skipped_and_counted() -> None:
     scanned = picture_of(page((700, "Scanned.")), dpi=72)
     made = convert(drawn(*(decorated(i) for i in range(3)), background, scanned))
     assert made.images == ()
-    assert set(made.notes) >= {
-        f"skipped: {TINY} (6)",
-        f"skipped: {REPEATED} (3)",
-        f"skipped: {WHOLE} (1)",
-    }
+    assert set(made.notes) >= {f"skipped: {TINY} (6)", f"skipped: {REPEATED} (3)", f"skipped: {WHOLE} (1)"}
 
 
 def test_empty_image_is_skipped() -> None:

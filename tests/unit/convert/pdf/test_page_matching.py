@@ -30,12 +30,8 @@ def test_word_hyphenated_at_line_end_is_found() -> None:
 def test_ligatures_accents_case_and_marks_do_not_matter() -> None:
     assert found("**The fine roots** suffer from LIME.") == ["the", "ﬁne", "roots", "suﬀer", "from", "lime"]
     assert found("Uber den Fluss nach Koln", "U\u0308ber den Flu\u00df nach K\u00f6ln") == [
-        "U\u0308ber",
-        "den",
-        "Flu\u00df",
-        "nach",
-        "K\u00f6ln",
-    ]
+        "U\u0308ber", "den", "Flu\u00df", "nach", "K\u00f6ln",
+    ]  # fmt: skip
 
 
 def test_parts_are_found_in_any_order() -> None:

@@ -121,13 +121,7 @@ def test_other_files_are_another_model(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "vision_model.onnx_data",
-        "text_model.onnx_data",
-        "tokenizer.json",
-        "preprocessor_config.json",
-    ],
+    "name", ["vision_model.onnx_data", "text_model.onnx_data", "tokenizer.json", "preprocessor_config.json"]
 )
 def test_changed_files_change_the_revision(tmp_path: Path, name: str) -> None:
     path = write_model(tmp_path / "m") / name

@@ -80,8 +80,7 @@ def test_images_are_sent_in_batches(server: ImageServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("provider", "model", "size"),
-    [("openai", "jina-clip-v2", 64), ("openai", "own", 32)],
+    ("provider", "model", "size"), [("openai", "jina-clip-v2", 64), ("openai", "own", 32)]
 )
 def test_requested_dimensions_are_returned(
     server: ImageServer, provider: Any, model: str | None, size: int
