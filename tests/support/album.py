@@ -21,12 +21,10 @@ class Album(Kg):
         super().__init__(graph, image_spaces=images, read_blob=self.pictures.read)
 
     def close(self) -> None:
-        """Close all models."""
         self.spaces.close()
         self.image_spaces.close()
 
     def add_images(self, *colours: str) -> None:
-        """One document each."""
         for colour in colours:
             self.pictures.add(plain(colour), f"{colour}.png")
 

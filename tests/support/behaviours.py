@@ -7,8 +7,6 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Status:
-    """Answer this status."""
-
     status: int
     retry_after: str | None = None
     message: str = "told to"
@@ -30,8 +28,6 @@ class Drop:
 
 @dataclass(frozen=True)
 class Raw:
-    """Answer 200 and this."""
-
     body: bytes
     content_type: str = "application/json"
 

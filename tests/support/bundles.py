@@ -92,7 +92,6 @@ class HandmadeBundle:
 
     @property
     def path(self) -> Path:
-        """The file of lines."""
         return self.folder / "ontology-0001.jsonl"
 
     def save(self) -> None:

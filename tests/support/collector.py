@@ -46,7 +46,6 @@ class Collector:
 
     @property
     def url(self) -> str:
-        """Its address."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def __enter__(self) -> Self:
@@ -58,7 +57,6 @@ class Collector:
         self._server.server_close()
 
     def take(self, path: str, body: bytes) -> None:
-        """Keep what came."""
         self.paths.append(path)
         self.bodies.append(body)
         message: Any = ExportTraceServiceRequest.FromString(body)
@@ -68,7 +66,6 @@ class Collector:
                 self.spans += [_span(each, service) for each in scope.spans]
 
     def find(self, fits: Callable[[CollectedSpan], bool], seconds: float = 30.0) -> CollectedSpan:
-        """Wait for a span."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             if found := next(filter(fits, list(self.spans)), None):
@@ -106,6 +103,6 @@ def _handler(collector: Collector) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is theirs
-            """Say nothing."""
+            ...
 
     return Handler

@@ -36,7 +36,6 @@ class ColourGrid:
 
     @property
     def identity(self) -> SpaceIdentity:
-        """Of this grid."""
         tokens = 16 if self.words else 0
         return SpaceIdentity(
             "histogram", f"grid-{self.cells}", self.revision, self._size, tokens, modality="image"
@@ -44,7 +43,6 @@ class ColourGrid:
 
     @property
     def rendering(self) -> Rendering:
-        """As small squares."""
         return Rendering(16, 16, "stretch")
 
     @property
@@ -53,7 +51,6 @@ class ColourGrid:
         return self.words
 
     def embed_images(self, images: Sequence[Pixels]) -> Vectors:
-        """Cell by cell."""
         self._require_up()
         self.asked.append(len(images))
         if self.rejects_dark and any(each.mean() < 40 for each in images):
@@ -68,8 +65,7 @@ class ColourGrid:
         colour = next((COLOURS[word] for word in text.lower().split() if word in COLOURS), (128, 128, 128))
         return self._vector(np.full((16, 16, 3), colour, dtype=np.uint8))
 
-    def close(self) -> None:
-        """Nothing to close."""
+    def close(self) -> None: ...
 
     def _vector(self, pixels: Pixels) -> NDArray[np.float32]:
         size = 16 // self.cells

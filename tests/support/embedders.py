@@ -1,5 +1,3 @@
-"""Embedders for tests."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -40,15 +40,9 @@ PIECE = re.compile(r".{1,12}", re.DOTALL)
 
 
 class Wire(Protocol):
-    """Where bytes go."""
+    def write(self, content: bytes, /) -> Any: ...
 
-    def write(self, content: bytes, /) -> Any:
-        """Send them."""
-        ...
-
-    def flush(self) -> None:
-        """Now."""
-        ...
+    def flush(self) -> None: ...
 
 
 def stream(wire: Wire, right: dict[str, Any], pause: float, *, usage: bool) -> None:
@@ -72,8 +66,6 @@ def _event(wire: Wire, right: dict[str, Any], *choices: dict[str, Any]) -> None:
 
 
 class Load:
-    """Of one server."""
-
     def __init__(self, wait: Callable[[float], None]) -> None:
         self.takes: Callable[[dict[str, Any]], float] = lambda _: 0.0
         """Seconds that the answer to a request takes, by its body."""
@@ -135,7 +127,6 @@ class EmbeddingServer(ToldServer[Behaviour]):
         return json.loads(content)
 
     def hang(self, seconds: float) -> None:
-        """Wait."""
         self.closing.wait(seconds)
 
     def answer(self, path: str, body: dict[str, Any]) -> dict[str, Any] | None:

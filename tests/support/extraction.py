@@ -101,7 +101,6 @@ def evidence(driver: neo4j.Driver) -> list[dict[str, Any]]:
 
 
 def labels(driver: neo4j.Driver) -> list[str]:
-    """Of all concepts."""
     return [row["label"] for row in rows(driver, "MATCH (c:Concept) RETURN c.label AS label ORDER BY label")]
 
 

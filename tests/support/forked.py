@@ -75,11 +75,9 @@ class ForkedProcess:
             os.kill(self.pid, number)
 
     def kill(self) -> None:
-        """End it with SIGKILL."""
         self.send_signal(signal.SIGKILL)
 
     def terminate(self) -> None:
-        """End it with SIGTERM."""
         self.send_signal(signal.SIGTERM)
 
     def _end(self) -> None:

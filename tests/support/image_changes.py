@@ -29,7 +29,6 @@ def scaled(picture: Image.Image, factor: float) -> list[Image.Image]:
 
 
 def encoded_again(picture: Image.Image, quality: int) -> list[Image.Image]:
-    """As JPEG."""
     content = io.BytesIO()
     picture.save(content, "JPEG", quality=quality)
     return [Image.open(content).convert("RGB")]

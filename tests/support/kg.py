@@ -54,7 +54,6 @@ class Kg:
         run_jobs(self.graph, spaces=self.spaces, further=further)
 
     def add(self, slug: str, dimensions: int = 64) -> None:
-        """Make a further space."""
         self.spaces.add(NewSpace(slug=slug, provider="deterministic", dimensions=dimensions))
 
     def search(self, text: str = "topic7", **more: Any) -> SourceHits:

@@ -94,7 +94,6 @@ class MemoryLibrary(Library):
         return "".join(each.full_text for each in self.places[place.document_id])
 
     def search(self, request: SourceSearch) -> SourceHits:
-        """See `Library`."""
         self._fail()
         words = (request.query_text or "").split()
         every = [place for places in self.places.values() for place in places]
@@ -125,7 +124,6 @@ class MemoryLibrary(Library):
         )
 
     def context(self, source_id: str, window: int) -> SourceContext:
-        """See `Library`."""
         self._fail()
         for places in self.places.values():
             for at, place in enumerate(places):
@@ -224,13 +222,11 @@ class MemoryLibrary(Library):
         return RelatedSources(source=own, kinds=kinds, sources=sources, degraded=self.degraded, timings_ms={})
 
     def thumbnail(self, source_id: str) -> bytes:
-        """See `Library`."""
         if source_id not in self.thumbnails:
             raise NotFound(f"{source_id!r} is not a picture")
         return self.thumbnails[source_id]
 
     def document(self, document_id: str) -> DocumentContent:
-        """See `Library`."""
         first = self.places[document_id][0]
         return DocumentContent(**self._summary(first).model_dump(), text=self.text(first))
 
@@ -247,7 +243,6 @@ class MemoryLibrary(Library):
         raise NotFound(f"document {called!r} not found")
 
     def ontologies(self) -> OntologyList:
-        """See `Library`."""
         self._fail()
         names = sorted({places[0].ontology for places in self.places.values()})
         counts = {"documents": 1, "sources": 2, "embedded": 2, "stale": 0, "searchable": 2}

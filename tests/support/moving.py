@@ -58,5 +58,4 @@ class Mover:
         return self.service.open_import(given)
 
     def take(self, page: bytes, ontology: str = "notes") -> ImportedLines:
-        """Import a page."""
         return self.service.imports.take(ontology, read_lines(page))

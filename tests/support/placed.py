@@ -69,7 +69,6 @@ def png() -> bytes:
 
 
 def animated_png() -> bytes:
-    """Of three frames."""
     frames = [drawn(64, 48).rotate(each) for each in (0, 90, 180)]
     texts = PngImagePlugin.PngInfo()
     texts.add_text("Comment", PLACE.decode())
@@ -132,7 +131,6 @@ def gif() -> bytes:
 
 
 def bmp() -> bytes:
-    """With a tail."""
     return encoded(drawn(640, 480), "BMP") + PLACE
 
 

@@ -43,7 +43,6 @@ class BoltProxy:
             self._choose = lambda number: numbers(number - start)
 
     def run(self) -> None:
-        """Accept connections until closed."""
         while True:
             try:
                 client, _ = self._listening.accept()
@@ -77,8 +76,6 @@ class BoltProxy:
 
 
 class _Line:
-    """One client's connection."""
-
     def __init__(self, proxy: BoltProxy, client: socket.socket, server: socket.socket) -> None:
         self._proxy = proxy
         self._client = client

@@ -34,12 +34,10 @@ class Running:
     log: Path
 
     def kill(self) -> None:
-        """End it with SIGKILL."""
         self.process.kill()
         self.process.wait()
 
     def signal(self, number: signal.Signals) -> None:
-        """Send it a signal."""
         self.process.send_signal(number)
 
     def stop(self, seconds: float = 30) -> int:
@@ -99,8 +97,6 @@ def started_worker(env: dict[str, str], log: Path) -> Generator[Running]:
 
 @dataclass
 class Service(Running):
-    """A running REST service."""
-
     url: str
 
 

@@ -51,19 +51,16 @@ class _Handler(BaseHTTPRequestHandler):
     bucket: Bucket
 
     def do_PUT(self) -> None:
-        """Keep an object."""
         content = self.rfile.read(int(self.headers["Content-Length"]))
         if (key := self._key(content)) is not None:
             self.bucket.objects[key] = content
             self._answer(200)
 
     def do_GET(self) -> None:
-        """Give an object."""
         if (key := self._key()) is not None:
             self._give(key)
 
     def do_HEAD(self) -> None:
-        """Tell of an object."""
         self.do_GET()
 
     def do_DELETE(self) -> None:
@@ -73,7 +70,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(204)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Be quiet."""
+        ...
 
     def _key(self, content: bytes = b"") -> str | None:
         path = urlsplit(self.path).path

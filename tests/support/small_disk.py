@@ -34,7 +34,6 @@ class SmallDisk:
         return Path(f"/proc/{self.holder}/root{self.folder}")
 
     def fill(self) -> None:
-        """Leave no byte."""
         with (self.seen / "ballast").open("ab", buffering=0) as file, contextlib.suppress(OSError):
             while True:
                 file.write(b"\0" * (1 << 20))
@@ -43,7 +42,6 @@ class SmallDisk:
                 file.write(b"\0")
 
     def free(self) -> None:
-        """Give the room back."""
         (self.seen / "ballast").unlink()
 
 

@@ -13,8 +13,6 @@ B = TypeVar("B")
 
 @dataclass
 class Request:
-    """What came in."""
-
     path: str
     headers: dict[str, str]
     """Names in lower case."""
@@ -56,7 +54,6 @@ class ToldServer(Generic[B]):
         self.close()
 
     def close(self) -> None:
-        """Nobody listens any more."""
         if self.closing.is_set():
             return
         self.closing.set()
@@ -82,15 +79,12 @@ class Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def do_POST(self) -> None:
-        """Answer."""
         self.reply()
 
     def reply(self) -> None:
-        """Answer what came."""
         raise NotImplementedError
 
     def keep(self, body: dict[str, Any]) -> Request:
-        """Keep what came in."""
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.server.kg.requests.append(made := Request(self.path, headers, body))
         return made
@@ -110,4 +104,4 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is theirs
-        """Say nothing."""
+        ...

@@ -75,7 +75,6 @@ def open_libraries(graph: Graph, service: Service, home: Home) -> Libraries:
 
 
 def name_of_evaluation(ontology: str) -> str:
-    """Of the saved result."""
     return hashlib.sha256(ontology.encode()).hexdigest()[:16]
 
 

@@ -9,34 +9,26 @@ from kg_api.schemas.spaces import SpaceIdentity
 
 
 class UnavailableEmbedder:
-    """Refuses everything."""
-
     def __init__(self, reason: str) -> None:
         self._reason = reason
 
     @property
     def identity(self) -> SpaceIdentity:
-        """Unknown without the model."""
         return self._refuse()
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:  # noqa: ARG002
-        """Refuse."""
         return self._refuse()
 
     def embed_query(self, text: str) -> Vectors:  # noqa: ARG002
-        """Refuse."""
         return self._refuse()
 
     def spans(self, text: str, before: str = "") -> list[tuple[int, int]]:  # noqa: ARG002
-        """Refuse."""
         return self._refuse()
 
     def count_tokens(self, texts: Sequence[str]) -> int:  # noqa: ARG002
-        """Refuse."""
         return self._refuse()
 
-    def close(self) -> None:
-        """Nothing is open."""
+    def close(self) -> None: ...
 
     def _refuse(self) -> NoReturn:
         raise EmbeddingUnavailable(self._reason)

@@ -116,7 +116,6 @@ class Intervals:
         self._plan = plan
 
     def run(self, run: JobRun) -> None:
-        """See `Handler`."""
         claimed = time.monotonic_ns()
         run.checkpoint()
         run.commit(lambda _: None, after="done", done=1)
@@ -134,7 +133,6 @@ class StuckHandler:
         self._plan = plan
 
     def run(self, run: JobRun) -> None:
-        """See `Handler`."""
         while run.job.ontology != "fine":
             time.sleep(0.05)
             if self._plan.stuck == "looping":
@@ -151,7 +149,6 @@ def note(plan: Plan, name: str, entry: Any) -> None:
 
 
 def main(plan: Plan) -> None:
-    """Work until stopped."""
     if plan.clock:
         note(plan, "clock", move_clock(plan.clock))
     faults = Faults(plan)

@@ -1,5 +1,3 @@
-"""Keys, access, and rate limits."""
-
 from __future__ import annotations
 
 import ast

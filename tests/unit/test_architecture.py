@@ -1,5 +1,3 @@
-"""Rules of the whole code base that no linter of ours knows."""
-
 from __future__ import annotations
 
 import ast

@@ -87,14 +87,13 @@ def _fields_of_body(operation: dict[str, Any], described: dict[str, Any]) -> Ite
 
 class _Leading(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
-        """Answer."""
         self.server.paths.append(self.path)  # type: ignore[attr-defined]
         self.send_response(302)
         self.send_header("Location", "/latest/meta-data")
         self.end_headers()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the library's
-        """Say nothing."""
+        ...
 
 
 def test_a_provider_leads_nowhere_else() -> None:

@@ -1,5 +1,3 @@
-"""Logging on a full disk: /dev/full is one."""
-
 from __future__ import annotations
 
 import io

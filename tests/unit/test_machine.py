@@ -1,5 +1,3 @@
-"""How much of a machine kg takes by default."""
-
 from __future__ import annotations
 
 import os

@@ -1,5 +1,3 @@
-"""Suggestions for misspelt names."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""The package, its extras, and the files of the repository."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""HTTP requests with bounds and retries."""
-
 from __future__ import annotations
 
 import gzip

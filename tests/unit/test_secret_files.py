@@ -1,5 +1,3 @@
-"""Secrets of any characters, from the environment or from a file."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Settings: nested names, defaults, wrong values named, secrets kept."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Statements of an answer and their passages."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Context for a long text."""
-
 from __future__ import annotations
 
 import re

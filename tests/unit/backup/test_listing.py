@@ -1,5 +1,3 @@
-"""Backups in their folder."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Swap of the folders of a restored home."""
-
 from __future__ import annotations
 
 import shutil
@@ -16,8 +14,7 @@ from kg_api.transfer.backup import finish_swap, holds_data, require_no_mounts, s
 BACKUP = Path("/backups/kg-1")
 
 
-class KilledError(Exception):
-    """The process ends here."""
+class KilledError(Exception): ...
 
 
 def home_with(path: Path, *, blobs: bool = True, restored_blobs: bool = True) -> Home:

@@ -1,5 +1,3 @@
-"""Context of chunks."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""Properties of chunks."""
-
 from __future__ import annotations
 
 import json

@@ -41,7 +41,6 @@ def by_paragraph(text: str, paragraphs: list[Paragraph]) -> list[ChunkSpan]:
 
 
 def of(paragraphs: list[tuple[str, str]], room: Room = ROOM) -> list[str]:
-    """The windows' texts."""
     text, found = document(paragraphs)
     spans = windows(text, by_paragraph(text, found), found, room)
     return [text[slice(*span)] for span, _ in groupby(spans)]

@@ -1,5 +1,3 @@
-"""Commands without a body: their options and views fit the client and the models."""
-
 from __future__ import annotations
 
 import inspect

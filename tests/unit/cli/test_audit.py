@@ -1,5 +1,3 @@
-"""The audit log as a person reads it."""
-
 from __future__ import annotations
 
 from datetime import UTC, datetime

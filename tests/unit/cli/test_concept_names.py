@@ -20,7 +20,6 @@ class Searching(KgClient):
         self.found = ConceptHits.model_validate({"query_text": "q", "concepts": [hit], "degraded": []})
 
     def search_concepts(self, *_: Any, **__: Any) -> ConceptHits:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The one."""
         return self.found
 
 

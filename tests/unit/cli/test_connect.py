@@ -1,5 +1,3 @@
-"""To which services a command proves that it is of their home."""
-
 from __future__ import annotations
 
 import json

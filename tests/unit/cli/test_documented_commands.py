@@ -1,5 +1,3 @@
-"""Each command that the pages name exists."""
-
 from __future__ import annotations
 
 import re

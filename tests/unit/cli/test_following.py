@@ -1,5 +1,3 @@
-"""Folders as a person names them."""
-
 from __future__ import annotations
 
 from pathlib import Path

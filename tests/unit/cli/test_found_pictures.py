@@ -1,5 +1,3 @@
-"""Pictures that were found, as a person reads it."""
-
 from __future__ import annotations
 
 import io

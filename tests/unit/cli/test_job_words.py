@@ -1,5 +1,3 @@
-"""Jobs in words: short, true, and never more than 100 %."""
-
 from __future__ import annotations
 
 import datetime as dt

@@ -1,5 +1,3 @@
-"""Notes on many files."""
-
 from __future__ import annotations
 
 from kg_api.schemas.documents import Ingested, SourceChanges

@@ -1,5 +1,3 @@
-"""Passages as a person reads them."""
-
 from __future__ import annotations
 
 import pytest

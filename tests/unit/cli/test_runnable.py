@@ -1,5 +1,3 @@
-"""How `kg` is called from the shell it was called from."""
-
 from __future__ import annotations
 
 import sys

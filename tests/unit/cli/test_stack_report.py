@@ -1,5 +1,3 @@
-"""What `kg up` and `kg status` say of jobs."""
-
 from __future__ import annotations
 
 import time

@@ -1,5 +1,3 @@
-"""Patience with a service that is away for a moment."""
-
 from __future__ import annotations
 
 from collections.abc import Callable

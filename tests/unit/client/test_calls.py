@@ -1,5 +1,3 @@
-"""Calls of the client."""
-
 from __future__ import annotations
 
 import inspect

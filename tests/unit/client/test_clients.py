@@ -1,5 +1,3 @@
-"""Both clients: the same methods, and how they reach the service."""
-
 from __future__ import annotations
 
 import asyncio

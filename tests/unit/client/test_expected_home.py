@@ -1,5 +1,3 @@
-"""A command of one home never leaves its data with the service of another."""
-
 from __future__ import annotations
 
 import asyncio

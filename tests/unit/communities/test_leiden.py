@@ -1,5 +1,3 @@
-"""Detection and names of communities."""
-
 from __future__ import annotations
 
 import math

@@ -1,5 +1,3 @@
-"""The opinion that evidence makes, for whatever evidence."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""Which types may say the same, and which never."""
-
 from __future__ import annotations
 
 from dataclasses import dataclass

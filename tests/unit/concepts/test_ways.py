@@ -1,5 +1,3 @@
-"""Paths between concepts and their passages."""
-
 from __future__ import annotations
 
 from collections import deque

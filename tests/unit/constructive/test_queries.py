@@ -1,5 +1,3 @@
-"""Constructive queries."""
-
 from __future__ import annotations
 
 import json

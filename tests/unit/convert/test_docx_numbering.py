@@ -1,5 +1,3 @@
-"""Automatic numbers as Word shows them."""
-
 # ruff: noqa: E501 - an element stays on one line, as in its file
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-"""What Word shows of a document is in its text, number for number."""
-
 # ruff: noqa: E501 - an element stays on one line, as in its file
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-"""Pictures unpacked for models: size, turn, colour, and one resampling."""
-
 from __future__ import annotations
 
 import io

@@ -1,5 +1,3 @@
-"""Pictures of mails, notebooks and tables."""
-
 from __future__ import annotations
 
 import base64

@@ -1,5 +1,3 @@
-"""Titles and tables of grids, as sheets and CSV files have them."""
-
 from __future__ import annotations
 
 from collections import Counter

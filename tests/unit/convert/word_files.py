@@ -102,7 +102,6 @@ def word_file(
 
 
 def run(text: str, properties: str = "") -> str:
-    """A run of text."""
     head = f"<w:rPr>{properties}</w:rPr>" if properties else ""
     return f'<w:r>{head}<w:t xml:space="preserve">{text}</w:t></w:r>'
 
@@ -148,7 +147,6 @@ def text_box(content: str) -> str:
 
 
 def field(code: str, result: str) -> str:
-    """A complex field."""
     return (
         '<w:r><w:fldChar w:fldCharType="begin"/></w:r>'
         f'<w:r><w:instrText xml:space="preserve"> {code} </w:instrText></w:r>'

@@ -1,5 +1,3 @@
-"""Which concept is near a question, with the default model on concepts of some PEPs (A5)."""
-
 from __future__ import annotations
 
 from dataclasses import replace

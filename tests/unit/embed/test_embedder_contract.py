@@ -1,5 +1,3 @@
-"""The promises of an embedder, for every embedder that ships."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Languages of models, and notes on documents in other languages."""
-
 from __future__ import annotations
 
 import pytest

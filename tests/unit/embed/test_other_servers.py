@@ -1,5 +1,3 @@
-"""Servers that are not OpenAI: smaller requests, other parameters, single texts that they fail on."""
-
 from __future__ import annotations
 
 import base64

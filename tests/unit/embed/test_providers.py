@@ -1,5 +1,3 @@
-"""Every failure of a provider, for both of them, against a real HTTP server."""
-
 from __future__ import annotations
 
 import base64

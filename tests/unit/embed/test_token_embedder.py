@@ -1,5 +1,3 @@
-"""What port.TokenEmbedder promises, for every embedder that is one."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

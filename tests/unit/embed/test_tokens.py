@@ -1,5 +1,3 @@
-"""Tokenizers and the division of long texts."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Files of a run: names that fit, and none that is written over."""
-
 from __future__ import annotations
 
 from datetime import UTC, datetime

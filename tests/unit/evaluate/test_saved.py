@@ -1,5 +1,3 @@
-"""The folder of saved results, as a list and one by one."""
-
 from __future__ import annotations
 
 import os

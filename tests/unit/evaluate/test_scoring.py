@@ -1,5 +1,3 @@
-"""Measures, statistics, and comparisons."""
-
 from __future__ import annotations
 
 import math

@@ -1,5 +1,3 @@
-"""Question sets."""
-
 from __future__ import annotations
 
 from pathlib import Path

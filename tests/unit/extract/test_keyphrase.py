@@ -1,5 +1,3 @@
-"""Key phrases as concepts."""
-
 from __future__ import annotations
 
 import time
@@ -180,7 +178,6 @@ def seconds(text: str) -> float:
 
 @pytest.fixture(scope="module")
 def _loaded() -> None:
-    """It takes seconds, once."""
     labels("A first text in English is read here.")
 
 

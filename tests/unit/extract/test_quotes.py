@@ -1,5 +1,3 @@
-"""Quotes are spans of their text, or they are none."""
-
 from __future__ import annotations
 
 import time

@@ -1,5 +1,3 @@
-"""Terms of a passage."""
-
 from __future__ import annotations
 
 from collections import defaultdict

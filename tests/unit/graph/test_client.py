@@ -1,5 +1,3 @@
-"""The client of the database."""
-
 from __future__ import annotations
 
 import threading

@@ -1,5 +1,3 @@
-"""Filters of sources."""
-
 from __future__ import annotations
 
 from typing import Any

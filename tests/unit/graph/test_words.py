@@ -1,5 +1,3 @@
-"""Words of questions: stems, spelling, variants, tokens."""
-
 from __future__ import annotations
 
 import unicodedata

@@ -1,5 +1,3 @@
-"""Conversations, images, and names of ingested documents."""
-
 from __future__ import annotations
 
 import base64

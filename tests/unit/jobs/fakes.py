@@ -18,14 +18,12 @@ class FakeGraph:
         self._answers = answers
 
     def run(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
-        """Run a statement."""
         self.ran.append((name, parameters))
         return self._answers(name, parameters)
 
     read = search = write = run
 
     def transaction(self, work: Callable[[Transaction], Any]) -> Any:
-        """Run work on itself."""
         return work(cast("Transaction", self))
 
     def count(self, name: str) -> int:

@@ -49,11 +49,9 @@ class PictureTarget(EmbeddingTarget[Picture, Vectors]):
         return [each for each in due if each.place > after][:limit]
 
     def count(self) -> int:
-        """How many."""
         return len(self.due("", len(self._album)))
 
     def embed(self, items: Sequence[Picture]) -> Vectors:
-        """Embed captions."""
         try:
             vectors = self._model.embed([each.caption for each in items])
         except RejectedTexts as error:
@@ -67,7 +65,6 @@ class PictureTarget(EmbeddingTarget[Picture, Vectors]):
         return len(tx.run("pictures/write", rows=[picture.identity for picture, _ in kept]))
 
     def reject(self, tx: Transaction, item: Picture, reason: str) -> None:
-        """Set one aside."""
         tx.run("pictures/refuse", rows=[item.identity])
         item.refused = reason
 
@@ -119,8 +116,6 @@ def answer(name: str, given: dict[str, Any]) -> list[dict[str, Any]]:
 
 @dataclass
 class Job:
-    """A job's run."""
-
     cursor: str = ""
     stopping: threading.Event = field(default_factory=threading.Event)
     lost: threading.Event = field(default_factory=threading.Event)

@@ -1,5 +1,3 @@
-"""The embedding pass."""
-
 from __future__ import annotations
 
 import time

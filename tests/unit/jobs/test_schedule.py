@@ -1,5 +1,3 @@
-"""Schedule, retries, and heartbeats of jobs."""
-
 from __future__ import annotations
 
 import math

@@ -1,5 +1,3 @@
-"""A language model's server."""
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,5 +1,3 @@
-"""A context has at most 300 characters."""
-
 from __future__ import annotations
 
 from hypothesis import given

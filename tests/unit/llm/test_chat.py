@@ -1,5 +1,3 @@
-"""Every failure of a language model's server, against a real HTTP server."""
-
 from __future__ import annotations
 
 import time

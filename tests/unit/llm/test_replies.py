@@ -1,5 +1,3 @@
-"""Replies of a language model."""
-
 from __future__ import annotations
 
 import json

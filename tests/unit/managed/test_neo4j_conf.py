@@ -1,5 +1,3 @@
-"""Start and configuration of Neo4j."""
-
 from __future__ import annotations
 
 import sys

@@ -1,5 +1,3 @@
-"""Arguments as clients send them that are not strict."""
-
 from __future__ import annotations
 
 import json

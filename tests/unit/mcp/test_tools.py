@@ -1,5 +1,3 @@
-"""MCP tools."""
-
 from __future__ import annotations
 
 import base64

@@ -1,5 +1,3 @@
-"""Answers bit by bit: budgets and cursors, over the SDK's client."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -1,5 +1,3 @@
-"""Exposition of metrics."""
-
 from __future__ import annotations
 
 import os

@@ -1,5 +1,3 @@
-"""A text that must not be blank is not, whatever dialect of regular expressions reads `\\S`."""
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,3 @@
-"""Rows of concepts are cut into requests."""
-
 from __future__ import annotations
 
 from hypothesis import given

@@ -1,5 +1,3 @@
-"""The time of a file as metadata of its document."""
-
 from __future__ import annotations
 
 import json

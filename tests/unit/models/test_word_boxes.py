@@ -1,5 +1,3 @@
-"""How word boxes are kept."""
-
 import pytest
 
 from kg_api.schemas.documents import WordBox, compute_mean_word_confidence, pack, unpack

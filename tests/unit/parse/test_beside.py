@@ -1,5 +1,3 @@
-"""Pictures that documents name: which references, which files, and where in a text."""
-
 from __future__ import annotations
 
 import os

@@ -1,5 +1,3 @@
-"""Which files an ingest takes."""
-
 from __future__ import annotations
 
 import os

@@ -1,5 +1,3 @@
-"""Markdown and front matter."""
-
 from __future__ import annotations
 
 import pytest

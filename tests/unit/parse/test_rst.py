@@ -1,5 +1,3 @@
-"""reStructuredText and Org."""
-
 from __future__ import annotations
 
 import time

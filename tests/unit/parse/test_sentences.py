@@ -1,5 +1,3 @@
-"""Sentences and visible text."""
-
 from __future__ import annotations
 
 from itertools import pairwise

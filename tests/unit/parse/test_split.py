@@ -1,5 +1,3 @@
-"""Division of a text into sources."""
-
 from __future__ import annotations
 
 import unicodedata

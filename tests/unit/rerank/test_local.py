@@ -1,5 +1,3 @@
-"""The packaged cross-encoder, for real."""
-
 from __future__ import annotations
 
 import shutil

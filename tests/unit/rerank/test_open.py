@@ -1,5 +1,3 @@
-"""Choice of a reranker, its settings, and its scores."""
-
 from __future__ import annotations
 
 import shutil

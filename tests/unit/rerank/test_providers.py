@@ -1,5 +1,3 @@
-"""Rerankers over HTTP."""
-
 from __future__ import annotations
 
 import logging

@@ -47,7 +47,6 @@ def place(identity: str, text: str = SAID) -> DescribedPlace:
 
 
 def source(identity: str, ontology: str = "notes") -> FoundSource:
-    """Which source it is."""
     return FoundSource(identity, ontology, "d")
 
 

@@ -1,5 +1,3 @@
-"""Full-text search."""
-
 from __future__ import annotations
 
 import re

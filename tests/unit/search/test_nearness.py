@@ -1,5 +1,3 @@
-"""When an answer says that nothing is near."""
-
 from __future__ import annotations
 
 from dataclasses import replace

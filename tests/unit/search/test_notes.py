@@ -1,5 +1,3 @@
-"""Notes and degradations of a search."""
-
 from __future__ import annotations
 
 from hypothesis import given

@@ -1,5 +1,3 @@
-"""The search service."""
-
 from __future__ import annotations
 
 from dataclasses import replace

@@ -1,5 +1,3 @@
-"""Context windows, pages, and duplicates of hits."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,5 +1,3 @@
-"""Similar passages in groups."""
-
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence

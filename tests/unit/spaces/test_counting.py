@@ -1,5 +1,3 @@
-"""Cost and calibration of spaces."""
-
 from __future__ import annotations
 
 from dataclasses import replace

@@ -1,5 +1,3 @@
-"""Estimated costs, and the use of spaces."""
-
 from __future__ import annotations
 
 from types import SimpleNamespace

@@ -1,5 +1,3 @@
-"""Opening of spaces."""
-
 from __future__ import annotations
 
 import threading

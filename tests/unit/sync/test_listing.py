@@ -1,5 +1,3 @@
-"""Files of a synced folder."""
-
 from __future__ import annotations
 
 import os

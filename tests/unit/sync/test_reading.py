@@ -1,5 +1,3 @@
-"""Reading of synced files, and the outcome of a scan."""
-
 from __future__ import annotations
 
 import os

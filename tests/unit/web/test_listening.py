@@ -1,5 +1,3 @@
-"""Which port a service takes: it chooses by listening, so that no two take one."""
-
 from __future__ import annotations
 
 import socket

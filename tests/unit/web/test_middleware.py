@@ -26,7 +26,6 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def broken(*_: object) -> None:
-    """Have a bug."""
     raise ZeroDivisionError("SECRET")
 
 

@@ -19,8 +19,6 @@ from kg_api.web.shared.scopes import public
 
 
 class Row(BaseModel):
-    """Something of the database."""
-
     number: int
 
 

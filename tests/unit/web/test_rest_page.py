@@ -1,5 +1,3 @@
-"""docs/reference/rest.md names the parts of forms."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""One form for the ways in which people type the same words."""
-
 from __future__ import annotations
 
 import unicodedata

@@ -1,5 +1,3 @@
-"""A real file: what made-up ones do not have, such as ligatures."""
-
 from pathlib import Path
 
 from kg_api.convert.pdf import convert

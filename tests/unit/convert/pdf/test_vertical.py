@@ -1,5 +1,3 @@
-"""Japanese and Chinese in columns from right to left, and raised digits."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

@@ -1,5 +1,3 @@
-"""Vectors of colours and edges, and the preparation of images."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Picture models behind HTTP: each protocol, against a real server."""
-
 from __future__ import annotations
 
 import io

@@ -1,5 +1,3 @@
-"""Changes of documents from the form of the page."""
-
 from __future__ import annotations
 
 from typing import Any

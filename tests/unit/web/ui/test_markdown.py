@@ -1,5 +1,3 @@
-"""Markdown of passages becomes HTML of a few tags, without links, images, and scripts."""
-
 from __future__ import annotations
 
 import re

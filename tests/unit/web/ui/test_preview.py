@@ -1,5 +1,3 @@
-"""Preview of a result, and its passage as a page of a PDF or rendered Markdown."""
-
 from __future__ import annotations
 
 from datetime import UTC, datetime

@@ -1,5 +1,3 @@
-"""Scripts of pages share one page, and so must not share names."""
-
 from __future__ import annotations
 
 import re

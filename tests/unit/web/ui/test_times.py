@@ -1,5 +1,3 @@
-"""How fast something goes and how long it takes, as pages say it."""
-
 from __future__ import annotations
 
 import pytest
