@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from types import UnionType
 from typing import Any, TypeGuard, Union, get_args, get_origin, get_type_hints
@@ -14,73 +15,15 @@ from pydantic import BaseModel
 
 from kg_api.client import AsyncKgClient
 from kg_api.client.call import UNSET, Unset
-from kg_api.schemas.answers import AnswerRequest, AugmentRequest, HybridSearch
-from kg_api.schemas.concepts import ConceptImport, Decision, ExtractionConfig, RelationshipSearch, TypeMerging
-from kg_api.schemas.constructive import ConstructiveQuery
-from kg_api.schemas.documents import (
-    Approval,
-    Conversation,
-    DocumentChange,
-    DocumentText,
-    DocumentUpload,
-    Review,
-)
-from kg_api.schemas.embedding import (
-    ChosenOntologies,
-    EmbeddingConfigChange,
-    Regeneration,
-    SpaceActivation,
-    SpaceBuild,
-)
-from kg_api.schemas.evaluation import JudgementRequest
-from kg_api.schemas.filters import Condition, DocumentDeletion, Facet, FacetRequest
-from kg_api.schemas.folders import NewFolder, ScanRequest
-from kg_api.schemas.image_search import ImageScope, ImageSearch, RelatedSearch
-from kg_api.schemas.operations import KeyRotation, NewKey
-from kg_api.schemas.search import SourceSearch
-from kg_api.schemas.similarity import GraphRequest, SimilarSearch
-from kg_api.schemas.spaces import NewSpace
+from kg_api.schemas.answers import AnswerRequest
+from kg_api.schemas.documents import DocumentUpload
+from kg_api.schemas.filters import Condition, Facet
 
 REQUESTS: dict[str, type[BaseModel]] = {
-    "search_sources": SourceSearch,
-    "hybrid_search": HybridSearch,
-    "augment": AugmentRequest,
-    "answer": AnswerRequest,
-    "stream_answer": AnswerRequest,
-    "similar_sources": SimilarSearch,
-    "related_sources": RelatedSearch,
-    "search_images": ImageSearch,
-    "search_by_image": ImageScope,
-    "source_graph": GraphRequest,
-    "import_concepts": ConceptImport,
-    "ingest_text": DocumentText,
-    "ingest_bytes": DocumentUpload,
-    "preview_text": DocumentText,
-    "preview_bytes": DocumentUpload,
-    "ingest_conversation": Conversation,
-    "change_document": DocumentChange,
-    "approve": Approval,
-    "reject": Review,
-    "judge": JudgementRequest,
-    "facets": FacetRequest,
-    "delete_documents": DocumentDeletion,
-    "set_embedding_config": EmbeddingConfigChange,
-    "set_extraction_config": ExtractionConfig,
-    "regenerate_embeddings": Regeneration,
-    "add_embedding_space": NewSpace,
-    "create_key": NewKey,
-    "rotate_key": KeyRotation,
-    "build_space": SpaceBuild,
-    "activate_space": SpaceActivation,
-    "rollback_space": ChosenOntologies,
-    "add_folder": NewFolder,
-    "scan_folder": ScanRequest,
-    "search_relationships": RelationshipSearch,
-    "constructive_query": ConstructiveQuery,
-    "merge_relationship_types": TypeMerging,
-    "undo_type_merge": Decision,
-    "undo_concept_merge": Decision,
+    **dict.fromkeys(("answer", "stream_answer"), AnswerRequest),
+    **dict.fromkeys(("ingest_bytes", "preview_bytes"), DocumentUpload),
 }
+"""Models by methods, with those that `find_requests` adds."""
 ELSEWHERE: dict[str, set[str]] = {
     "ingest_bytes": {"content", "images"},
     "preview_bytes": {"content", "images"},
@@ -117,6 +60,35 @@ OR_NONE = {
 """Arguments with None for the default of a field that cannot be None."""
 
 
+def find_requests() -> Iterator[tuple[str, type[BaseModel]]]:
+    """Yield each method that passes `locals()` to a model, checked to be its options."""
+    for path in Path(inspect.getfile(AsyncKgClient)).parent.glob("*.py"):
+        models = vars(import_module(f"kg_api.client.{path.stem}"))
+        for method in (each for each in ast.walk(ast.parse(path.read_text())) if is_function(each)):
+            for call in (each for each in ast.walk(method) if isinstance(each, ast.Call)):
+                if any(map(is_call_of_locals, call.args)):
+                    first = next(each for each in method.body if not isinstance(each, ast.Expr))
+                    assert call.lineno <= (first.end_lineno or 0), (
+                        f"{method.name}: locals() holds more than options"
+                    )
+                    model = call.args[0]
+                    yield (
+                        method.name,
+                        models[model.id] if isinstance(model, ast.Name) else REQUESTS[method.name],
+                    )
+
+
+def is_function(node: ast.AST) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+
+
+def is_call_of_locals(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node) == "locals()"
+
+
+REQUESTS.update(find_requests())
+
+
 def options(name: str) -> dict[str, inspect.Parameter]:
     parameters = inspect.signature(getattr(AsyncKgClient, name)).parameters
     elsewhere = {"self", *ELSEWHERE.get(name, ())}
@@ -127,46 +99,10 @@ def field_name(name: str, option: str) -> str:
     return OTHER_NAMES.get(name, {}).get(option, option)
 
 
-def test_methods_forwarding_options_are_tested() -> None:
-    """`locals()` equals the options if no variable is assigned before. Unknown names are ignored."""
-    handing = set[str]()
-    for path in Path(inspect.getfile(AsyncKgClient)).parent.glob("*.py"):
-        for method in (each for each in ast.walk(ast.parse(path.read_text())) if is_function(each)):
-            lines = [each.lineno for each in ast.walk(method) if is_call_of_locals(each)]
-            if lines:
-                handing.add(method.name)
-                first = next(each for each in method.body if not isinstance(each, ast.Expr))
-                assert first.lineno <= min(lines) <= (first.end_lineno or 0), method.name
-    assert handing == REQUESTS.keys()
-
-
-def is_function(node: ast.AST) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-
-
-def is_call_of_locals(node: ast.AST) -> TypeGuard[ast.Call]:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "locals"
-
-
 def test_no_method_takes_options_without_names() -> None:
     for name, method in inspect.getmembers(AsyncKgClient, inspect.isfunction):
         kinds = {each.kind for each in inspect.signature(method).parameters.values()}
         assert not kinds & {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}, name
-
-
-@pytest.mark.parametrize("name", REQUESTS)
-def test_method_options_equal_request_fields(name: str) -> None:
-    found = {field_name(name, option) for option in options(name)}
-    assert found == REQUESTS[name].model_fields.keys() - FIXED.get(name, set())
-
-
-@pytest.mark.parametrize("name", REQUESTS)
-def test_an_option_has_the_type_of_its_field(name: str) -> None:
-    taken, wanted = get_type_hints(getattr(AsyncKgClient, name)), get_type_hints(REQUESTS[name])
-    for option in options(name):
-        field = wanted[field_name(name, option)]
-        known = field | None if (name, option) in OR_NONE else field
-        assert kinds(taken[option]) - {Unset} == kinds(known), option
 
 
 def kinds(hint: Any) -> set[Any]:
@@ -184,11 +120,17 @@ def kinds(hint: Any) -> set[Any]:
 
 
 @pytest.mark.parametrize("name", REQUESTS)
-def test_an_option_has_the_default_of_its_field(name: str) -> None:
-    for option, parameter in options(name).items():
-        field = REQUESTS[name].model_fields[field_name(name, option)]
-        required = field.is_required()
-        usual = inspect.Parameter.empty if required else field.get_default(call_default_factory=True)
-        changes = name in {"set_embedding_config", "set_extraction_config"}
-        wanted = UNSET if changes else None if (name, option) in OR_NONE else usual
-        assert parameter.default == wanted, option
+def test_method_options_equal_request_fields(name: str) -> None:
+    model, changes = REQUESTS[name], name in {"set_embedding_config", "set_extraction_config"}
+    fields = {OTHER_NAMES.get(name, {}).get(each, each): each for each in options(name)}
+    assert fields.keys() == model.model_fields.keys() - FIXED.get(name, set())
+    taken, wanted = get_type_hints(getattr(AsyncKgClient, name)), get_type_hints(model)
+    for field, option in fields.items():
+        or_none = (name, option) in OR_NONE
+        assert kinds(taken[option]) - {Unset} == kinds(wanted[field] | None if or_none else wanted[field]), (
+            option
+        )
+        known = model.model_fields[field]
+        required = known.is_required()
+        usual = inspect.Parameter.empty if required else known.get_default(call_default_factory=True)
+        assert options(name)[option].default == (UNSET if changes else None if or_none else usual), option
