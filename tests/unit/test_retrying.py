@@ -16,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from benchmarks.peers.job import Measured, Phase, Report
 from kg_api.errors import (
     ConfigurationError,
     EmbeddingFailed,
@@ -324,9 +323,3 @@ def test_compressed_reply_is_rejected(encoding: str) -> None:
     listening, client = serve(send)
     with closing(listening), closing(client), pytest.raises(RetryableError, match="RemoteProtocolError"):
         client.post({}, 5)
-
-
-def told(share: float, p50: float, rate: float) -> Report:
-    phase = Phase(10, 100, 1.0, rate, p50, 2 * p50, {}, {})
-    ways = [f"{way}, {who}" for way in ("new", "again", "vector given") for who in ("1 client", "10 clients")]
-    return Report({}, {"texts": Measured(10, 1.0, [10.0], share, 0.0, 0, search=dict.fromkeys(ways, phase))})

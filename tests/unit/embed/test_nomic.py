@@ -10,7 +10,6 @@ from kg_api.errors import ConfigurationError
 from kg_api.providers.embedding import open_embedder
 from kg_api.schemas.spaces import ModelChoice
 from kg_api.settings import EmbeddingSettings, load_settings
-from tests.support.behaviours import Status
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.providers import CANARY, Asking
 
@@ -23,29 +22,6 @@ class Atlas:
 
     atlas_api_path: str
     header: dict[str, str]
-
-
-def test_task_type_distinguishes_queries_and_passages(server: EmbeddingServer) -> None:
-    with Asking("nomic", server) as asking:
-        asking.embedder.embed_passages(["a"])
-        asking.embedder.embed_query("b")
-    sent = [(each.body["texts"], each.body["task_type"]) for each in server.requests]
-    assert sent == [(["a"], "search_document"), (["b"], "search_query")]
-    assert server.requests[0].body["dimensionality"] is None
-    assert server.requests[0].body["long_text_mode"] == "mean"
-
-
-def test_shorter_dimensions_are_requested(server: EmbeddingServer) -> None:
-    with Asking("nomic", server, ModelChoice("nomic", None, 128)) as asking:
-        assert asking.embedder.embed_passages(["a"]).shape == (1, 128)
-        assert asking.embedder.identity.dimensions == 128
-    assert server.requests[0].body["dimensionality"] == 128
-
-
-def test_provider_error_message_is_reported(server: EmbeddingServer) -> None:
-    server.always = Status(404, message="no such model")
-    with Asking("nomic", server) as asking, pytest.raises(ConfigurationError, match="unknown model"):
-        asking.embedder.embed_passages(["a"])
 
 
 def test_it_needs_a_key() -> None:

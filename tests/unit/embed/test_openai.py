@@ -1,26 +1,21 @@
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from kg_api.errors import ConfigurationError, EmbeddingFailed, InvalidInput
+from kg_api.errors import ConfigurationError, InvalidInput
 from kg_api.providers.embedding import open_embedder
 from kg_api.schemas.spaces import ModelChoice
 from kg_api.sections import OpenAISettings
 from kg_api.settings import EmbeddingSettings, load_settings
-from tests.support.behaviours import Spoil, Status
+from tests.support.behaviours import Spoil
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.providers import Asking
 
 TEXTS = [f"text number {n}" for n in range(7)]
-
-
-def shuffle(reply: dict[str, Any]) -> None:
-    random.Random(7).shuffle(reply["data"])
 
 
 def index(at: int, value: Any) -> Callable[[dict[str, Any]], None]:
@@ -67,27 +62,6 @@ def test_an_unknown_model_is_described_by_settings(server: EmbeddingServer) -> N
         assert "dimensions" not in server.requests[-1].body
         with pytest.raises(InvalidInput, match="64 tokens"):
             asking.embedder.embed_passages(["x" * 60])
-
-
-def test_unknown_model_with_wrong_dimensions_is_reported(server: EmbeddingServer) -> None:
-    server.shortens = False
-    with (
-        Asking("openai", server, embed_model="own-model", embed_dims=32) as asking,
-        pytest.raises(
-            EmbeddingFailed, match=r"1536 dimensions, not 32. To fix this, set OPENAI_EMBED_DIMS.*ignores"
-        ),
-    ):
-        asking.embedder.embed_passages(["a"])
-
-
-@pytest.mark.parametrize("parameter", ["model", "dimensions", "encoding_format"])
-def test_error_about_a_setting_does_not_reject_text(server: EmbeddingServer, parameter: str) -> None:
-    server.always = Status(400, param=parameter, message="not supported")
-    with (
-        Asking("openai", server) as asking,
-        pytest.raises(ConfigurationError, match=f"the model rejects this {parameter}"),
-    ):
-        asking.embedder.embed_passages(["a"])
 
 
 def test_another_server_needs_no_key(server: EmbeddingServer) -> None:

@@ -4,8 +4,6 @@ import base64
 import time
 import traceback
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 from typing import Any, Literal
 
 import numpy as np
@@ -71,7 +69,7 @@ def test_it_works(asking: Asking) -> None:
 
 
 PASSING: list[Behaviour] = [
-    *map(Status, (429, 500, 502, 503, 504)), Hang(), Drop(mid_body=True), Drop(mid_body=False),
+    Status(429), Status(500), Hang(), Drop(mid_body=True), Drop(mid_body=False),
 ]  # fmt: skip
 
 
@@ -99,20 +97,15 @@ def test_unreachable_server_is_retried(asking: Asking) -> None:
         asking.embedder.embed_passages(TEXTS)
 
 
-FINAL: list[tuple[Status, type[KgError], str]] = [
-    (Status(400), InvalidInput, "the texts were rejected"),
-    (Status(413), InvalidInput, "the texts were rejected"),
-    (Status(422), InvalidInput, "the texts were rejected"),
-    (Status(401), ConfigurationError, "_API_KEY"),
-    (Status(403), ConfigurationError, "_API_KEY"),
-    (Status(404), ConfigurationError, "_MODEL or .*_BASE_URL"),
-    (Status(405), ConfigurationError, "_BASE_URL"),
-    (Status(302), ConfigurationError, "_BASE_URL"),
-    (Status(501), ConfigurationError, "_BASE_URL"),
-]
-
-
-@pytest.mark.parametrize(("behaviour", "kind", "message"), FINAL, ids=str)
+@pytest.mark.parametrize(
+    ("behaviour", "kind", "message"),
+    [
+        (Status(400), InvalidInput, "the texts were rejected"),
+        (Status(401), ConfigurationError, "_API_KEY"),
+        (Status(404), ConfigurationError, "_MODEL or .*_BASE_URL"),
+    ],
+    ids=str,
+)
 def test_permanent_error_is_not_retried(
     asking: Asking, behaviour: Status, kind: type[KgError], message: str
 ) -> None:
@@ -130,20 +123,14 @@ UNUSABLE: list[tuple[Behaviour, str]] = [
     (Spoil(add_one), "3 texts were sent and 4 vectors came back"),
     (Spoil(shorten), r"have \d+ dimensions, not \d+"),
     (Spoil(fill(float("nan"))), "zero or not finite"),
-    (Spoil(fill(float("inf"))), "zero or not finite"),
-    (Spoil(fill(1e400)), "zero or not finite"),
     (Spoil(fill(0)), "zero or not finite"),
     (Spoil(fill("x")), "not a list of numbers"),
-    (Spoil(fill({})), "not a list of numbers"),
     (Spoil(fill([1])), "one for each token"),
     (Raw(b"<html>Log in</html>", "text/html"), "_BASE_URL"),
     (Raw(b"[]"), "_BASE_URL"),
     (Raw(b"[" * 100_000), "_BASE_URL"),
-    (Raw(b"{}"), "_BASE_URL"),
     (Raw(b'{"data": 3, "embeddings": 3}'), "_BASE_URL"),
     (Raw(b'{"data": [{"embe'), "_BASE_URL"),
-    (Raw(b'"\xff\xfe"'), "_BASE_URL"),
-    (Raw(b""), "_BASE_URL"),
 ]
 
 
@@ -154,32 +141,6 @@ def test_unusable_responses_explain_the_problem(asking: Asking, behaviour: Behav
         asking.embedder.embed_passages(TEXTS)
     forms = {str({**each.body, "input": None, "texts": None}) for each in asking.server.requests}
     assert len(asking.server.requests) == len(forms), "none is sent twice in the same form"
-
-
-@pytest.mark.parametrize("asking", ["openai", pytest.param("nomic", marks=pytest.mark.full)], indirect=True)
-def test_retry_after_in_seconds_is_obeyed(asking: Asking) -> None:
-    asking.server.then(Status(429, retry_after="1"))
-    asking.embedder.embed_passages(TEXTS)
-    assert 1 <= asking.server.waits[0] < 2
-
-
-@pytest.mark.parametrize("asking", ["nomic", pytest.param("openai", marks=pytest.mark.full)], indirect=True)
-def test_retry_after_as_a_date_is_obeyed(asking: Asking) -> None:
-    moment = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=2)
-    asking.server.then(Status(503, retry_after=format_datetime(moment, usegmt=True)))
-    asking.embedder.embed_passages(TEXTS)
-    assert datetime.now(UTC) >= moment
-    assert asking.server.waits[0] > 0.5
-
-
-def test_long_retry_after_is_raised_at_once(asking: Asking) -> None:
-    asking.server.always = Status(429, retry_after="120")
-    begun = time.monotonic()
-    with pytest.raises(EmbeddingUnavailable, match="120 s") as raised:
-        asking.embedder.embed_passages(TEXTS)
-    assert time.monotonic() - begun < 60
-    assert raised.value.retry_after_seconds == 120
-    assert len(asking.server.requests) == 1
 
 
 def test_number_of_retries_is_configurable(server: EmbeddingServer) -> None:

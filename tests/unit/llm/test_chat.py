@@ -39,20 +39,14 @@ def test_it_works(server: EmbeddingServer, chat: Chat) -> None:
     assert request.body["messages"][0]["content"] == PROMPTS_INSTRUCTION
 
 
-FINAL: list[tuple[int, type[KgError], str]] = [
-    (400, InvalidInput, "KG_LLM__MODEL"),
-    (413, InvalidInput, "KG_LLM__MODEL"),
-    (422, InvalidInput, "KG_LLM__MODEL"),
-    (401, ConfigurationError, "OPENAI_API_KEY"),
-    (403, ConfigurationError, "OPENAI_API_KEY"),
-    (404, ConfigurationError, "KG_LLM__MODEL or OPENAI_BASE_URL"),
-    (405, ConfigurationError, "OPENAI_BASE_URL"),
-    (302, ConfigurationError, "OPENAI_BASE_URL"),
-    (501, ConfigurationError, "OPENAI_BASE_URL"),
-]
-
-
-@pytest.mark.parametrize(("status", "kind", "message"), FINAL)
+@pytest.mark.parametrize(
+    ("status", "kind", "message"),
+    [
+        (400, InvalidInput, "KG_LLM__MODEL"),
+        (401, ConfigurationError, "OPENAI_API_KEY"),
+        (404, ConfigurationError, "KG_LLM__MODEL or OPENAI_BASE_URL"),
+    ],
+)
 def test_permanent_error_is_not_retried(
     server: EmbeddingServer, chat: Chat, status: int, kind: type[KgError], message: str
 ) -> None:
@@ -84,14 +78,10 @@ def test_unrelated_rejection_is_raised(server: EmbeddingServer, chat: Chat) -> N
 
 NO_CHAT: list[Behaviour] = [
     Raw(b"<html>Log in</html>", "text/html"),
-    Raw(b"[]"),
-    Raw(b"{}"),
     Raw(b'{"choices": []}'),
     Raw(b'{"choices": [3]}'),
     Raw(b'{"choices": "x"}'),
     Raw(b'{"choices": [{"mess'),
-    Raw(b'"\xff\xfe"'),
-    Raw(b""),
 ]
 
 
