@@ -84,9 +84,6 @@ def test_invalid_bytes_are_rejected() -> None:
     assert_refuses_bad_bytes(convert, book())
 
 
-LAUGHS = '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><package>&b;</package>'
-
-
 XHTML = (
     '<?xml version="1.0" encoding="{}"?><html xmlns="http://www.w3.org/1999/xhtml" '
     'xmlns:m="http://www.w3.org/1998/Math/MathML"><head><title/>'
