@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from kg_api.client.connection import ClientAuth, ExpectedHome
 from kg_api.errors import ServiceUnreachable
 from kg_api.web.middleware import RequestLog
+from tests.support.asgi import send
 
 OURS, OTHER = "a" * 32, "b" * 32
 EXPECTED = ExpectedHome(OURS, lambda: "the kg of the home /other (pid 7) has the port")
@@ -80,9 +81,5 @@ def test_service_that_changes_between_requests_rejects_second() -> None:
 
 
 def test_request_without_expectation_is_answered() -> None:
-    async def run() -> httpx.Response:
-        transport = httpx.ASGITransport(RequestLog(Recorder(), lambda: OTHER))
-        async with httpx.AsyncClient(transport=transport, base_url="http://kg") as kg:
-            return await kg.post("/documents", content=b"text")
-
-    assert asyncio.run(run()).status_code == 200
+    answer = send(RequestLog(Recorder(), lambda: OTHER), "POST", "/documents", content=b"text")
+    assert answer.status_code == 200

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from kg_api.settings import load_settings
 from kg_api.web.app import create_app
 from kg_api.web.shared import forwarded
 from kg_api.web.shared.forwarded import Forwarded, page_below_prefix, pieces_below_prefix
+from tests.support.asgi import send
 
 TEMPLATES = sorted((Path(forwarded.__file__).parents[1] / "ui" / "templates").rglob("*.html"))
 HTML = {"Accept": "text/html"}
@@ -34,13 +34,8 @@ def ask(
     peer: str = "127.0.0.1",
     method: str = "GET",
 ) -> httpx.Response:
-    async def asked() -> httpx.Response:
-        below = Forwarded(app, root_path, "127.0.0.1")
-        transport = httpx.ASGITransport(below, client=(peer, 1))
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8420") as client:
-            return await client.request(method, path, headers=headers)
-
-    return asyncio.run(asked())
+    below = Forwarded(app, root_path, "127.0.0.1")
+    return send(below, method, path, base_url="http://127.0.0.1:8420", peer=peer, headers=headers)
 
 
 @pytest.mark.parametrize("path", ["/", "/kg/", "/kg"])

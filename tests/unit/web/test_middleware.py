@@ -15,6 +15,7 @@ from kg_api.errors import KgError
 from kg_api.web.middleware import RequestLog
 from kg_api.web.shared.limits import BodyLimit
 from kg_api.web.shared.problems import of_error
+from tests.support.asgi import send
 
 LIMIT = 1000
 
@@ -49,13 +50,8 @@ async def leaving(*_: object) -> None:
 
 
 def ask(app: ASGIApp, content: bytes | AsyncIterator[bytes] = b"", **headers: str) -> httpx.Response:
-    async def asked() -> httpx.Response:
-        transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://kg") as client:
-            names = {name.replace("_", "-"): value for name, value in headers.items()}
-            return await client.post("/x", content=content, headers=names)
-
-    return asyncio.run(asked())
+    names = {name.replace("_", "-"): value for name, value in headers.items()}
+    return send(app, "POST", "/x", content=content, headers=names)
 
 
 async def pieces(*sizes: int) -> AsyncIterator[bytes]:
@@ -153,26 +149,16 @@ def test_disconnected_client_is_not_an_error() -> None:
 
 def test_health_is_logged_quietly() -> None:
     def level(path: str) -> str:
-        async def asked() -> None:
-            transport = httpx.ASGITransport(limited(echo))
-            async with httpx.AsyncClient(transport=transport, base_url="http://kg") as client:
-                await client.get(path)
-
         with capture_logs() as logs:
-            asyncio.run(asked())
+            send(limited(echo), "GET", path)
         return logs[0]["log_level"]
 
     assert [level(path) for path in ("/health", "/ready", "/jobs")] == ["debug", "debug", "info"]
 
 
 def test_logged_path_is_cut_and_escaped() -> None:
-    async def asked() -> None:
-        transport = httpx.ASGITransport(limited(echo))
-        async with httpx.AsyncClient(transport=transport, base_url="http://kg") as client:
-            await client.get("/a%0Aevent=forged" + "x" * 2000)
-
     with capture_logs() as logs:
-        asyncio.run(asked())
+        send(limited(echo), "GET", "/a%0Aevent=forged" + "x" * 2000)
     assert len(logs[0]["path"]) == 500
     assert "\n" not in json.dumps(logs[0])
 

@@ -1,13 +1,9 @@
 from __future__ import annotations
 
-import asyncio
-
 import httpx
 import pytest
-from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
-from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from kg_api.errors import ConfigurationError
@@ -15,6 +11,7 @@ from kg_api.settings import ApiSettings, load_settings
 from kg_api.web.app import create_app
 from kg_api.web.shared.limits import OriginCheck, allowed_hosts
 from kg_api.web.shared.problems import problem
+from tests.support.asgi import send as send_request
 
 VISIT = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
 
@@ -23,29 +20,25 @@ def settings(listening: str = "127.0.0.1", hosts: str | None = None, pages: str 
     return ApiSettings(host=listening, allowed_hosts=hosts, allowed_origins=pages)
 
 
-async def ask(given: ApiSettings, host: str, *, method: str = "GET", path: str = "/x", **headers: str) -> int:
-    return (await reply(given, host, method=method, path=path, **headers)).status_code
+def ask(given: ApiSettings, host: str, *, method: str = "GET", path: str = "/x", **headers: str) -> int:
+    return reply(given, host, method=method, path=path, **headers).status_code
 
 
-async def reply(
+def reply(
     given: ApiSettings, host: str, *, method: str = "GET", path: str = "/x", **headers: str
 ) -> httpx.Response:
-    inner = Starlette(
-        routes=[Route("/{rest:path}", lambda _: PlainTextResponse("ok"), methods=["GET", "POST"])]
-    )
     origins = OriginCheck(allowed_hosts(given), given.allowed_web_pages)
 
     async def check(scope: Scope, receive: Receive, send: Send) -> None:
         refusal = origins.check(scope, Headers(scope=scope))
-        await (problem(*refusal) if refusal else inner)(scope, receive, send)
+        await (problem(*refusal) if refusal else PlainTextResponse("ok"))(scope, receive, send)
 
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(check), base_url="http://127.0.0.1") as client:
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return await client.request(method, path, headers={"Host": host, **named})
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return send_request(check, method, path, base_url="http://127.0.0.1", headers={"Host": host, **named})
 
 
 def test_unknown_host_is_rejected_with_its_setting() -> None:
-    told = asyncio.run(reply(settings(), "evil.example")).json()["detail"]
+    told = reply(settings(), "evil.example").json()["detail"]
     assert "'evil.example' in the Host header" in told
     assert "add it to KG_API__ALLOWED_HOSTS" in told
 
@@ -74,7 +67,7 @@ def test_unknown_host_is_rejected_with_its_setting() -> None:
 )
 def test_loopback_accepts_only_local_hosts_and_origins(host: str, origin: str | None, status: int) -> None:
     headers = {} if origin is None else {"Origin": origin}
-    assert asyncio.run(ask(settings(), host, **headers)) == status
+    assert ask(settings(), host, **headers) == status
 
 
 @pytest.mark.parametrize(
@@ -96,7 +89,7 @@ def test_loopback_accepts_only_local_hosts_and_origins(host: str, origin: str | 
 def test_public_bind_accepts_only_configured_names(host: str, origin: str | None, status: int) -> None:
     given = settings("0.0.0.0", "kg.example, 192.0.2.7,[2001:db8::7]")
     headers = {} if origin is None else {"Origin": origin}
-    assert asyncio.run(ask(given, host, **headers)) == status
+    assert ask(given, host, **headers) == status
 
 
 def test_public_bind_without_names_is_rejected() -> None:
@@ -124,12 +117,12 @@ def test_invalid_host_or_origin_is_rejected(hosts: str | None, pages: str | None
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_cross_site_request_is_rejected(site: str, method: str) -> None:
-    assert asyncio.run(ask(settings(), "localhost", method=method, **{"Sec-Fetch-Site": site})) == 403
+    assert ask(settings(), "localhost", method=method, **{"Sec-Fetch-Site": site}) == 403
 
 
 @pytest.mark.parametrize("site", ["same-origin", "none"])
 def test_same_site_request_is_accepted(site: str) -> None:
-    assert asyncio.run(ask(settings(), "localhost", **{"Sec-Fetch-Site": site})) == 200
+    assert ask(settings(), "localhost", **{"Sec-Fetch-Site": site}) == 200
 
 
 @pytest.mark.parametrize(
@@ -148,7 +141,7 @@ def test_same_site_request_is_accepted(site: str) -> None:
     ],
 )
 def test_external_link_opens_only_pages(path: str, change: dict[str, str], status: int) -> None:
-    assert asyncio.run(ask(settings(), "localhost", path=path, **{**VISIT, **change})) == status
+    assert ask(settings(), "localhost", path=path, **{**VISIT, **change}) == status
 
 
 @pytest.mark.parametrize(
@@ -157,20 +150,14 @@ def test_external_link_opens_only_pages(path: str, change: dict[str, str], statu
 def test_a_page_that_the_settings_allow_is_answered(origin: str, status: int) -> None:
     given = settings(pages="https://app.example, http://localhost:3000")
     headers = {"Origin": origin, "Sec-Fetch-Site": "cross-site"}
-    assert asyncio.run(ask(given, "localhost", method="POST", **headers)) == status
+    assert ask(given, "localhost", method="POST", **headers) == status
 
 
 @pytest.mark.parametrize(("origin", "status"), [("https://app.example", 200), ("https://evil.example", 403)])
 def test_preflight_is_answered_for_configured_origins(origin: str, status: int) -> None:
     app = create_app(load_settings(api=settings(pages="https://app.example")), lambda _: None)
 
-    async def preflight() -> httpx.Response:
-        async with httpx.AsyncClient(
-            transport=httpx.ASGITransport(app), base_url="http://localhost"
-        ) as client:
-            headers = {"Origin": origin, "Access-Control-Request-Method": "POST"}
-            return await client.options("/documents", headers=headers)
-
-    response = asyncio.run(preflight())
+    headers = {"Origin": origin, "Access-Control-Request-Method": "POST"}
+    response = send_request(app, "OPTIONS", "/documents", base_url="http://localhost", headers=headers)
     assert response.status_code == status
     assert response.headers.get("access-control-allow-origin") == (origin if status == 200 else None)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any
 
@@ -16,6 +15,7 @@ from kg_api.web.shared import problems
 from kg_api.web.shared.problems import of_error, problem
 from kg_api.web.shared.routes import ApiRoute
 from kg_api.web.shared.scopes import public
+from tests.support.asgi import send
 
 
 class Row(BaseModel):
@@ -54,12 +54,7 @@ def app() -> FastAPI:
 
 
 def get(path: str) -> httpx.Response:
-    async def asked() -> httpx.Response:
-        transport = httpx.ASGITransport(app())
-        async with httpx.AsyncClient(transport=transport, base_url="http://kg") as client:
-            return await client.get(path)
-
-    return asyncio.run(asked())
+    return send(app(), "GET", path)
 
 
 @pytest.mark.parametrize("error", [NotFound("x"), TooLarge("x"), Unavailable("x"), KgError("x")])
