@@ -36,28 +36,20 @@ def laid_out(*sections: tuple[str, list[tuple[int, str]]]) -> tuple[str, list[Pa
     return text, paragraphs
 
 
-def test_count_is_exact_and_the_last_is_shorter() -> None:
-    assert texts(numbered(1, 25), [], strategy="count", chunk_size=10) == [
-        numbered(1, 10),
-        numbered(11, 20),
-        numbered(21, 25),
-    ]
-
-
-def test_count_overlaps_by_the_configured_words() -> None:
-    assert texts(numbered(1, 25), [], strategy="count", chunk_size=10, overlap=3) == [
-        numbered(1, 10),
-        numbered(8, 17),
-        numbered(15, 24),
-        numbered(22, 25),
-    ]
-
-
-def test_count_adds_no_chunk_that_only_repeats() -> None:
-    assert texts(numbered(1, 17), [], strategy="count", chunk_size=10, overlap=3) == [
-        numbered(1, 10),
-        numbered(8, 17),
-    ]
+@pytest.mark.parametrize(
+    ("last", "overlap", "expected"),
+    [
+        (25, 0, [(1, 10), (11, 20), (21, 25)]),
+        (25, 3, [(1, 10), (8, 17), (15, 24), (22, 25)]),
+        (17, 3, [(1, 10), (8, 17)]),
+    ],
+    ids=["exact", "overlapping", "without a last chunk that only repeats"],
+)
+def test_count_chunks_have_the_configured_words(
+    last: int, overlap: int, expected: list[tuple[int, int]]
+) -> None:
+    found = texts(numbered(1, last), [], strategy="count", chunk_size=10, overlap=overlap)
+    assert found == [numbered(*each) for each in expected]
 
 
 def test_count_treats_two_chinese_characters_as_a_word() -> None:
@@ -71,20 +63,17 @@ def test_count_keeps_urls_and_phrases_whole() -> None:
     assert [each.split().count(phrase) for each in found] == [5, 5, 3]
 
 
-def test_sentences_are_joined_but_not_cut() -> None:
-    text = "One two three four. Five six seven eight. Nine ten eleven twelve thirteen. End."
-    assert texts(text, [Paragraph(0, len(text))], strategy="sentence", chunk_size=9) == [
-        "One two three four. Five six seven eight.",
-        "Nine ten eleven twelve thirteen. End.",
-    ]
-
-
-def test_long_sentence_is_cut_at_a_clause() -> None:
-    text = "One two three four five, six seven eight nine ten eleven."
-    assert texts(text, [Paragraph(0, len(text))], strategy="sentence", chunk_size=7) == [
-        "One two three four five,",
-        "six seven eight nine ten eleven.",
-    ]
+@pytest.mark.parametrize(
+    ("chunk_size", "expected"),
+    [
+        (9, ["One two three four. Five six seven eight.", "Nine ten eleven twelve thirteen. End."]),
+        (7, ["One two three four five,", "six seven eight nine ten eleven."]),
+    ],
+    ids=["joined", "cut at a clause"],
+)
+def test_sentences_are_joined_and_only_long_ones_cut(chunk_size: int, expected: list[str]) -> None:
+    text = " ".join(expected)
+    assert texts(text, [Paragraph(0, len(text))], strategy="sentence", chunk_size=chunk_size) == expected
 
 
 def test_paragraphs_are_the_sources() -> None:

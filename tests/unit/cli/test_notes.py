@@ -1,25 +1,15 @@
 from __future__ import annotations
 
-from kg_api.schemas.documents import Ingested, SourceChanges
 from kg_cli.documents.ingestion import describe_duplicates, describe_notes
-
-
-def of(document: str, *notes: str) -> Ingested:
-    counts = SourceChanges(added=1, kept=0, removed=0)
-    return Ingested(
-        document_id="0" * 32,
-        ontology="notes",
-        document=document,
-        title=document,
-        change="created",
-        sources=counts,
-        notes=list(notes),
-    )
+from tests.unit.cli.test_uploading import ingested
 
 
 def test_notes_of_many_files_are_grouped() -> None:
-    many = [of(f"{n}.pdf", f"{n} repeated headers on {n} pages are left out") for n in range(2, 7)]
-    few = [of("a.txt", "read as cp1252"), of("b.txt", "read as cp1252", "has 2 hidden characters")]
+    many = [ingested(f"{n}.pdf", f"{n} repeated headers on {n} pages are left out") for n in range(2, 7)]
+    few = [
+        ingested("a.txt", "read as cp1252"),
+        ingested("b.txt", "read as cp1252", "has 2 hidden characters"),
+    ]
     assert list(describe_notes([*many, *few])) == [
         "5 files, such as 2.pdf: 2 repeated headers on 2 pages are left out",
         "a.txt: read as cp1252",

@@ -1,35 +1,28 @@
 from __future__ import annotations
 
+import pytest
+
 from kg_api.convert.shared.accounting import find_missing, note_missing
 
 
-def test_complete_text_has_nothing_missing() -> None:
-    assert find_missing(["Load limit", "40 tons"], "# Load limit\n\n40 tons\n") is None
-
-
-def test_missing_words_are_counted_with_an_example() -> None:
-    missing = find_missing(["Ordinary box", "The load limit is 40 tons"], "Ordinary box\n")
-    assert missing is not None
-    assert (missing.words, missing.example) == (6, "The load limit is 40 tons")
-
-
-def test_repeated_number_missing_once_is_found() -> None:
-    missing = find_missing(["4711", "4711"], "4711")
-    assert missing is not None
-    assert missing.words == 1
-
-
-def test_joined_and_split_words_are_detected() -> None:
-    assert find_missing(["10", "6", "Kla", "mmer"], "10^6 Klammer") is None
-    assert find_missing(["Klammer"], "Klam mer") is None
-
-
-def test_compatibility_forms_are_equal() -> None:
-    assert find_missing(["ﬁle ２０２４"], "file 2024") is None
-
-
-def test_cjk_text_over_two_lines_is_found() -> None:
-    assert find_missing(["三つのク\nレーン"], "三つのクレーン") is None
+@pytest.mark.parametrize(
+    ("pieces", "text", "missing"),
+    [
+        (["Load limit", "40 tons"], "# Load limit\n\n40 tons\n", None),
+        (["Ordinary box", "The load limit is 40 tons"], "Ordinary box\n", (6, "The load limit is 40 tons")),
+        (["4711", "4711"], "4711", (1, "4711")),
+        (["10", "6", "Kla", "mmer"], "10^6 Klammer", None),
+        (["Klammer"], "Klam mer", None),
+        (["ﬁle ２０２４"], "file 2024", None),
+        (["三つのク\nレーン"], "三つのクレーン", None),
+    ],
+    ids=["complete", "box", "once of twice", "joined", "torn", "compatible forms", "lines of CJK"],
+)
+def test_missing_words_are_counted_with_an_example(
+    pieces: list[str], text: str, missing: tuple[int, str] | None
+) -> None:
+    found = find_missing(pieces, text)
+    assert (found and (found.words, found.example)) == missing
 
 
 def test_note_names_the_place() -> None:

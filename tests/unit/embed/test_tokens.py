@@ -172,19 +172,14 @@ def test_fitting_words_stay_whole(given_words: list[str]) -> None:
     ] == text.split()
 
 
-def test_short_text_is_one_piece() -> None:
-    assert cut("three short words", words_measure(3)) == [(0, 17)]
-    assert cut("", words_measure(3)) == []
-
-
-def test_a_sentence_end_beats_a_space() -> None:
-    text = "a b c d. e f g h i j."
-    assert pieces(text, cut(text, words_measure(6))) == ["a b c d. ", "e f g h i j."]
-
-
-def test_a_paragraph_end_beats_a_sentence_end() -> None:
-    text = "a b c d\n\ne. f g h i j."
-    assert pieces(text, cut(text, words_measure(6))) == ["a b c d\n\n", "e. f g h i j."]
+@pytest.mark.parametrize(
+    "parts",
+    [[], ["three short words"], ["a b c d. ", "e f g h i j."], ["a b c d\n\n", "e. f g h i j."]],
+    ids=["nothing", "short", "a sentence end beats a space", "a paragraph end beats a sentence end"],
+)
+def test_text_is_cut_at_its_best_end(parts: list[str]) -> None:
+    text = "".join(parts)
+    assert pieces(text, cut(text, words_measure(6))) == parts
 
 
 def test_dot_inside_a_word_ends_no_sentence() -> None:

@@ -61,10 +61,6 @@ def assert_contained(messages: list[Message]) -> None:
 def test_hostile_text_stays_in_its_message(text: str) -> None:
     assert_contained(said("before", text, "after"))
     assert_contained(said(text))
-
-
-@pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_text_stays_within_its_message(text: str) -> None:
     assert_contained(said("x" * 100_001, text, "after"))
 
 

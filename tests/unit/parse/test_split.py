@@ -41,20 +41,18 @@ def test_heading_is_joined_with_following_text() -> None:
     ]
 
 
-def test_heading_without_text_joins_the_next_section() -> None:
-    assert sources("# A\n\n# B\n\ntext", "a.md") == [("B", "# A\n\n# B\n\ntext")]
-
-
-def test_trailing_headings_join_the_preceding_text() -> None:
-    assert sources("# A\n\ntext\n\n# B\n\n## C", "a.md") == [("A", "# A\n\ntext\n\n# B\n\n## C")]
-
-
-def test_document_of_headings_has_a_source() -> None:
-    assert sources("# A\n\n## B", "a.md") == [("A > B", "# A\n\n## B")]
-
-
-def test_text_before_the_first_heading_has_no_path() -> None:
-    assert sources("before\n\n# A\n\ntext", "a.md") == [("", "before"), ("A", "# A\n\ntext")]
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# A\n\n# B\n\ntext", [("B", "# A\n\n# B\n\ntext")]),
+        ("# A\n\ntext\n\n# B\n\n## C", [("A", "# A\n\ntext\n\n# B\n\n## C")]),
+        ("# A\n\n## B", [("A > B", "# A\n\n## B")]),
+        ("before\n\n# A\n\ntext", [("", "before"), ("A", "# A\n\ntext")]),
+    ],
+    ids=["without text", "at the end", "alone", "text before it"],
+)
+def test_heading_joins_the_nearest_text(text: str, expected: list[tuple[str, str]]) -> None:
+    assert sources(text, "a.md") == expected
 
 
 def test_small_paragraphs_are_joined() -> None:
@@ -301,13 +299,22 @@ def test_pieces_tile_and_keep_the_limit(text: str, levels: tuple[Borders, ...] |
         assert words(piece) <= above
 
 
-def test_short_text_stays_whole() -> None:
-    assert pieces(many(60)) == [many(60)]
+SENTENCE, FUNCTION = "This one has got six words. ", "def f():\n    pass\n    pass\n\n\n"
+LINE = "Here are five small words. "
 
 
-def test_prose_is_cut_between_sentences_into_equal_parts() -> None:
-    sentence = "This one has got six words. "
-    assert pieces(sentence * 14) == [sentence * 7] * 2
+@pytest.mark.parametrize(
+    ("parts", "levels"),
+    [
+        ([many(60)], None),
+        ([SENTENCE * 7] * 2, None),
+        ([f"{LINE * 6}\n", f"{LINE * 9}\n", f"{LINE * 9}\n"], None),
+        ([FUNCTION * 10] * 2, LINES),
+    ],
+    ids=["short text", "sentences, in equal parts", "lines", "code at blank lines"],
+)
+def test_text_is_cut_at_its_best_borders(parts: list[str], levels: tuple[Borders, ...] | None) -> None:
+    assert pieces("".join(parts), levels) == parts
 
 
 def test_long_sentence_is_cut_between_words() -> None:
@@ -318,16 +325,6 @@ def test_long_sentence_is_cut_between_words() -> None:
 
 def test_long_word_is_cut_anywhere() -> None:
     assert {len(piece) for piece in pieces("x" * 2000)} == {500}
-
-
-def test_lines_of_line_based_text_stay_whole() -> None:
-    first, second = "Here are five small words. " * 6 + "\n", "Here are five small words. " * 9 + "\n"
-    assert pieces(first + second + second) == [first, second, second]
-
-
-def test_code_is_cut_at_blank_lines_first() -> None:
-    function = "def f():\n    pass\n    pass\n"
-    assert pieces(f"{function}\n\n" * 20, LINES) == [f"{function}\n\n" * 10] * 2
 
 
 def test_a_table_is_cut_between_its_rows() -> None:
