@@ -31,15 +31,10 @@ import kg_cli.main as main_of_kg
 from kg_api import settings
 
 PRELOADED = (
-    "kg_api.container",
-    "kg_api.client",
-    "kg_api.mcp.library",
-    "kg_api.web.serve",
-    "kg_api.worker",
-    *("kg_api.evaluation.comparing", "kg_api.evaluation.sets"),
-    "tests.support.worker_main",
-    *("ir_measures", "scipy.stats", "textblob.en.parsers"),
-)
+    "kg_api.container", "kg_api.client", "kg_api.mcp.library", "kg_api.web.serve", "kg_api.worker",
+    "kg_api.evaluation.comparing", "kg_api.evaluation.sets", "tests.support.worker_main", "ir_measures",
+    "scipy.stats", "textblob.en.parsers",
+)  # fmt: skip
 """Modules to import first, except onnxruntime: its thread would be missing in a fork, which would wait for
 the thread's end.
 """

@@ -273,20 +273,12 @@ def test_pieces_never_exceed_the_query_length() -> None:
 TEXTS = st.lists(
     st.sampled_from(
         [
-            "word ",
-            "Sentence end. ",
-            "\n\n",
-            "\n",
-            "# heading\n",
-            "- item\n",
-            "```\n",
-            " ",
-            "日本語。",
+            "word ", "Sentence end. ", "\n\n", "\n", "# heading\n", "- item\n", "```\n", " ", "日本語。",
             "x" * 60,
         ]
     ),
     max_size=120,
-).map("".join)
+).map("".join)  # fmt: skip
 
 
 @given(TEXTS, st.integers(8, 60), st.integers(0, 30))

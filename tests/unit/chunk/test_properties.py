@@ -19,56 +19,15 @@ from tests.unit.chunk.shapes import EVERY, chunked, name_of, sources
 
 PIECES = st.sampled_from(
     [
-        *(
-            "one two three. ",
-            "A sentence, with a clause; and more! ",
-            "word " * 40,
-            "\n",
-            "\n\n",
-            "# Head\n\n",
-            " ",
-        ),
-        *(
-            "- item\n",
-            "x" * 130,
-            "https://example.org/" + "a/" * 90,
-            "漢字です。",
-            "很长的句子，没有空格" * 12,
-            "ภาษาไทยไม่มีช่องว่าง" * 9,
-        ),
-        *(
-            "مرحبا بالعالم؟ ",
-            "\u202eשלום עולם\u202c ",
-            "हिन्दी में लिखा है। ",
-            "e\u0301\u0323" * 30,
-            "z" + "\u0300" * 90,
-        ),
-        *(
-            "👩‍👩‍👧‍👦" * 15,
-            "👍🏽 ",
-            "🇩🇪🇫🇷" * 20,
-            "❤\ufe0f",
-            "\r",
-            "\r\n",
-            "\u00a0",
-            "\u2028",
-            "\u200b",
-            "\ufeff",
-            "\u00ad",
-            "각" * 40,
-        ),
-        *(
-            "\u1112\u1161\u11ab" * 30,
-            "。\u0301",
-            "   ",
-            "\t",
-            "\x85",
-            "A.B.C. Dr. No? ",
-            "| a | b |\n|---|---|\n",
-            "```\ncode()\n```\n",
-        ),
+        "one two three. ", "A sentence, with a clause; and more! ", "word " * 40, "\n", "\n\n",
+        "# Head\n\n", " ", "- item\n", "x" * 130, "https://example.org/" + "a/" * 90, "漢字です。",
+        "很长的句子，没有空格" * 12, "ภาษาไทยไม่มีช่องว่าง" * 9, "مرحبا بالعالم؟ ", "\u202eשלום עולם\u202c ",
+        "हिन्दी में लिखा है। ", "e\u0301\u0323" * 30, "z" + "\u0300" * 90, "👩‍👩‍👧‍👦" * 15, "👍🏽 ",
+        "🇩🇪🇫🇷" * 20, "❤\ufe0f", "\r", "\r\n", "\u00a0", "\u2028", "\u200b", "\ufeff", "\u00ad", "각" * 40,
+        "\u1112\u1161\u11ab" * 30, "。\u0301", "   ", "\t", "\x85", "A.B.C. Dr. No? ",
+        "| a | b |\n|---|---|\n", "```\ncode()\n```\n",
     ]
-)
+)  # fmt: skip
 TEXTS = st.one_of(
     st.lists(PIECES, max_size=30).map("".join),
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=300),

@@ -119,11 +119,8 @@ def test_attachments_of_prose_are_taken() -> None:
     text = f"Before.\n\n![A boat](attachment:boat.png)\n\n{inline}"
     made = convert_notebook(notebook(prose(text, boat=BOAT, plan=PLAN)))
     assert made.text.strip().split("\n\n") == [
-        "Before.",
-        "![A boat](boat.png)",
-        inline,
-        "![the plan](plan.png)",
-    ]
+        "Before.", "![A boat](boat.png)", inline, "![the plan](plan.png)",
+    ]  # fmt: skip
     assert [each.image.content_type for each in made.images] == ["image/jpeg", "image/png"]
 
 

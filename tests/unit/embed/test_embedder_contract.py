@@ -16,13 +16,9 @@ from kg_api.providers.embedding_port import Embedder, require_text, unit
 from tests.support.providers import Asking
 
 TEXTS = [
-    "The cat sleeps on the warm stove all day.",
-    "Interest rates rose again this quarter.",
-    "A kitten naps beside the stove.",
-    "short",
-    "¡Ünïcode 👩‍👩‍👧 works, too!",
-    "the same word " * 30,
-]
+    "The cat sleeps on the warm stove all day.", "Interest rates rose again this quarter.",
+    "A kitten naps beside the stove.", "short", "¡Ünïcode 👩‍👩‍👧 works, too!", "the same word " * 30,
+]  # fmt: skip
 
 
 @pytest.fixture(params=["deterministic", "local", "openai", "nomic", "metered"])

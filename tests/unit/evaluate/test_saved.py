@@ -36,11 +36,8 @@ def test_the_newest_come_first_page_by_page(results: SavedResults) -> None:
     assert names(results, "bees") == ["hybrid", "text"]
     first = results.page(None, 0, 1).evaluations[0]
     assert (first.label, first.question_set, first.ontology, first.mode) == (
-        "hybrid",
-        "set",
-        "bees",
-        "hybrid",
-    )
+        "hybrid", "set", "bees", "hybrid",
+    )  # fmt: skip
     assert first.asked == 3
     assert list(first.metrics) == ["ndcg@10", "recall@10", "mrr@10", "hit_rate@1"] == list(first.intervals)
     assert first.latency_ms["p95"] == 2.0

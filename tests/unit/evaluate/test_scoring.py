@@ -138,11 +138,8 @@ def test_judged_passages_of_one_document_are_separate() -> None:
     answer = QuestionResult(query_id="q", found=found, ms=1)
     scored = per_query("passages", [query], {"q": answer}, 5)["q"]
     assert (scored["hit_rate@1"], scored["mrr@5"], scored["recall@3"], scored["recall@5"]) == (
-        0,
-        1 / 3,
-        0.5,
-        1,
-    )
+        0, 1 / 3, 0.5, 1,
+    )  # fmt: skip
     best = 2 + 1 / math.log2(3)
     assert scored["ndcg@5"] == pytest.approx((2 / math.log2(4) + 1 / math.log2(5)) / best)
 

@@ -105,12 +105,9 @@ def test_names_and_noun_phrases_keep_their_spelling() -> None:
         "is Jan Philip Solovej from the University of Copenhagen, who lives in New York City with Mr. Olsen."
     )
     assert set(labels(text)) >= {
-        "Journal of Mathematical Physics",
-        "American Institute of Physics",
-        "Jan Philip Solovej",
-        "University of Copenhagen",
-        "New York City",
-    }
+        "Journal of Mathematical Physics", "American Institute of Physics", "Jan Philip Solovej",
+        "University of Copenhagen", "New York City",
+    }  # fmt: skip
 
 
 def test_quote_from_a_long_sentence_is_shortened() -> None:

@@ -41,28 +41,14 @@ BOAT, PLAN = encoded(drawn(64, 48), "JPEG"), encoded(drawn(40, 90))
         *(
             (elsewhere, None)
             for elsewhere in (
-                "http://a.example/b.png",
-                "HTTPS://a.example/b.png",
-                "//a.example/b.png",
-                "file:///etc/passwd",
-                "/etc/passwd",
-                "%2Fetc/passwd",
-                "\\\\host\\share\\a.png",
-                "C:\\a.png",
-                "data:image/png;base64,AA",
-                "javascript:alert(1)",
-                "cid:1",
-                "#top",
-                "?a",
-                "",
-                ".",
-                "a\x00.png",
-                "a%00.png",
-                "a" * 1001,
+                "http://a.example/b.png", "HTTPS://a.example/b.png", "//a.example/b.png",
+                "file:///etc/passwd", "/etc/passwd", "%2Fetc/passwd", "\\\\host\\share\\a.png", "C:\\a.png",
+                "data:image/png;base64,AA", "javascript:alert(1)", "cid:1", "#top", "?a", "", ".",
+                "a\x00.png", "a%00.png", "a" * 1001,
             )
         ),
     ],
-)
+)  # fmt: skip
 def test_a_reference_is_relative_or_none(reference: str, key: str | None) -> None:
     assert normalize_reference(reference) == key
 

@@ -85,13 +85,10 @@ def test_images_do_not_change_the_text() -> None:
 @pytest.mark.parametrize(
     "caption",
     [
-        "Figure 3: The harbour from above.",
-        "Abb. 2. Der Hafen.",
-        "Fig. 1.2 – A plan",
-        "Bild 7",
+        "Figure 3: The harbour from above.", "Abb. 2. Der Hafen.", "Fig. 1.2 – A plan", "Bild 7",
         "Plate IV. Fog",
     ],
-)
+)  # fmt: skip
 def test_caption_describes_its_image(caption: str) -> None:
     made = convert(drawn(page((700, "Something else."), (600, BOAT), (585, caption), (500, "More of it."))))
     assert texts(made)[1:3] == [f"![{caption}](page-1-image-1.jpg)", caption]
