@@ -151,7 +151,7 @@ def build_lucene_queries(
         ontologies: Ontologies to search. None: all.
         document_ids: Documents to search. None: all.
         fields: Fields to search, with weights.
-        light: Stop words in lower case, which get half the weight.
+        light: Stop words in lower case, and stems, that get half the weight.
         stems: Stems of the words in other languages.
         variants: Other spellings of the question's numbers and letters.
         name: Token of the documents whose alias equals the question.
@@ -164,8 +164,9 @@ def build_lucene_queries(
     others = [(each.words, "" if each.weight == 1 else f"^{each.weight}") for each in variants]
     others += [(folded, weight) for word, weight in weighed if (folded := fold_letters(word)) != word]
     weighed += others[:MAX_VARIANTS]
+    stemmed = (_quote(each) + (LIGHT if each in light else "") for each in stems[:MAX_STEMS])
     beside = [
-        ("scope", " ".join(map(_quote, stems[:MAX_STEMS])), STEMS_WEIGHT),
+        ("scope", " ".join(stemmed), STEMS_WEIGHT),
         ("scope", name or "", NAME_WEIGHT),
         ("full_text", " ".join(map(_quote, phrases[:MAX_PHRASES])), PHRASES_WEIGHT),
     ]

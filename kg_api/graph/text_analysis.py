@@ -317,7 +317,8 @@ def _read_list(language: str) -> frozenset[str]:
 MIN_WORD = 3
 """Minimum characters of a word to correct. kg corrects only the accents of three characters."""
 MIN_TYPO = 4
-MIN_SUBSTITUTED = 6  # minimum length for replacing a letter, so that `hope` does not match `home`
+MIN_SUBSTITUTED = 6
+"""Minimum length for replacing or dropping a letter. `hope` does not match `home`, nor `tyres` `tres`."""
 LONG_WORD = 8  # minimum length for two edits
 MIN_SHARED = 3  # characters that must be equal at the start for two edits
 MIN_PREFIXED = 9
@@ -400,14 +401,16 @@ def _distance(wanted: str, said: str) -> tuple[int, int] | None:
     shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(wanted, said, strict=False)))
     if edits > most or not shared or (edits > 1 and shared < MIN_SHARED):
         return None
-    if edits and len(wanted) < MIN_SUBSTITUTED and _substitutes(wanted, said):
+    if len(wanted) - len(said) > 1:  # nobody types two letters too many: `schedule` is not `Schule`
+        return None
+    if edits and len(wanted) < MIN_SUBSTITUTED and _replaces_letters(wanted, said):
         return None
     return edits, len(wanted) - shared
 
 
-def _substitutes(wanted: str, said: str) -> bool:
-    """Check if a letter is replaced, not only swapped with another."""
-    return len(wanted) == len(said) and sorted(wanted) != sorted(said)
+def _replaces_letters(wanted: str, said: str) -> bool:
+    """Check if a letter is replaced or dropped, not only swapped with another or typed twice."""
+    return not set(said).issuperset(wanted) or (len(wanted) == len(said) and sorted(wanted) != sorted(said))
 
 
 def split_words(text: str) -> list[str]:
@@ -621,6 +624,8 @@ _QUANTITY = re.compile(rf"({_NUMBER})({_LETTER}.*)")
 _CODE = re.compile(rf"({_LETTER}+)(\d.*)")
 _FORMULA = re.compile(rf"(?<![\w.,])({_NUMBER})[/^]({_NUMBER})(?![\w/^])")
 _BETWEEN = re.compile(r"\s?[-°^]?\s?")
+_THOUSANDS = re.compile(r"(?!(?:1\d|20)\d\d$)[1-9]\d{3,8}|[1-9]\d{0,2}(?:(?:\.\d{3})+|(?:,\d{3})+)")
+"""Numbers above 999, except years."""
 
 
 class Variant(NamedTuple):
@@ -636,12 +641,21 @@ def find_variants(question: str) -> list[Variant]:
     words = [*_WORD.finditer(normal)]
     apart = [each for word in words for each in _part(word[0])]
     apart += [Variant(" ".join(found.groups())) for found in _FORMULA.finditer(normal)]
+    apart += [Variant(other) for word in words for other in regroup_thousands(word[0])]
     joined = (
         Variant(first[0] + last[0], JOINED)
         for first, last in pairwise(words)
         if _may_join(normal, first, last)
     )
     return [*islice(dict.fromkeys([*apart, *joined]), MAX_VARIANTS)]
+
+
+def regroup_thousands(word: str) -> list[str]:
+    """Return the other spellings of a number above 999: `6254`, `6.254`, and `6,254`."""
+    if not _THOUSANDS.fullmatch(word):
+        return []
+    digits = int(re.sub("[.,]", "", word))
+    return [each for each in (f"{digits}", f"{digits:,}".replace(",", "."), f"{digits:,}") if each != word]
 
 
 def _part(word: str) -> Iterator[Variant]:

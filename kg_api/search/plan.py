@@ -158,8 +158,11 @@ class Wording:
         respelt = [word for each in self.respelt for word in each.meant]
         meant = [*respelt, *self.synonyms][: self.room]  # added words never displace words of the question
         light = self.light | {word.lower() for word in meant}
-        words = [*self.words[:MAX_TERMS], *meant]
+        own = self.words[:MAX_TERMS]
+        words = [*own, *meant]
         stems = stem_question(words, self.languages)
+        if meant:
+            light = light.union(stems).difference(stem_question(own, self.languages))
         return build_lucene_queries(
             words,
             self.ontologies,

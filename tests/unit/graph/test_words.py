@@ -28,6 +28,7 @@ from kg_api.graph.text_analysis import (
     fold,
     may_be_misspelt,
     parts,
+    regroup_thousands,
     stem_question,
     stem_texts,
     suggest_words,
@@ -182,6 +183,9 @@ def test_vowel_signs_of_hindi_are_letters() -> None:
         ("Kurbis", ["der Kürbis und der Kubus"], ["Kürbis"]),
         ("wrod", ["a word, the ward"], ["word"]),
         ("hope", ["at home"], []),
+        ("tyres", ["cuesta tres veces más"], []),
+        ("worrd", ["a word"], ["word"]),
+        ("schedule", ["die Schule"], []),
         ("uber", ["über"], ["über"]),
         ("cat", ["car", "cät"], ["cät"]),
         ("percentage", ["parentage"], []),
@@ -218,7 +222,9 @@ def test_fuzzy_query_contains_only_letters_and_operators() -> None:
         ("20 °C", ["20C"]),
         ("30 m2", ["m 2", "30m2"]),
         ("30m2", ["30 m2"]),
-        ("ISO 9001", ["ISO9001"]),
+        ("ISO 9001", ["9.001", "9,001", "ISO9001"]),
+        ("6254 euros in 2025", ["6.254", "6,254", "6254euros"]),
+        ("6.254, 1,234,567", ["6254", "6,254", "1234567", "1.234.567"]),
         ("ISO9001", ["ISO 9001"]),
         ("QX-17", ["QX17"]),
         ("Python 3.11", ["Python3.11"]),
@@ -252,7 +258,8 @@ def test_variantss_are_few_words_of_letters_and_digits(question: str) -> None:
 def test_joined_and_separated_units_match(number: int, unit: str) -> None:
     if unit not in OMITTED:
         assert [each.words for each in find_variants(f"{number}{unit}")] == [f"{number} {unit}"]
-    assert [each.words for each in find_variants(f"{number} {unit}")] == [f"{number}{unit}"]
+    joined = [*regroup_thousands(f"{number}"), f"{number}{unit}"]
+    assert [each.words for each in find_variants(f"{number} {unit}")] == joined
 
 
 @pytest.mark.parametrize(

@@ -208,6 +208,12 @@ def test_added_words_do_not_displace_query_words(count: int) -> None:
     assert found == [*words, "meant0", "meant1", *ADDED][:MAX_TERMS]
 
 
+def test_stems_of_corrections_have_half_weight() -> None:
+    respelt = (Respelling(word="zwiebelm", meant=["Zwiebeln"]),)
+    (query,) = Wording(["Rosen", "zwiebelm"], languages=frozenset({"german"}), respelt=respelt).queries
+    assert 'scope:("kgsros" "kgszwiebelm" "kgszwiebel"^0.5)^1.0' in query
+
+
 @pytest.mark.parametrize(
     "fault",
     [LlmUnavailable("down", retry_after_seconds=60), ConfigurationError("no key"), BudgetSpent("spent")],
