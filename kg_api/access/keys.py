@@ -41,11 +41,11 @@ from kg_api.schemas.vocabulary import KeyScope
 Request = TypeVar("Request", bound=BaseModel)
 
 
-def narrowed(graph: Reader, request: Request) -> Request:
+def limit_to_visible(graph: Reader, request: Request) -> Request:
     """Return the request, limited to visible ontologies."""
     field = "ontology" if "ontology" in type(request).model_fields else "ontologies"
-    given = getattr(request, field)
-    named = [given] if isinstance(given, str) else given
+    ontologies = getattr(request, field)
+    named = [ontologies] if isinstance(ontologies, str) else ontologies
     found = searched(graph, named)
     return request if named is not None or found is None else request.model_copy(update={field: found})
 
@@ -173,12 +173,12 @@ class KeyCheck:
         self._once_good: LRUCache[str, bool] = LRUCache(MAX_KNOWN)
         self._lock = threading.Lock()
 
-    def known(self, token: Token) -> KnownKey | None:
+    def get_cached(self, token: Token) -> KnownKey | None:
         """Return the cached result of the last seconds. None: look up the key."""
         with self._lock:
             return self._good.get(token.secret_hash) or self._bad.get(token.secret_hash)
 
-    def was_good(self, token: Token) -> bool:
+    def was_accepted(self, token: Token) -> bool:
         """Check if this process has accepted the key before. It may be revoked by now."""
         with self._lock:
             return token.secret_hash in self._once_good
@@ -230,34 +230,34 @@ LAST = (
 )
 
 
-def create_key(graph: Graph, asked: NewKey, created_by: str) -> CreatedKey:
+def create_key(graph: Graph, request: NewKey, created_by: str) -> CreatedKey:
     """Create a key. Only the response contains its secret."""
 
     def choose(_: Transaction, keys: Sequence[ApiKey]) -> dict[str, Any]:
-        if _usable(keys, asked.name):
+        if _list_usable(keys, request.name):
             raise Conflict(
-                f"a key that can be used is called {asked.name!r} already: take another name, or "
+                f"a key that can be used is called {request.name!r} already: take another name, or "
                 "`kg admin keys rotate` or `revoke` that one first"
             )
-        wanted = None if asked.ontologies is None else sorted(set(asked.ontologies))
-        about = {"name": asked.name, "scope": asked.scope, "ontologies": wanted}
-        return {**about, "valid_seconds": _life(asked), "replaces": None}
+        wanted = None if request.ontologies is None else sorted(set(request.ontologies))
+        about = {"name": request.name, "scope": request.scope, "ontologies": wanted}
+        return {**about, "valid_seconds": _get_lifetime(request), "replaces": None}
 
     return _make(graph, created_by, choose)
 
 
-def rotate_key(graph: Graph, called: str, asked: KeyRotation, created_by: str) -> CreatedKey:
+def rotate_key(graph: Graph, key: str, rotation: KeyRotation, created_by: str) -> CreatedKey:
     """Create a replacement for a key. The old key stays valid for a while, to avoid lockouts."""
 
     def choose(tx: Transaction, keys: Sequence[ApiKey]) -> dict[str, Any]:
-        old = find_called(keys, called)
+        old = find_key(keys, key)
         if old.state != "active":
             raise Conflict(f"the key {old.key_id} is {old.state}: make a new one with `kg admin keys create`")
         heirs = [each.key_id for each in keys if each.replaces == old.key_id and each.state == "active"]
         if heirs:
             raise Conflict(f"the key {old.key_id} was replaced by {heirs[0]} already: rotate that one")
-        life = get_key_lifetime(tx, old.key_id) if asked.valid_days is None else _life(asked)
-        expire_key(tx, old.key_id, round(asked.overlap_hours * _HOUR))
+        life = get_key_lifetime(tx, old.key_id) if rotation.valid_days is None else _get_lifetime(rotation)
+        expire_key(tx, old.key_id, round(rotation.overlap_hours * _HOUR))
         about = {"name": old.name, "scope": old.scope, "ontologies": old.ontologies}
         return {**about, "valid_seconds": life, "replaces": old.key_id}
 
@@ -273,7 +273,7 @@ def _make(
     def work(tx: Transaction) -> ApiKey:
         lock_keys(tx)
         keys = read_keys(tx)
-        if not _by_id(keys, token.key_id):  # otherwise the response to the commit was lost
+        if not _find_by_id(keys, token.key_id):  # otherwise the response to the commit was lost
             secret = {"key_id": token.key_id, "secret_hash": token.secret_hash, "created_by": created_by}
             put_key(tx, **secret, **choose(tx, keys))
         return next(each for each in read_keys(tx) if each.key_id == token.key_id)
@@ -281,47 +281,47 @@ def _make(
     return CreatedKey(**graph.transaction(work).model_dump(), key=token.text)
 
 
-def revoke_key(graph: Graph, called: str, *, but_the_last: bool = False) -> ApiKey:
+def revoke_key(graph: Graph, name: str, *, but_the_last: bool = False) -> ApiKey:
     """Revoke a key immediately. Idempotent."""
 
     def work(tx: Transaction) -> ApiKey:
         lock_keys(tx)
         keys = read_keys(tx)
-        key = find_called(keys, called)
+        key = find_key(keys, name)
         usable = [each for each in keys if each.state == "active" and each.ontologies is None]
         if but_the_last and [each.key_id for each in usable if each.scope == "admin"] == [key.key_id]:
             raise Conflict(LAST)
         revoke_stored(tx, key.key_id)
-        return _by_id(read_keys(tx), key.key_id) or key
+        return _find_by_id(read_keys(tx), key.key_id) or key
 
     return graph.transaction(work)
 
 
-def find_called(keys: Sequence[ApiKey], called: str) -> ApiKey:
+def find_key(keys: Sequence[ApiKey], key: str) -> ApiKey:
     """Find the key with an id or name. If several keys have the name, return the usable one."""
-    called = extract_key_id(called)
-    if by_id := _by_id(keys, called):
+    key = extract_key_id(key)
+    if by_id := _find_by_id(keys, key):
         return by_id
-    found = [each for each in keys if each.name == called]
-    found = _usable(found, called) or found
+    found = [each for each in keys if each.name == key]
+    found = _list_usable(found, key) or found
     if not found:
-        raise _unknown(called)
+        raise report_unknown_key(key)
     if len(found) > 1:
         descriptions = ", ".join(map(_describe, found))
-        raise Conflict(f"{len(found)} keys have the name {called!r}. Use an id: {descriptions}")
+        raise Conflict(f"{len(found)} keys have the name {key!r}. Use an id: {descriptions}")
     return found[0]
 
 
-def find_key_ids(keys: Sequence[ApiKey], called: str) -> list[str]:
-    called = extract_key_id(called)
-    found = [each.key_id for each in keys if called in {each.key_id, each.name}]
+def find_key_ids(keys: Sequence[ApiKey], key: str) -> list[str]:
+    key = extract_key_id(key)
+    found = [each.key_id for each in keys if key in {each.key_id, each.name}]
     if not found:
-        raise _unknown(called)
+        raise report_unknown_key(key)
     return found
 
 
-def _unknown(called: str) -> NotFound:
-    return NotFound(f"key {called!r} not found. `kg admin keys list` shows the existing ones")
+def report_unknown_key(key: str) -> NotFound:
+    return NotFound(f"key {key!r} not found. `kg admin keys list` shows the existing ones")
 
 
 def _describe(key: ApiKey) -> str:
@@ -331,16 +331,16 @@ def _describe(key: ApiKey) -> str:
     return f"{key.key_id} ({more})" if more else key.key_id
 
 
-def _usable(keys: Sequence[ApiKey], name: str) -> list[ApiKey]:
+def _list_usable(keys: Sequence[ApiKey], name: str) -> list[ApiKey]:
     return [each for each in keys if each.name == name and each.state == "active"]
 
 
-def _life(asked: NewKey | KeyRotation) -> int | None:
+def _get_lifetime(request: NewKey | KeyRotation) -> int | None:
     """Return the validity in seconds. None: no expiry."""
-    return None if asked.valid_days is None else asked.valid_days * _DAY
+    return None if request.valid_days is None else request.valid_days * _DAY
 
 
-def _by_id(keys: Sequence[ApiKey], key_id: str) -> ApiKey | None:
+def _find_by_id(keys: Sequence[ApiKey], key_id: str) -> ApiKey | None:
     return next((each for each in keys if each.key_id == key_id), None)
 
 
