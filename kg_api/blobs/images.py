@@ -17,7 +17,7 @@ from kg_api.blobs.store import (
     compute_blob_key,
     format_blob_name,
     format_store_marker,
-    gone,
+    report_lost_file,
 )
 from kg_api.errors import FileLost, KgError, Unavailable
 from kg_api.graph.client import Graph
@@ -172,13 +172,13 @@ class StoredFiles:
         mark_unused_blobs_dead(self._graph, list_unused_blobs(self._graph, limit=most))
         return deleted + self._delete(list_dead_blobs(self._graph, limit=most))
 
-    def image(self, source_id: str) -> ImageFile:
+    def get_image(self, source_id: str) -> ImageFile:
         """Return the full image. Raise NotFound, or Conflict if several ids start with `source_id`."""
         found = find_image(self._graph, source_id)
         content = self.read(found.storage_key)
         return ImageFile(content, found.content_type, found.document, found.storage_key)
 
-    def thumbnail(self, source_id: str) -> ImageFile:
+    def get_thumbnail(self, source_id: str) -> ImageFile:
         """Return the thumbnail, a WebP image of at most 256 x 256 pixels, or raise the errors of `image`."""
         found = find_image(self._graph, source_id)
         content = self.read(found.thumbnail_key)
@@ -186,7 +186,7 @@ class StoredFiles:
 
     def delete_unused(self) -> int:
         """Delete unused and partial files. Return their number. After a KgError, the next run continues."""
-        return self._store.sweep() + self.collect()
+        return self._store.delete_partial_files() + self.collect()
 
     def collect_after_delete(self) -> None:
         """Delete some unused files while a client waits. Errors are only logged: the documents are gone."""
@@ -198,7 +198,7 @@ class StoredFiles:
     def _name(self, key: str) -> str:
         blob = find_blob(self._graph, key)
         if blob is None:
-            raise gone(key)
+            raise report_lost_file(key)
         return format_blob_name(*blob)
 
     def _delete_all_dead(self) -> int:

@@ -57,7 +57,7 @@ class PageService:
     def close(self) -> None:
         self._drawer.close()
 
-    def picture(self, request: PageRequest, known: str = "") -> PagePicture:
+    def get_picture(self, request: PageRequest, known: str = "") -> PagePicture:
         """Return a page as an image. `known` has the keys of images that the client has cached.
 
         Raises:
@@ -67,11 +67,11 @@ class PageService:
             TooBusy: Too many requests wait for pages.
         """
         original, wanted = self._find_page(request)
-        key = _key(original, wanted)
+        key = _build_cache_key(original, wanted)
         drawn = None if key in known else self._draw_page(original, wanted)
         return PagePicture(key, original.document, drawn)
 
-    def image(self, request: PageRequest) -> PageImage:
+    def get_image(self, request: PageRequest) -> PageImage:
         original, wanted = self._find_page(request)
         drawn = self._draw_page(original, wanted)
         return PageImage(drawn.content, request.page, drawn.pages, drawn.boxed)
@@ -79,20 +79,22 @@ class PageService:
     def _find_page(self, request: PageRequest) -> tuple[Original, PageToDraw]:
         identity = identify_document(self._graph, request.called, request.ontology)
         original = find_original(self._graph, identity)
-        return original, self._wanted(original, request)
+        return original, self._build_page_to_draw(original, request)
 
-    def _wanted(self, original: Original, request: PageRequest) -> PageToDraw:
+    def _build_page_to_draw(self, original: Original, request: PageRequest) -> PageToDraw:
         if request.source_id is None and request.query is None:
             return PageToDraw(request.page, request.width)
         sources = list_sources_on_page(self._graph, original.document_id, request.page)
-        passage = None if request.source_id is None else self._passage(original, request.source_id, sources)
-        return page_to_draw(request.page, request.width, sources, passage, request.query)
+        passage = (
+            None if request.source_id is None else self._find_passage(original, request.source_id, sources)
+        )
+        return build_page_to_draw(request.page, request.width, sources, passage, request.query)
 
-    def _passage(
-        self, original: Original, called: str, sources: Sequence[SourceOnPage]
+    def _find_passage(
+        self, original: Original, source_name: str, sources: Sequence[SourceOnPage]
     ) -> SourceOnPage | None:
         """Return the source, or None if the source is on other pages."""
-        found = find_source(self._graph, called)
+        found = find_source(self._graph, source_name)
         if found.document_id != original.document_id:
             where = f"{found.ontology}/{found.document}"
             raise InvalidInput(f"source_id: that source is of another document, {where!r}")
@@ -106,11 +108,11 @@ class PageService:
         return drawn
 
 
-def _key(original: Original, wanted: PageToDraw) -> str:
+def _build_cache_key(original: Original, wanted: PageToDraw) -> str:
     return digest("page", DRAWN_BY, original.key, repr(astuple(wanted)))
 
 
-def page_to_draw(
+def build_page_to_draw(
     page: int, width: int, sources: Sequence[SourceOnPage], passage: SourceOnPage | None, query: str | None
 ) -> PageToDraw:
     read = [] if passage is None else passage.words(page)

@@ -60,7 +60,7 @@ class BlobStore(ABC):
             try:
                 content = self._read(name)
             except FileNotFoundError:
-                raise gone(name) from None
+                raise report_lost_file(name) from None
         if not name.startswith(compute_blob_key(content)):
             raise FileLost(f"the stored file {name} is damaged. Ingest its document again")
         return content
@@ -76,7 +76,7 @@ class BlobStore(ABC):
             self._remove(name)
 
     @abstractmethod
-    def sweep(self) -> int:
+    def delete_partial_files(self) -> int:
         """Remove partial files of crashed processes, and return their number."""
 
     @abstractmethod
@@ -114,7 +114,7 @@ def format_blob_name(key: str, generation: str | None) -> str:
     return key if generation is None else f"{key}-{generation}"
 
 
-def gone(name: str) -> FileLost:
+def report_lost_file(name: str) -> FileLost:
     return FileLost(f"the stored file {name} is missing. Ingest its document again")
 
 
