@@ -54,7 +54,7 @@ class Opinion:
         return self.belief + BASE_RATE * self.uncertainty
 
 
-def ground(graph: Graph, concept: Concept, shown: int) -> Grounding | None:
+def compute_grounding(graph: Graph, concept: Concept, limit: int) -> Grounding | None:
     """Return the evidence for and against a concept, or None if there is none."""
     stances = read_stances(graph, concept.ontology)
     if not stances:
@@ -65,10 +65,10 @@ def ground(graph: Graph, concept: Concept, shown: int) -> Grounding | None:
     if not stated:
         return None
     sides: dict[Stance, list[RelationshipEvidence]] = {"supports": [], "contradicts": []}
-    for type_key, said in stated:
-        sides[SIDES[stances[type_key]]].append(said)
+    for type_key, statements in stated:
+        sides[SIDES[stances[type_key]]].append(statements)
     supporting, contradicting = sides["supports"], sides["contradicts"]
-    opinion = Opinion(_weight(supporting), _weight(contradicting))
+    opinion = Opinion(_sum_confidence(supporting), _sum_confidence(contradicting))
     return Grounding(
         strength=opinion.expectation,
         belief=opinion.belief,
@@ -76,13 +76,13 @@ def ground(graph: Graph, concept: Concept, shown: int) -> Grounding | None:
         uncertainty=opinion.uncertainty,
         supporting=opinion.supporting,
         contradicting=opinion.contradicting,
-        supporting_evidence=supporting[:shown],
-        contradicting_evidence=contradicting[:shown],
-        more_evidence=sum(max(0, len(side) - shown) for side in (supporting, contradicting)),
+        supporting_evidence=supporting[:limit],
+        contradicting_evidence=contradicting[:limit],
+        more_evidence=sum(max(0, len(side) - limit) for side in (supporting, contradicting)),
     )
 
 
-def _weight(side: Iterable[RelationshipEvidence]) -> float:
+def _sum_confidence(side: Iterable[RelationshipEvidence]) -> float:
     """Count each source once, with its highest confidence. Repetition adds no evidence."""
     surest = dict[str, float]()
     for each in side:

@@ -37,7 +37,7 @@ class ConceptMergeRecords:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
 
-    def page(self, ontology: str, concept_id: str | None, offset: int, limit: int) -> ConceptMerges:
+    def list_merges(self, ontology: str, concept_id: str | None, offset: int, limit: int) -> ConceptMerges:
         read_embedding_state(self._graph, ontology)
         merges, total = read_concept_merges(self._graph, ontology, offset, limit, concept_id=concept_id)
         if concept_id is not None and not total:
@@ -105,13 +105,13 @@ def _normalise(label: str) -> str:
 
 
 @lru_cache(LABELS)
-def words(label: str) -> tuple[str, ...]:
+def split_label(label: str) -> tuple[str, ...]:
     """Return the words of a label, abbreviations without points. 3.10 and "non-zero" are one word each."""
     text = _normalise(label).replace("&", " and ")
     return tuple(_WORD.findall(_POINTS.sub(lambda found: found[0].replace(".", ""), text)))
 
 
-def alike(one: str, other: str) -> Spelling | None:
+def compare_spelling(one: str, other: str) -> Spelling | None:
     """Return the difference between two spellings of one name, or None for two names."""
     symbols, others = (
         Counter(each for each in _normalise(label) if not each.isalnum() and each not in _QUIET)
@@ -119,10 +119,10 @@ def alike(one: str, other: str) -> Spelling | None:
     )
     if symbols != others:
         return None
-    a, b = words(one), words(other)
+    a, b = split_label(one), split_label(other)
     parts, more = ([part for word in whole for part in word.split("-")] for whole in (a, b))
     return (
-        _align(parts, more)
+        _compare_words(parts, more)
         or _match_dates(parts, more)
         or _match_turned(a, b)
         or _match_turned(b, a)
@@ -131,12 +131,12 @@ def alike(one: str, other: str) -> Spelling | None:
     )
 
 
-def _align(a: Sequence[str], b: Sequence[str]) -> Spelling | None:
+def _compare_words(a: Sequence[str], b: Sequence[str]) -> Spelling | None:
     """Compare word by word. Articles may be missing."""
-    bare, other = _bare(a), _bare(b)
+    bare, other = _omit_articles(a), _omit_articles(b)
     if len(bare) != len(other) or not bare:
         return None
-    pairs = [(p, q, _pair(p, q)) for p, q in zip(bare, other, strict=True)]
+    pairs = [(p, q, _compare_word(p, q)) for p, q in zip(bare, other, strict=True)]
     # The name "The Doors" is not the word "doors". So an article may not be missing from one word.
     if any(kind is None for _, _, kind in pairs) or (len(a) != len(b) and len(bare) == 1):
         return None
@@ -152,15 +152,19 @@ def _align(a: Sequence[str], b: Sequence[str]) -> Spelling | None:
     return None if any(p[0].isupper() and q[0].isupper() for p, q in plurals) else "plural"
 
 
-def _bare(whole: Sequence[str]) -> list[str]:
+def _omit_articles(whole: Sequence[str]) -> list[str]:
     return [word for word in whole if word.casefold() != _ARTICLE]
 
 
-def _pair(p: str, q: str) -> Literal["same", "mark", "plural"] | None:
+def _compare_word(p: str, q: str) -> Literal["same", "mark", "plural"] | None:
     one, other = p.casefold(), q.casefold()
     if one == other:
         return "same"
-    if _number(one) == _number(other) or _differ_in_apostrophe(p, q) or _differ_in_accents(p, q):
+    if (
+        _normalize_number(one) == _normalize_number(other)
+        or _differ_in_apostrophe(p, q)
+        or _differ_in_accents(p, q)
+    ):
         return "mark"
     if not (_is_plain(p) and _is_plain(q)):
         return None
@@ -169,7 +173,7 @@ def _pair(p: str, q: str) -> Literal["same", "mark", "plural"] | None:
         american, less = british.sub(spelt, american), british.sub(spelt, less)
     if american == less:
         return "mark"
-    return "plural" if other in _singulars(one) or one in _singulars(other) else None
+    return "plural" if other in _list_singulars(one) or one in _list_singulars(other) else None
 
 
 def _is_plain(word: str) -> bool:
@@ -177,7 +181,7 @@ def _is_plain(word: str) -> bool:
     return word.isascii() and word.isalpha() and (word.islower() or word.istitle())
 
 
-def _number(word: str) -> str:
+def _normalize_number(word: str) -> str:
     if word in _CARDINALS:
         return str(_CARDINALS.index(word))
     if word in _ORDINALS:
@@ -205,7 +209,7 @@ def _differ_in_accents(p: str, q: str) -> bool:
     )
 
 
-def _singulars(word: str) -> Iterator[str]:
+def _list_singulars(word: str) -> Iterator[str]:
     """Yield possible singulars of a word. http is not the singular of https."""
     if word in _OTHER_THINGS or word.endswith("ics"):
         return
@@ -219,7 +223,7 @@ def _singulars(word: str) -> Iterator[str]:
 
 def _match_dates(a: Sequence[str], b: Sequence[str]) -> Spelling | None:
     """Match dates with their parts in another order."""
-    one, other = ([_number(word.casefold()).removesuffix("th") for word in each] for each in (a, b))
+    one, other = ([_normalize_number(word.casefold()).removesuffix("th") for word in each] for each in (a, b))
     is_date = all(word in _MONTHS or word.isdecimal() for word in one) and any(map(_MONTHS.__contains__, one))
     return "mark" if is_date and sorted(one) == sorted(other) else None
 
@@ -230,8 +234,8 @@ def _match_turned(a: Sequence[str], b: Sequence[str]) -> Spelling | None:
     if lower.count("of") != 1 or "of" in (word.casefold() for word in b):
         return None
     at = lower.index("of")
-    turned = [*_bare(a[at + 1 :]), *_bare(a[:at])]
-    fits = 0 < at < len(a) - 1 and _align(turned, b) is not None
+    turned = [*_omit_articles(a[at + 1 :]), *_omit_articles(a[:at])]
+    fits = 0 < at < len(a) - 1 and _compare_words(turned, b) is not None
     return "order" if fits and len(turned) == len(b) else None
 
 
@@ -302,26 +306,26 @@ def get_min_merge_cosine(calibration: SimilarityCalibration | None) -> float:
     return unrelated + min(MIN_LIKENESS.values()) * (1 - unrelated) - _ROUNDING
 
 
-def likeness(cosine: float, calibration: SimilarityCalibration | None) -> float:
+def scale_similarity(cosine: float, calibration: SimilarityCalibration | None) -> float:
     """Return a cosine on a scale that models share: 0 for unrelated texts, 1 for equal ones."""
     unrelated = UNKNOWN if calibration is None else calibration.unrelated
     return (cosine - unrelated) / (1 - unrelated)
 
 
-def same(a: Text, b: Text, alikeness: float) -> Reason | None:
+def find_merge_reason(a: Text, b: Text, alikeness: float) -> Reason | None:
     """Return the reason to merge two concepts, or None.
 
     Labels of concepts that were merged before count as aliases. If any names of the two concepts are
     counterparts, such as "Article 5" and "Article 6", the concepts differ.
     """
-    said = [
+    reasons = [
         normalize_concept_name(b.label) in map(normalize_concept_name, a.terms),
         normalize_concept_name(a.label) in map(normalize_concept_name, b.terms),
     ]
     alias: Reason | None = None
-    if any(said) and not _is_contrary(a.label, b.label):
-        alias = "mutual alias" if all(said) else "alias"
-    for reason in (alike(a.label, b.label), alias):
+    if any(reasons) and not _is_contrary(a.label, b.label):
+        alias = "mutual alias" if all(reasons) else "alias"
+    for reason in (compare_spelling(a.label, b.label), alias):
         if reason is not None and alikeness >= MIN_LIKENESS[reason]:
             pairs = chain(product(a.terms, (b.label, *b.terms)), product((a.label,), b.terms))
             return None if any(_are_counterparts(p, q) for p, q in pairs) else reason
@@ -330,8 +334,10 @@ def same(a: Text, b: Text, alikeness: float) -> Reason | None:
 
 def _is_contrary(one: str, other: str) -> bool:
     """Check if labels differ by a number, a negation or an opposite, which outweighs an alias."""
-    more, less = _differences(one, other)
-    numbers, others = ({word for word in words(label) if _NUMBER.search(word)} for label in (one, other))
+    more, less = _find_differing_words(one, other)
+    numbers, others = (
+        {word for word in split_label(label) if _NUMBER.search(word)} for label in (one, other)
+    )
     if numbers and others and numbers != others:
         return True
     return any(_are_opposed(p, q) for p, q in product(more or {""}, less or {""}))
@@ -339,16 +345,16 @@ def _is_contrary(one: str, other: str) -> bool:
 
 def _are_counterparts(one: str, other: str) -> bool:
     """Check if two names differ only by a number, a negation or an opposite."""
-    more, less = _differences(one, other)
+    more, less = _find_differing_words(one, other)
     if not (more or less) or max(len(more), len(less)) > 1:
         return False
     p, q = (next(iter(each), "") for each in (more, less))
     return (_NUMBER.search(p) is not None and _NUMBER.search(q) is not None) or _are_opposed(p, q)
 
 
-def _differences(one: str, other: str) -> tuple[set[str], set[str]]:
+def _find_differing_words(one: str, other: str) -> tuple[set[str], set[str]]:
     """Return the words that only one of two labels has, for each label."""
-    a, b = ({_ORDINAL.sub("", word.casefold()) for word in words(label)} for label in (one, other))
+    a, b = ({_ORDINAL.sub("", word.casefold()) for word in split_label(label)} for label in (one, other))
     return a - b, b - a
 
 
@@ -408,12 +414,12 @@ def _link(graph: Graph, space: Space, ontology: str, ids: Sequence[str]) -> list
     """Link concepts with their neighbours and return the pairs, nearest first."""
     least = min(get_min_merge_cosine(space.calibration), get_min_neighbour_cosine(space))
 
-    def look(some: Sequence[str]) -> list[NearConcepts]:
+    def find_pairs(some: Sequence[str]) -> list[NearConcepts]:
         return find_near_concept_pairs(graph, space, ontology, some, NEIGHBOURS, least=least)
 
     parts = [*portions(ids, ASKED_AT_ONCE)]
     with ThreadPoolExecutor(len(parts)) as pool:  # lookups are slow
-        found = chain.from_iterable(pool.map(look, parts))
+        found = chain.from_iterable(pool.map(find_pairs, parts))
         near = sorted(found, key=lambda each: (-each.cosine, each.ids))
     link_concepts(graph, space, {own: [pair for pair in near if pair.ids[0] == own] for own in ids})
     return near
@@ -421,15 +427,15 @@ def _link(graph: Graph, space: Space, ontology: str, ids: Sequence[str]) -> list
 
 def _merge_pair(graph: Graph, pair: NearConcepts, space: Space) -> str | None:
     """Merge two equal concepts and return the id of the remaining one, or None if they differ."""
-    near = likeness(pair.cosine, space.calibration)
-    if (reason := same(*pair.texts, near)) is None:
+    near = scale_similarity(pair.cosine, space.calibration)
+    if (reason := find_merge_reason(*pair.texts, near)) is None:
         return None
 
-    def still(one: Text, other: Text) -> bool:
-        return same(one, other, near) is not None
+    def is_still_equal(one: Text, other: Text) -> bool:
+        return find_merge_reason(one, other, near) is not None
 
     try:
-        kept = merge_concepts(graph, pair.ids, still, reason, round(pair.cosine, 4))
+        kept = merge_concepts(graph, pair.ids, is_still_equal, reason, round(pair.cosine, 4))
     except TooMuchAtOnce as error:  # too many sources for one transaction
         log.warning("concepts_not_merged", concept_ids=pair.ids, reason=str(error))
         return None

@@ -161,7 +161,7 @@ class _Side:
     depth: int = 0
     cut: bool = False  # some neighbours were omitted, so unreached nodes may be connected
 
-    def step(self, expand: Expand) -> None:
+    def expand_one_hop(self, expand: Expand) -> None:
         self.depth += 1
         reached: dict[str, list[str]] = {}
         found = expand(self.frontier)
@@ -174,12 +174,12 @@ class _Side:
         self.level |= dict.fromkeys(reached, self.depth)
         self.frontier = list(reached)
 
-    def ways(self, node: str) -> Iterator[list[str]]:
+    def list_paths_to(self, node: str) -> Iterator[list[str]]:
         """Yield all shortest paths from the end to a node."""
         if not self.level[node]:
             yield [node]
         for before in self.before[node]:
-            yield from ([*way, node] for way in self.ways(before))
+            yield from ([*way, node] for way in self.list_paths_to(before))
 
 
 def find_shortest_paths(start: str, end: str, expand: Expand, hops: int, most: int) -> list[list[str]]:
@@ -204,7 +204,7 @@ def find_shortest_paths(start: str, end: str, expand: Expand, hops: int, most: i
         )
         if near is None:
             return []
-        near.step(expand)
+        near.expand_one_hop(expand)
         met = [node for node in near.frontier if node in a.level and node in b.level]
         lengths = {node: a.level[node] + b.level[node] for node in met}
         shortest = min((length for length in lengths.values() if length <= hops), default=None)
@@ -213,8 +213,8 @@ def find_shortest_paths(start: str, end: str, expand: Expand, hops: int, most: i
                 [*way, *reversed(rest[:-1])]
                 for node, length in lengths.items()
                 if length == shortest
-                for way in a.ways(node)
-                for rest in b.ways(node)
+                for way in a.list_paths_to(node)
+                for rest in b.list_paths_to(node)
             )
             return list(islice(ways, most))
 
@@ -237,7 +237,7 @@ class PathFinder:
         self._late = False
         self._same: str | None = None
 
-    def paths(self, start: Concept, end: Concept) -> list[ConceptPath]:
+    def find_paths(self, start: Concept, end: Concept) -> list[ConceptPath]:
         """Return the shortest paths, most supported first. Stated relationships precede shared sources.
 
         If both ends are the same concept, return [] and note it in `degraded`.
@@ -309,9 +309,9 @@ class PathFinder:
             and steps.keys() >= set(pairwise(way))  # false after a concurrent change
         ]
 
-        def support(path: ConceptPath) -> tuple[int, int, list[str]]:
+        def get_support(path: ConceptPath) -> tuple[int, int, list[str]]:
             """Return a sort key: the weakest step, all steps, then the labels for a stable order."""
             counts = [len(step.sources) for step in path.steps]
             return -min(counts), -sum(counts), [concept.label for concept in path.concepts]
 
-        return sorted(paths, key=support)
+        return sorted(paths, key=get_support)

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kg_api.concepts.search import ConceptQuery, describe_running_jobs, question
+from kg_api.concepts.search import ConceptQuery, describe_running_jobs, embed_concept_query
 from kg_api.graph.client import Graph
 from kg_api.graph.concepts import SCANNED
 from kg_api.graph.relation_search import (
@@ -75,7 +75,7 @@ class ComparableType(Protocol):
     def stance(self) -> Stance: ...
 
 
-def alike(
+def group_similar_types(
     types: Sequence[ComparableType], vectors: Mapping[str, NDArray[np.float32]], least: float
 ) -> list[tuple[int, list[tuple[int, float]]]]:
     """Group types with similar names. Each type is in at most one group, near to the first type of its group.
@@ -85,7 +85,7 @@ def alike(
     """
     there = [at for at, each in enumerate(types) if each.type_id in vectors]
     taken, groups = set[int](), list[tuple[int, list[tuple[int, float]]]]()
-    for at, cosines in _near(there, [vectors[types[at].type_id] for at in there], least):
+    for at, cosines in _find_near(there, [vectors[types[at].type_id] for at in there], least):
         if at in taken:
             continue
         near = [
@@ -104,10 +104,10 @@ def may_mean(one: ComparableType, other: ComparableType) -> bool:
     if one.stance != other.stance:
         return False
     words, more = (normalize_concept_name(each.name).split() for each in (one, other))
-    return _denies(words) == _denies(more) and _is_passive(words) == _is_passive(more)
+    return _has_negation(words) == _has_negation(more) and _is_passive(words) == _is_passive(more)
 
 
-def _near(
+def _find_near(
     places: Sequence[int], vectors: Sequence[NDArray[np.float32]], least: float
 ) -> Iterator[tuple[int, list[tuple[int, float]]]]:
     """Yield each index with the indexes of near enough vectors and their cosines."""
@@ -121,7 +121,7 @@ def _near(
             yield at, [(places[other], float(row[other])) for other in map(int, np.flatnonzero(row >= least))]
 
 
-def _denies(words: Sequence[str]) -> bool:
+def _has_negation(words: Sequence[str]) -> bool:
     return len(NEGATIONS.intersection(words)) % 2 == 1
 
 
@@ -148,8 +148,8 @@ Ranked = tuple[StatedRelationship, float, str]  # statement, similarity, and slu
 
 
 @dataclass(slots=True)
-class _Looking:
-    asked: RelationshipSearch
+class _SearchScope:
+    request: RelationshipSearch
     query: ConceptQuery
     missing: Mapping[str, str]  # states of indexes that are not online, by name
     types: Sequence[str] | None
@@ -157,7 +157,7 @@ class _Looking:
     whole: bool = True  # no relationship of the documents was skipped
     unsearched: dict[str, str] = field(default_factory=dict[str, str])  # skipped indexes and their states
 
-    def sees(self, stated: StatedRelationship) -> bool:
+    def includes(self, stated: StatedRelationship) -> bool:
         return self.document_ids is None or stated.evidence.source.document_id in self.document_ids
 
 
@@ -171,35 +171,35 @@ class RelationshipSearcher:
         self._embedding = self._snapshots.progress("edge_embedding")
 
     def search(
-        self, asked: RelationshipSearch, document_ids: Collection[str] | None = None
+        self, request: RelationshipSearch, document_ids: Collection[str] | None = None
     ) -> RelationshipHits:
         """Find similar relationships. `degraded` lists parts of the search that failed."""
-        known = self._snapshots.known(asked.ontologies or (), new_too=asked.ontologies is None)
-        query = question(asked.query_text, asked.ontologies, known, self._spaces)
+        known = self._snapshots.known(request.ontologies or (), new_too=request.ontologies is None)
+        query = embed_concept_query(request.query_text, request.ontologies, known, self._spaces)
         missing = self._snapshots.populating(*(each.space.relation_index_name for each in query.meanings))
-        types, unknown = resolve_types(self._graph, query.ontologies, asked.types)
-        looking = _Looking(asked, query, missing, types, document_ids)
-        hits = self._hits(looking)[: asked.limit]
+        types, unknown = resolve_types(self._graph, query.ontologies, request.types)
+        scope = _SearchScope(request, query, missing, types, document_ids)
+        hits = self._collect_hits(scope)[: request.limit]
         words = "concepts were searched by words only", "kg did not search its relationships"
         degraded = [
             each.model_copy(update={"effect": each.effect.replace(*words)}) for each in query.degraded
         ]
-        for name, state in looking.unsearched.items():
+        for name, state in scope.unsearched.items():
             effect = f"the vector index {name} is {state}: its relationships were not searched"
             degraded.append(Degradation(part="vector_index", effect=effect))
         degraded += describe_running_jobs(self._embedding.read(), query.ontologies, EMBEDDING)
-        notes = [unknown, None if looking.whole else PARTLY]
+        notes = [unknown, None if scope.whole else PARTLY]
         degraded += [Degradation(part="concepts", effect=each) for each in notes if each]
         if not hits and query.ontologies and not has_relations(self._graph, query.ontologies):
             degraded.append(Degradation(part="concepts", effect=NONE))
-        return RelationshipHits(query_text=asked.query_text, relationships=hits, degraded=degraded)
+        return RelationshipHits(query_text=request.query_text, relationships=hits, degraded=degraded)
 
-    def _hits(self, looking: _Looking) -> list[RelationshipHit]:
+    def _collect_hits(self, scope: _SearchScope) -> list[RelationshipHit]:
         """Return up to the limit of hits, also if many sources state the first ones."""
-        limit = looking.asked.limit
+        limit = scope.request.limit
         depth = limit * STATEMENTS_A_HIT
         while True:
-            statements = self._statements(looking, depth)
+            statements = self._read_statements(scope, depth)
             # Statements of several sources form one hit, nearest first
             groups = dict[tuple[str, str, str], list[Ranked]]()
             for each in statements:
@@ -224,33 +224,33 @@ class RelationshipSearcher:
                 return hits
             depth *= STATEMENTS_A_HIT
 
-    def _statements(self, looking: _Looking, depth: int) -> list[Ranked]:
-        least, found = looking.asked.min_similarity, dict[str, tuple[float, str]]()
-        for meaning in looking.query.meanings:
-            near = self._near(looking, meaning, depth)
+    def _read_statements(self, scope: _SearchScope, depth: int) -> list[Ranked]:
+        least, found = scope.request.min_similarity, dict[str, tuple[float, str]]()
+        for meaning in scope.query.meanings:
+            near = self._search_by_vector(scope, meaning, depth)
             found |= {each: (cosine, meaning.space.slug) for each, cosine in near.items()}
         kept = {each: at for each, at in found.items() if least is None or at[0] >= least}
         read = read_relations(self._graph, kept)
-        ranked = [(stated, *kept[each]) for each, stated in read.items() if looking.sees(stated)]
+        ranked = [(stated, *kept[each]) for each, stated in read.items() if scope.includes(stated)]
         return sorted(ranked, key=lambda each: (-each[1], each[0].evidence.relation_id))
 
-    def _near(self, looking: _Looking, meaning: Meaning, depth: int) -> Mapping[str, float]:
+    def _search_by_vector(self, scope: _SearchScope, meaning: Meaning, depth: int) -> Mapping[str, float]:
         """Search the given documents first, and the index if the documents have too many relationships."""
-        if looking.document_ids is None:
-            return self._by_index(looking, meaning, depth)
-        ids = sorted(looking.document_ids)
-        own, whole = find_near_relations_in_documents(self._graph, meaning, looking.types, ids, depth)
+        if scope.document_ids is None:
+            return self._search_index(scope, meaning, depth)
+        ids = sorted(scope.document_ids)
+        own, whole = find_near_relations_in_documents(self._graph, meaning, scope.types, ids, depth)
         if whole:
             return own
-        looking.whole = False
-        return {**own, **self._by_index(looking, meaning, depth)}
+        scope.whole = False
+        return {**own, **self._search_index(scope, meaning, depth)}
 
-    def _by_index(self, looking: _Looking, meaning: Meaning, depth: int) -> Mapping[str, float]:
+    def _search_index(self, scope: _SearchScope, meaning: Meaning, depth: int) -> Mapping[str, float]:
         name = meaning.space.relation_index_name
-        if name in looking.missing:
-            looking.unsearched[name] = looking.missing[name]
+        if name in scope.missing:
+            scope.unsearched[name] = scope.missing[name]
             return {}
-        return find_near_relations(self._graph, meaning, looking.types, depth)
+        return find_near_relations(self._graph, meaning, scope.types, depth)
 
 
 # Vocabulary of relationships, which users consolidate
@@ -263,18 +263,20 @@ class RelationshipVocabulary:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
 
-    def page(self, ontology: str, offset: int, limit: int) -> RelationshipTypes:
-        types = self._types(ontology)
-        shown = [each.described for each in types[offset : offset + limit]]
-        return RelationshipTypes(ontology=ontology, types=shown, total=len(types), offset=offset, limit=limit)
+    def list_types(self, ontology: str, offset: int, limit: int) -> RelationshipTypes:
+        types = self._read_types(ontology)
+        described = [each.described for each in types[offset : offset + limit]]
+        return RelationshipTypes(
+            ontology=ontology, types=described, total=len(types), offset=offset, limit=limit
+        )
 
     def propose(self, ontology: str, min_similarity: float, limit: int) -> TypeProposals:
         """Propose merges by the vectors of names. Nothing is changed."""
         space = read_embedding_state(self._graph, ontology).answering.space
-        every = self._types(ontology)
+        every = self._read_types(ontology)
         types = every[:MAX_COMPARED]
         vectors = read_type_vectors(self._graph, space, [each.type_id for each in types])
-        groups = alike(types, vectors, min_similarity)[:limit]
+        groups = group_similar_types(types, vectors, min_similarity)[:limit]
         chosen = [types[at] for first, near in groups for at in (first, *(each for each, _ in near))]
         examples = read_examples(self._graph, chosen)
         proposals = list[TypeProposal]()
@@ -317,33 +319,33 @@ class RelationshipVocabulary:
             notes=notes,
         )
 
-    def merge(self, ontology: str, asked: TypeMerging) -> TypeMerge:
+    def merge(self, ontology: str, request: TypeMerging) -> TypeMerge:
         """Merge types into another one and record the merge."""
         read_embedding_state(self._graph, ontology)
-        return merge_types(self._graph, ontology, asked)
+        return merge_types(self._graph, ontology, request)
 
     def undo(self, ontology: str, merge_id: str, by: str | None) -> TypeMerge:
         read_embedding_state(self._graph, ontology)
         return unmerge_types(self._graph, ontology, merge_id, by)
 
-    def merges(self, ontology: str, offset: int, limit: int) -> TypeMerges:
+    def list_merges(self, ontology: str, offset: int, limit: int) -> TypeMerges:
         read_embedding_state(self._graph, ontology)
         merges, total = read_merges(self._graph, ontology, offset, limit)
         return TypeMerges(ontology=ontology, merges=merges, total=total, offset=offset, limit=limit)
 
     def set_stance(self, ontology: str, change: StanceChange) -> RelationshipType:
-        meant = self._find(ontology, change.type)
-        if not set_stance(self._graph, meant.type_id, change.stance):
+        relationship_type = self._find(ontology, change.type)
+        if not set_stance(self._graph, relationship_type.type_id, change.stance):
             raise report_unknown_type(ontology, [change.type])
         return self._find(ontology, change.type).described
 
     def _find(self, ontology: str, name: str) -> StoredType:
         identity = build_relation_type_id(ontology, name)
-        for each in self._types(ontology):
+        for each in self._read_types(ontology):
             if identity in each.ids:
                 return each
         raise report_unknown_type(ontology, [name])
 
-    def _types(self, ontology: str) -> list[StoredType]:
+    def _read_types(self, ontology: str) -> list[StoredType]:
         space = read_embedding_state(self._graph, ontology).answering.space
         return read_types(self._graph, ontology, space)

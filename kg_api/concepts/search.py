@@ -12,7 +12,7 @@ from typing import Final
 
 import structlog
 
-from kg_api.concepts.grounding import ground
+from kg_api.concepts.grounding import compute_grounding
 from kg_api.concepts.network import CANDIDATES, PathFinder, find_both_ends, find_related
 from kg_api.errors import DatabaseUnavailable, InvalidInput, TooBusy, Unavailable
 from kg_api.graph.client import Graph, Transaction
@@ -80,14 +80,14 @@ class ConceptQuery:
     degraded: list[Degradation] = field(default_factory=list[Degradation])
 
 
-def question(
+def embed_concept_query(
     text: str, wanted: Sequence[str] | None, known: OntologySnapshot, spaces: SpaceRegistry
 ) -> ConceptQuery:
     """Embed a query once in each space of its ontologies."""
     known.require_known(wanted)
     embedding_states = known.embedding_states
     names = [*(embedding_states if wanted is None else dict.fromkeys(wanted))]
-    asked = ConceptQuery(names, [])
+    query = ConceptQuery(names, [])
     by_space: dict[str, tuple[Space, list[str]]] = {}
     for name in names:
         space = embedding_states[name].answering.space
@@ -99,10 +99,10 @@ def question(
             opened.calibrate_labels_soon()
         except (*FAULTS, InvalidInput) as error:  # full-text search may accept a rejected query
             effect = f"the question could not be embedded ({error}): concepts were searched by words only"
-            asked.degraded.append(Degradation(part="embedding", effect=effect))
+            query.degraded.append(Degradation(part="embedding", effect=effect))
         else:
-            asked.meanings.append(Meaning(space, vector, ontologies))
-    return asked
+            query.meanings.append(Meaning(space, vector, ontologies))
+    return query
 
 
 def describe_running_jobs(
@@ -139,7 +139,7 @@ DEPTH = 200  # hits of the full-text search in names
 def add_match_kinds(
     graph: Graph,
     hits: Sequence[ConceptHit],
-    called: Collection[str],
+    named_ids: Collection[str],
     words: Sequence[str],
     meanings: Sequence[Meaning],
     *,
@@ -152,12 +152,12 @@ def add_match_kinds(
         for hit in hits
         if hit.similarity is not None and hit.ontology in floors and hit.similarity >= floors[hit.ontology]
     }
-    unsure = {hit.ontology for hit in hits if hit.concept_id not in {*called, *near}}
+    unsure = {hit.ontology for hit in hits if hit.concept_id not in {*named_ids, *near}}
     queries = (
         build_lucene_queries(words, sorted(unsure), fields=NAME_FIELDS, variants=variants) if unsure else []
     )
     worded = {each.concept.concept_id for each in find_concepts_by_text(graph, queries, (), DEPTH)}
-    fits = dict.fromkeys(near, "meaning") | dict.fromkeys(worded, "words") | dict.fromkeys(called, "name")
+    fits = dict.fromkeys(near, "meaning") | dict.fromkeys(worded, "words") | dict.fromkeys(named_ids, "name")
     return [hit.model_copy(update={"fits": fits.get(hit.concept_id, hit.fits)}) for hit in hits]
 
 
@@ -219,7 +219,7 @@ methods, SIGIR 2009.
 """
 
 
-def reciprocal_rank_fusion(lanes: Iterable[Sequence[str]]) -> dict[str, float]:
+def fuse_by_reciprocal_rank(lanes: Iterable[Sequence[str]]) -> dict[str, float]:
     """Return the sum of 1 / (60 + rank) over all lists by id, highest first. Ranks start at 1."""
     parts: defaultdict[str, list[float]] = defaultdict(list)
     for ranked in lanes:
@@ -258,9 +258,9 @@ def find_concepts(
     words = terms(query_text)
     if WORDS_INDEX in populating and not usable:
         raise Unavailable("the indexes of concepts are still being populated. Try again in a moment")
-    asked = () if WORDS_INDEX in populating else words
+    query_words = () if WORDS_INDEX in populating else words
     variants = find_variants(query_text)
-    queries = build_lucene_queries(asked, ontologies, fields=CONCEPT_FIELDS, variants=variants)
+    queries = build_lucene_queries(query_words, ontologies, fields=CONCEPT_FIELDS, variants=variants)
     names = [name_id(ontology, query_text) for ontology in ontologies] if query_text.strip() else []
     lookups = [
         *(build_vector_lookup(each, depth) for each in usable),
@@ -270,12 +270,14 @@ def find_concepts(
     *found, named = look_up_concepts(graph, lookups)
     lanes = [*found[: len(usable)], merge_concept_hits(found[len(usable) :], depth)]
     # A concept with the query among its search terms also matches by name.
-    name, called = normalize_concept_name(query_text), {each.concept.concept_id: each for each in named}
+    name, hits_by_name = normalize_concept_name(query_text), {each.concept.concept_id: each for each in named}
     for each in chain(*lanes):
         if name in map(normalize_concept_name, each.concept.search_terms):
-            called.setdefault(each.concept.concept_id, each)
-    lanes.append(list(called.values()))
-    hits = add_match_kinds(graph, _fuse(lanes, usable)[:limit], called, asked, usable, variants=variants)
+            hits_by_name.setdefault(each.concept.concept_id, each)
+    lanes.append(list(hits_by_name.values()))
+    hits = add_match_kinds(
+        graph, _fuse(lanes, usable)[:limit], hits_by_name, query_words, usable, variants=variants
+    )
     degradations = list(_describe_degradation(meanings, words, lanes, hits, populating))
     return FoundConcepts(
         hits, degradations if hits else [*degradations, *describe_missing_concepts(graph, ontologies)]
@@ -285,7 +287,7 @@ def find_concepts(
 def _fuse(lanes: Sequence[Sequence[ConceptLaneHit]], meanings: Sequence[Meaning]) -> list[ConceptHit]:
     """Fuse hits by reciprocal rank. Similarity, sources and id break ties."""
     spaces = {name: each.space.slug for each in meanings for name in each.ontologies}
-    scores = reciprocal_rank_fusion([each.concept.concept_id for each in lane] for lane in lanes)
+    scores = fuse_by_reciprocal_rank([each.concept.concept_id for each in lane] for lane in lanes)
     first: dict[str, ConceptLaneHit] = {}
     for found in chain(*lanes):
         first.setdefault(found.concept.concept_id, found)
@@ -339,8 +341,8 @@ FOUND_BY_WORDS = "concepts that one source carries are found by their words unti
 
 def start_embedding(graph: Graph, known: OntologySnapshot, ontologies: Collection[str]) -> list[Degradation]:
     """Start to embed concepts at their first vector search. Return notes: only keywords find them so far."""
-    asked = [known.embedding_states[name] for name in ontologies if name in known.embedding_states]
-    new = [each for each in asked if not each.configured.wants_concepts]
+    states = [known.embedding_states[name] for name in ontologies if name in known.embedding_states]
+    new = [each for each in states if not each.configured.wants_concepts]
     notes = list[str]()
     try:
         for each in new[:MAX_STARTED]:
@@ -386,35 +388,35 @@ class ConceptService:
     def search(self, query_text: str, ontologies: Sequence[str] | None, limit: int) -> ConceptHits:
         """Find concepts by vector, keywords and name. `degraded` lists parts of the search that failed."""
         known = self._snapshots.known(ontologies or (), new_too=ontologies is None)
-        asked = question(query_text, ontologies, known, self._spaces)
-        names = (each.space.concept_index_name for each in asked.meanings)
+        query = embed_concept_query(query_text, ontologies, known, self._spaces)
+        names = (each.space.concept_index_name for each in query.meanings)
         found = find_concepts(
             self._graph,
             query_text,
-            asked.meanings,
-            asked.ontologies,
+            query.meanings,
+            query.ontologies,
             limit,
             populating=self._snapshots.populating(WORDS_INDEX, *names),
         )
-        started = start_embedding(self._graph, known, asked.ontologies) if asked.meanings else []
-        extraction = describe_running_jobs(self._extraction.read(), asked.ontologies, EXTRACTION)
-        embedding = started or describe_running_jobs(self._embedding.read(), asked.ontologies, EMBEDDING)
+        started = start_embedding(self._graph, known, query.ontologies) if query.meanings else []
+        extraction = describe_running_jobs(self._extraction.read(), query.ontologies, EXTRACTION)
+        embedding = started or describe_running_jobs(self._embedding.read(), query.ontologies, EMBEDDING)
         # Only one note covers missing vectors: the started embedding, its progress, or their number.
         others = [each for each in found.degraded if not (embedding and each.part == "vectors")]
         return ConceptHits(
             query_text=query_text,
             concepts=found.concepts,
-            degraded=[*asked.degraded, *others, *extraction, *embedding],
+            degraded=[*query.degraded, *others, *extraction, *embedding],
             note=describe_no_match(query_text, found.concepts),
         )
 
-    def details(self, concept_id: str, shown: int = SHOWN) -> ConceptDetails:
+    def get_details(self, concept_id: str, limit: int = SHOWN) -> ConceptDetails:
         """Return a concept with its evidence and related concepts."""
         concept = find_concept(self._graph, concept_id)
-        evidence = read_evidence(self._graph, concept.concept_id, shown)
-        around = find_related(self._graph, concept, 1, shown)
+        evidence = read_evidence(self._graph, concept.concept_id, limit)
+        around = find_related(self._graph, concept, 1, limit)
         quotes = count_evidence(self._graph, concept.concept_id)
-        unverified, total = read_unverified(self._graph, concept.concept_id, shown)
+        unverified, total = read_unverified(self._graph, concept.concept_id, limit)
         return ConceptDetails(
             **concept.model_dump(),
             evidence=evidence,
@@ -423,10 +425,10 @@ class ConceptService:
             more_unverified=max(0, total - len(unverified)),
             related=around.related,
             more_related=around.more_related,
-            grounding=ground(self._graph, concept, shown),
+            grounding=compute_grounding(self._graph, concept, limit),
         )
 
-    def context(self, concept_id: str, window: int, limit: int) -> ConceptContext:
+    def get_context(self, concept_id: str, window: int, limit: int) -> ConceptContext:
         """Return the sources that contain a concept, with neighbours from the same document."""
         concept = find_concept(self._graph, concept_id)
         found = appearances(self._graph, concept.concept_id, limit)
@@ -438,10 +440,10 @@ class ConceptService:
             more_passages=max(0, concept.sources - len(found)),
         )
 
-    def related(self, concept_id: str, hops: int, limit: int) -> RelatedConcepts:
+    def find_related(self, concept_id: str, hops: int, limit: int) -> RelatedConcepts:
         return find_related(self._graph, find_concept(self._graph, concept_id), hops, limit)
 
-    def paths(
+    def find_paths(
         self, start: str, end: str, ontologies: Sequence[str] | None, hops: int, limit: int
     ) -> ConceptPaths:
         """Return the shortest paths between two concepts, given by id, name or phrase."""
@@ -451,7 +453,7 @@ class ConceptService:
 
         ends = find_both_ends(start, end, ontologies, partial(find_concept, self._graph), search)
         finder = PathFinder(self._graph, hops, limit)
-        paths = finder.paths(ends.start, ends.end)
+        paths = finder.find_paths(ends.start, ends.end)
         return ConceptPaths(
             start=Concept(**ends.start.model_dump()),
             end=Concept(**ends.end.model_dump()),
@@ -460,7 +462,7 @@ class ConceptService:
             degraded=[*ends.degraded, *finder.degraded],
         )
 
-    def page(self, ontology: str, offset: int, limit: int) -> ConceptList:
+    def list_concepts(self, ontology: str, offset: int, limit: int) -> ConceptList:
         """Return concepts of an ontology, most sources first. `notes` describe a running extraction."""
         read_embedding_state(self._graph, ontology)
         concepts, total = page_of_concepts(self._graph, ontology, offset, limit)
