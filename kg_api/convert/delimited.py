@@ -32,8 +32,8 @@ def convert(data: bytes) -> Converted:
 
 def _read_rows(text: str) -> list[list[str]]:
     delimiter = ""
-    if said := _DECLARED.match(text):  # `sep=` line, which spreadsheet programs hide
-        delimiter, text = said[1], text[said.end() :]
+    if declaration := _DECLARED.match(text):  # `sep=` line, which spreadsheet programs hide
+        delimiter, text = declaration[1], text[declaration.end() :]
     delimiter = delimiter or _find_delimiter(text[:_SAMPLE])
     rows: list[list[str]] = []
     cells = 0

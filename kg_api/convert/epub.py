@@ -61,7 +61,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     book = _Book(archive, ImagesWithin(settings))
     writer, images = book.writer, book.images
     left_out, missing = Counter[str](), 0
-    for name in _spine(package, posixpath.dirname(place)):
+    for name in _list_chapters(package, posixpath.dirname(place)):
         if (found := book.write(name)) is None:
             missing += 1
         else:
@@ -69,19 +69,19 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     del left_out[NAVIGATION]  # the table of contents repeats the chapter titles
     if not writer.text():
         raise UnreadableDocument("the file contains no text. Nothing was stored")
-    said: dict[str, list[str]] = {}
+    properties: dict[str, list[str]] = {}
     for each in package.iter():
         if str(each.tag).startswith("{http://purl.org/dc/elements/1.1/}") and (each.text or "").strip():
-            said.setdefault(get_local_name(each), []).append(str(each.text).strip())
+            properties.setdefault(get_local_name(each), []).append(str(each.text).strip())
     return Converted(
         writer.text(),
-        join_lines(next(iter(said.get("title", [])), "")),
+        join_lines(next(iter(properties.get("title", [])), "")),
         metadata(
-            author=unwrap_single(said.get("creator", [])),
-            date=next((found for each in said.get("date", []) if (found := parse_date(each))), ""),
-            language=next(iter(said.get("language", [])), ""),
-            publisher=next(iter(said.get("publisher", [])), ""),
-            tags=said.get("subject", []),
+            author=unwrap_single(properties.get("creator", [])),
+            date=next((found for each in properties.get("date", []) if (found := parse_date(each))), ""),
+            language=next(iter(properties.get("language", [])), ""),
+            publisher=next(iter(properties.get("publisher", [])), ""),
+            tags=properties.get("subject", []),
         ),
         notes=(
             *describe(left_out),
@@ -92,20 +92,24 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     )
 
 
-def _spine(package: Any, folder: str) -> Iterator[str]:
+def _list_chapters(package: Any, folder: str) -> Iterator[str]:
     """Yield the path of each chapter once."""
     items = {str(each.get("id")): each for each in package.iter() if get_local_name(each) == "item"}
     order = [str(each.get("idref")) for each in package.iter() if get_local_name(each) == "itemref"]
     for key in dict.fromkeys(order):
         item, seen = items.get(key), set[str]()
-        while item is not None and _kind(item) not in _CHAPTERS and str(item.get("fallback")) not in seen:
+        while (
+            item is not None
+            and _get_media_type(item) not in _CHAPTERS
+            and str(item.get("fallback")) not in seen
+        ):
             seen.add(str(item.get("fallback")))
             item = items.get(str(item.get("fallback")), item)
-        if item is not None and _kind(item) in _CHAPTERS:
+        if item is not None and _get_media_type(item) in _CHAPTERS:
             yield posixpath.normpath(posixpath.join(folder, unquote(str(item.get("href") or ""))))
 
 
-def _kind(item: Any) -> str:
+def _get_media_type(item: Any) -> str:
     return str(item.get("media-type") or "application/xhtml+xml")
 
 
@@ -127,8 +131,8 @@ class _Book:
                 return b""
 
         def read_image(address: str) -> ReadImage | None:
-            given = from_data_uri(address) if is_data_uri(address) else find(address.partition("#")[0])
-            return self.images.read(given)
+            image = from_data_uri(address) if is_data_uri(address) else find(address.partition("#")[0])
+            return self.images.read(image)
 
         try:
             chapter = read_entry(self._archive, name)

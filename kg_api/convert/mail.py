@@ -59,10 +59,10 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     if attachments:
         notes.append(f"attachments that were not read: {', '.join(attachments)}")
     about = metadata(
-        author=unwrap_single(_people(message, "from")),
-        to=_people(message, "to"),
-        cc=_people(message, "cc"),
-        date=parse_date(_header(message, "date")),
+        author=unwrap_single(_list_people(message, "from")),
+        to=_list_people(message, "to"),
+        cc=_list_people(message, "cc"),
+        date=parse_date(_get_header(message, "date")),
     )
     notes += images.notes()
     return Converted(
@@ -72,16 +72,16 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
 
 def _write_head(writer: MarkdownWriter, message: EmailMessage, level: int = 1) -> str:
     """Write the subject as a heading, and people and date below it, because users search for them."""
-    subject = join_lines(_header(message, "subject"))
+    subject = join_lines(_get_header(message, "subject"))
     if subject:
         writer.add(heading(level, subject))
-    people = {name: _named(_people(message, name.lower())) for name in ("From", "To", "Cc")}
-    said = {**people, "Date": join_lines(_header(message, "date"))[:_MAX_DATE]}
-    writer.add("\n".join(f"{name}: {words}" for name, words in said.items() if words))
+    people = {name: _format_people(_list_people(message, name.lower())) for name in ("From", "To", "Cc")}
+    headers = {**people, "Date": join_lines(_get_header(message, "date"))[:_MAX_DATE]}
+    writer.add("\n".join(f"{name}: {words}" for name, words in headers.items() if words))
     return subject
 
 
-def _named(people: list[str]) -> str:
+def _format_people(people: list[str]) -> str:
     more = len(people) - _MAX_PEOPLE
     return ", ".join(people[:_MAX_PEOPLE]) + (f" and {more} more" if more > 0 else "")
 
@@ -103,12 +103,12 @@ def _read(data: bytes) -> EmailMessage:
         raise UnreadableDocument(f"the file is not an e-mail message, or is damaged: {error}") from error
 
 
-def _header(message: EmailMessage, name: str) -> str:
+def _get_header(message: EmailMessage, name: str) -> str:
     """Return a header with its encoded words decoded by WHATWG encoding labels."""
-    return _decode_words(_raw_header(message, name))
+    return _decode_words(_get_raw_header(message, name))
 
 
-def _raw_header(message: EmailMessage, name: str) -> str:
+def _get_raw_header(message: EmailMessage, name: str) -> str:
     raw = next((str(value) for key, value in message.raw_items() if key.lower() == name), "")
     raw = "".join(raw.splitlines())
     if raw.isascii():
@@ -139,13 +139,13 @@ def _decode_bytes(content: bytes, label: str) -> str:
         return content.decode("latin-1")
 
 
-def _people(message: EmailMessage, name: str) -> list[str]:
+def _list_people(message: EmailMessage, name: str) -> list[str]:
     found = [
         (join_lines(_decode_words(words)), address)
-        for words, address in getaddresses([_raw_header(message, name)[:100_000]])
+        for words, address in getaddresses([_get_raw_header(message, name)[:100_000]])
     ]
     people = [f"{words} <{address}>" if words else address for words, address in found if address or words]
-    return people or [each for each in [join_lines(_header(message, name))] if each]
+    return people or [each for each in [join_lines(_get_header(message, name))] if each]
 
 
 class _Parts(NamedTuple):
@@ -166,7 +166,7 @@ def _select_parts(message: EmailMessage) -> _Parts:
     stack = [(message, 0, 0, False)]
     while stack:
         part, depth, messages, is_dropped = stack.pop()
-        kind, below = part.get_content_type(), _parts_below(part)
+        kind, below = part.get_content_type(), _list_child_parts(part)
         if below is None:
             _sort_leaf(part, parts, is_dropped=is_dropped)
             continue
@@ -186,9 +186,9 @@ def _select_parts(message: EmailMessage) -> _Parts:
 
 
 def _sort_leaf(part: EmailMessage, parts: _Parts, *, is_dropped: bool) -> None:
-    kind = _kind(part)
+    kind = _get_kind(part)
     if kind == "image":
-        parts.images.append(MailImage(part, _name(part), _header(part, "content-id").strip().strip("<>")))
+        parts.images.append(MailImage(part, _name(part), _get_header(part, "content-id").strip().strip("<>")))
         parts.body.append(part)
     elif kind == "attachment":
         parts.attachments.append(_name(part))
@@ -196,13 +196,13 @@ def _sort_leaf(part: EmailMessage, parts: _Parts, *, is_dropped: bool) -> None:
         parts.body.append(part)
 
 
-def _parts_below(part: EmailMessage) -> list[EmailMessage] | None:
+def _list_child_parts(part: EmailMessage) -> list[EmailMessage] | None:
     """Return the child parts, or None for a leaf."""
     below = part.get_payload() if part.is_multipart() else None
     if not isinstance(below, list) or part.get_content_type() in _REPORTS:
         return None
     parts = cast("list[EmailMessage]", below)
-    encoding = _header(part, "content-transfer-encoding").strip().lower()
+    encoding = _get_header(part, "content-transfer-encoding").strip().lower()
     if part.get_content_type() == "message/rfc822" and encoding in {"base64", "quoted-printable"} and parts:
         text = str(parts[0].get_payload()) if not parts[0].keys() else parts[0].as_string()
         content = text.encode("ascii", "surrogateescape")
@@ -248,13 +248,13 @@ def _get_plain_text(form: EmailMessage) -> str:
     texts, stack = list[str](), [(form, 0)]
     while stack:
         part, depth = stack.pop()
-        below = _parts_below(part)
+        below = _list_child_parts(part)
         if below is not None:
             if depth < _MAX_DEPTH:
                 stack += [(each, depth + 1) for each in reversed(below)]
-        elif (kind := _kind(part)) == "plain":
-            texts.append(_content(part)[0])
-        elif kind == "html" and (content := _content(part)[0]).strip():
+        elif (kind := _get_kind(part)) == "plain":
+            texts.append(_read_content(part)[0])
+        elif kind == "html" and (content := _read_content(part)[0]).strip():
             try:
                 tree = parse(content)
             except UnreadableDocument:
@@ -263,12 +263,12 @@ def _get_plain_text(form: EmailMessage) -> str:
     return "\n".join(texts)
 
 
-def _kind(part: EmailMessage) -> Literal["plain", "html", "image", "attachment"]:
+def _get_kind(part: EmailMessage) -> Literal["plain", "html", "image", "attachment"]:
     kind = part.get_content_type()
     if kind.startswith("image/"):
         return "image"
     apart = part.get_content_disposition() == "attachment" or (
-        _filename(part) and not kind.startswith("text/")
+        _get_filename(part) and not kind.startswith("text/")
     )
     if apart or kind not in _TEXTS:
         return "attachment"
@@ -276,22 +276,22 @@ def _kind(part: EmailMessage) -> Literal["plain", "html", "image", "attachment"]
 
 
 def _name(part: EmailMessage) -> str:
-    return join_lines(_filename(part))[:200] or part.get_content_type()
+    return join_lines(_get_filename(part))[:200] or part.get_content_type()
 
 
-def _filename(part: EmailMessage) -> str:
+def _get_filename(part: EmailMessage) -> str:
     try:
         return _decode_words(part.get_filename() or "")
     except Exception:  # noqa: BLE001 - the header parser raises many kinds of errors
         return "unnamed"
 
 
-def _content(part: EmailMessage) -> tuple[str, tuple[str, ...]]:
+def _read_content(part: EmailMessage) -> tuple[str, tuple[str, ...]]:
     payload = part.get_payload(decode=True)
     if not isinstance(payload, bytes) or not payload:
         return "", ()
-    said = part.get_param("charset") or ""
-    charset = said if isinstance(said, str) else str(said[2])
+    declared = part.get_param("charset") or ""
+    charset = declared if isinstance(declared, str) else str(declared[2])
     if part.get_content_subtype() == "html" and charset.lower() in {"", "us-ascii"}:
         charset = declared_encoding(payload) or charset
     try:
@@ -307,16 +307,16 @@ def _write_body(
     """Write all parts and their images, and return notes for the user."""
     notes = list[str]()
     leaves = [part for part in parts if not isinstance(part, _Forwarded)]
-    images.record_references(_content(part)[0] for part in leaves if _kind(part) == "html")
+    images.record_references(_read_content(part)[0] for part in leaves if _get_kind(part) == "html")
     for part in parts:
         if isinstance(part, _Forwarded):
             _write_head(writer, part.message, part.depth + 1)
         elif part.get_content_maintype() == "image":
             images.write(writer, part)
         else:
-            content, about = _content(part)
+            content, about = _read_content(part)
             notes += about
-            if _kind(part) == "plain":
+            if _get_kind(part) == "plain":
                 _write_plain(writer, content.splitlines())
             elif content.strip():
                 try:
@@ -348,14 +348,14 @@ def _write_plain(writer: MarkdownWriter, lines: Iterable[str]) -> None:
 def _add(writer: MarkdownWriter, words: list[str]) -> None:
     if not words:
         return
-    first, more = words[0], [_below(line) for line in words[1:]]
+    first, more = words[0], [_format_continuation(line) for line in words[1:]]
     if (item := _LIST.match(first)) and item[0].strip() in {"-", "*", "+", "•"}:
         writer.item(first[item.end() :], more=more)
     else:
         writer.add("\n".join([paragraph(first), *more]))
 
 
-def _below(line: str) -> str:
+def _format_continuation(line: str) -> str:
     """Return a continuation line of a paragraph as Markdown."""
     words = paragraph(line)
     return f"\\{words}" if _UNDERLINE.match(words) else words

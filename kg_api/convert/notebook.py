@@ -78,48 +78,48 @@ def _write(
     left_out: Counter[str],
     images: NotebookImages,
 ) -> None:
-    source = _text(cell.get("source"))
+    source = _join_text(cell.get("source"))
     if cell.get("cell_type") != "code":
         attached = {
-            name: _picture(_mapping(kinds)) for name, kinds in _mapping(cell.get("attachments")).items()
+            name: _get_image(_mapping(kinds)) for name, kinds in _mapping(cell.get("attachments")).items()
         }
         images.write_prose(writer, remove_unstorable(source).replace("\r\n", "\n").strip("\n"), attached)
         return
     if source.strip():
         writer.add(fence(source, language))
     found = [_mapping(each) for each in _list(cell.get("outputs"))]
-    _write_words(writer, [_output(each, left_out) for each in found], left_out)
+    _write_words(writer, [_format_output(each, left_out) for each in found], left_out)
     for each in found:
-        if shown := _picture(_mapping(each.get("data"))):
-            images.write_output(writer, shown)
+        if image := _get_image(_mapping(each.get("data"))):
+            images.write_output(writer, image)
 
 
 def _write_words(writer: MarkdownWriter, outputs: Sequence[str], left_out: Counter[str]) -> None:
-    shown = "\n".join(filter(None, (each.strip("\n") for each in outputs)))
-    if shown.strip():
-        writer.add(fence(shown[:MAX_OUTPUT]))
-    left_out["characters of long outputs"] += max(len(shown) - MAX_OUTPUT, 0)
+    output_text = "\n".join(filter(None, (each.strip("\n") for each in outputs)))
+    if output_text.strip():
+        writer.add(fence(output_text[:MAX_OUTPUT]))
+    left_out["characters of long outputs"] += max(len(output_text) - MAX_OUTPUT, 0)
 
 
-def _picture(data: Mapping[str, Any]) -> str:
+def _get_image(data: Mapping[str, Any]) -> str:
     """Return an image as base64 (unsupported kinds such as SVG: invalid base64)."""
     kinds = [kind for kind in data if kind.startswith("image/")]
     kinds.sort(key=lambda kind: kind not in {"image/png", "image/jpeg", "image/webp", "image/gif"})
-    return _text(data[kinds[0]]) or "?" if kinds else ""
+    return _join_text(data[kinds[0]]) or "?" if kinds else ""
 
 
-def _output(output: Mapping[str, Any], left_out: Counter[str]) -> str:
+def _format_output(output: Mapping[str, Any], left_out: Counter[str]) -> str:
     if output.get("output_type") == "stream":
-        return _render_terminal_text(_text(output.get("text")))
+        return _render_terminal_text(_join_text(output.get("text")))
     if output.get("output_type") == "error":
         left_out["lines of tracebacks"] += sum(
             len(str(each).splitlines()) for each in _list(output.get("traceback"))
         )
         return _render_terminal_text(f"{output.get('ename', '')}: {output.get('evalue', '')}")
     data = _mapping(output.get("data"))
-    words = _render_terminal_text(_text(data.get("text/plain")))
+    words = _render_terminal_text(_join_text(data.get("text/plain")))
     if not words.strip() or _OBJECT.fullmatch(words.strip()):
-        return _rich(data)
+        return _format_rich_output(data)
     return "" if _FIGURE.fullmatch(words.strip()) else words
 
 
@@ -128,12 +128,12 @@ def _render_terminal_text(text: str) -> str:
     return _WRITTEN_OVER.sub("", _COLOURS.sub("", text).replace("\r\n", "\n"))
 
 
-def _rich(data: Mapping[str, Any]) -> str:
+def _format_rich_output(data: Mapping[str, Any]) -> str:
     """Return the Markdown, LaTeX, or HTML output as Markdown."""
     for kind in ("text/markdown", "text/latex"):
-        if words := _text(data.get(kind)):
+        if words := _join_text(data.get(kind)):
             return words
-    if page := _text(data.get("text/html")).strip():
+    if page := _join_text(data.get("text/html")).strip():
         try:
             return convert_letter(page).text
         except UnreadableDocument:
@@ -141,7 +141,7 @@ def _rich(data: Mapping[str, Any]) -> str:
     return ""
 
 
-def _text(value: object) -> str:
+def _join_text(value: object) -> str:
     parts = _list(value)
     return "".join(map(str, parts)) if parts else value if isinstance(value, str) else ""
 

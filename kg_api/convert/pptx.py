@@ -41,7 +41,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     deck = _Deck(settings)
     try:
         slides = list(cast("Any", pptx).Presentation(io.BytesIO(data)).slides)
-        said = [deck.write_slide(slide) for slide in slides]
+        slide_texts = [deck.write_slide(slide) for slide in slides]
     except RecursionError as error:
         raise UnreadableDocument(
             "the shapes are nested too deeply. Ungroup the shapes and save the file again"
@@ -50,7 +50,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
         raise UnreadableDocument(
             f"the file is not {_KIND}, or is damaged ({error!r:.200}). Save the file again"
         ) from error
-    if not any(said):
+    if not any(slide_texts):
         raise UnreadableDocument("no slide contains text or an image. Nothing was stored")
     title, about = core_properties(archive)
     title = "" if title in _NO_TITLES else title
@@ -113,8 +113,8 @@ class _Deck:
         if slide.has_notes_slide:
             resolve_alternatives(slide.notes_slide.element)
             place = slide.notes_slide.notes_placeholder
-            said = "" if place is None else " ".join(read_lines(place.element))
-            writer.add(paragraph(f"Notes: {said}") if said else "")
+            slide_title = "" if place is None else " ".join(read_lines(place.element))
+            writer.add(paragraph(f"Notes: {slide_title}") if slide_title else "")
         return bool(words) or writer.position > before
 
     def _find_shapes(self, shapes: Iterable[Any]) -> Iterator[Any]:
@@ -130,8 +130,8 @@ class _Deck:
 
     def _write_embedded_image(self, shape: Any) -> None:
         """Write an embedded image, or the alternative text of a shape without one."""
-        said = (str(each.get("descr") or "") for each in shape.element.iter())
-        described = next(filter(None, said), "")
+        descriptions = (str(each.get("descr") or "") for each in shape.element.iter())
+        described = next(filter(None, descriptions), "")
         described = "" if _FILE_NAME.fullmatch(described.strip()) else described
         try:
             content = bytes(shape.image.blob)
@@ -144,14 +144,14 @@ class _Deck:
 
     def _write_text(self, shape: Any, *, listed: bool) -> None:
         paragraphs = shape.element.iterfind(f"{q('p:txBody')}/{q('a:p')}")
-        said = [
+        texts = [
             (each, _get_level(each), text) for each in paragraphs if (text := read_paragraph(each)).strip()
         ]
         numbers = _Numbers(_find_list_styles(shape, inherited=self._numbered))
         lists, depth = ListWriter(self.writer), -1
-        for each, level, text in said:
+        for each, level, text in texts:
             number = numbers.count(each)
-            if number or _is_item(each, listed=listed and (len(said) > 1 or level > 0)):
+            if number or _is_item(each, listed=listed and (len(texts) > 1 or level > 0)):
                 depth = min(level, depth + 1)
                 lists.write(depth, number or BULLET, text)
             else:

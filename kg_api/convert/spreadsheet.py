@@ -39,12 +39,12 @@ _VALUES_ONLY = (
 def convert(data: bytes) -> Converted:
     archive = None if data.startswith(_OLE) else open_archive(data, _KIND)
     writer, pages, notes = MarkdownWriter(), list[int](), SheetNotes()
-    said, has_text = list[str](), False
+    descriptions, has_text = list[str](), False
     with _damage(_KIND):
         is_ods = archive is not None and "content.xml" in archive.namelist()
         if archive is None or is_ods:
             sheets = _read_values(data, notes)
-            said.append(_VALUES_ONLY)
+            descriptions.append(_VALUES_ONLY)
         else:
             sheets = read_xlsx_sheets(archive, notes)
         for sheet in sheets:
@@ -55,14 +55,14 @@ def convert(data: bytes) -> Converted:
             for text in sheet.texts:
                 writer.add(paragraph(text))
             has_text = has_text or writer.position > before
-            said += _describe_hidden(sheet)
+            descriptions += _describe_hidden(sheet)
         if archive and is_ods:
-            said += note_missing(_read_ods_words(archive, notes), writer.text(), "the workbook")
+            descriptions += note_missing(_read_ods_words(archive, notes), writer.text(), "the workbook")
     if not has_text:
-        lines = [each for each in (*said, *notes.describe()) if each != _VALUES_ONLY]
+        lines = [each for each in (*descriptions, *notes.describe()) if each != _VALUES_ONLY]
         raise UnreadableDocument("; ".join(["all sheets are empty", *lines]) + ". Nothing was stored")
     title, about = core_properties(archive) if archive else ("", metadata())
-    return Converted(writer.text(), title, about, tuple(pages), (*said, *notes.describe()))
+    return Converted(writer.text(), title, about, tuple(pages), (*descriptions, *notes.describe()))
 
 
 def _describe_hidden(sheet: Sheet) -> Iterator[str]:
@@ -108,13 +108,13 @@ def _read_ods_words(archive: zipfile.ZipFile, notes: SheetNotes) -> Iterator[str
     """Yield the paragraphs of an ODS file that are not the display of a number, and count unset formulas."""
     numbers = set[Any]()
     for each in read_xml(read_entry(archive, "content.xml"), "content.xml").iter():
-        said = {key.rpartition("}")[2]: value for key, value in each.attrib.items()}
+        attributes = {key.rpartition("}")[2]: value for key, value in each.attrib.items()}
         if get_local_name(each) == "table-cell":
-            if said.get("value-type", "string") != "string":
+            if attributes.get("value-type", "string") != "string":
                 numbers.update(each)
-            has_value = len(each) or any(key.endswith("value") for key in said)
-            if "formula" in said and not has_value:
-                notes.count_skipped("formulas without a stored result", said["formula"])
+            has_value = len(each) or any(key.endswith("value") for key in attributes)
+            if "formula" in attributes and not has_value:
+                notes.count_skipped("formulas without a stored result", attributes["formula"])
         elif get_local_name(each) == "p" and each not in numbers:
             yield "".join(each.itertext())
 

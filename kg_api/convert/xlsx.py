@@ -78,9 +78,9 @@ def read_xlsx_sheets(archive: zipfile.ZipFile, notes: SheetNotes) -> Iterator[Sh
                 text = _read_runs(each)
                 book.strings.append(join_lines(text) if isinstance(text, str) else text)
                 each.clear()
-    said = {get_local_name(each): each.attrib for each in root.iter()}
-    book.since_1904 = said.get("workbookPr", {}).get("date1904") in _TRUE
-    book.is_recomputed = said.get("calcPr", {}).get("fullCalcOnLoad") in _TRUE
+    attributes = {get_local_name(each): each.attrib for each in root.iter()}
+    book.since_1904 = attributes.get("workbookPr", {}).get("date1904") in _TRUE
+    book.is_recomputed = attributes.get("calcPr", {}).get("fullCalcOnLoad") in _TRUE
     for each in [each for each in root.iter() if get_local_name(each) == "sheet"]:
         name = str(each.get("name") or "")
         link = links.get(next((value for key, value in each.attrib.items() if key.endswith("}id")), ""))

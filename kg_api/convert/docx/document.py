@@ -64,7 +64,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     # Count comments, and distinct texts of page headers and footers.
     comments = "word/comments.xml"
     margins = (read_entry(archive, name) for name in archive.namelist() if _MARGIN.fullmatch(name))
-    words = {unescape(said.decode("utf-8", "replace")) for part in margins for said in _WORDS.findall(part)}
+    words = {unescape(word.decode("utf-8", "replace")) for part in margins for word in _WORDS.findall(part)}
     beside = {
         "comments": len(_COMMENT.findall(read_entry(archive, comments)))
         if comments in archive.namelist()
@@ -180,8 +180,8 @@ class _Document:
         first, *more = _BREAKS.split(text.strip()) if not level else [text]
         if level:
             self._close()
-            shown = number.text if number and number.text != BULLET else ""
-            self._writer.add(heading(level, f"{shown} {text}"))
+            label = number.text if number and number.text != BULLET else ""
+            self._writer.add(heading(level, f"{label} {text}"))
         elif number:
             self._lists.write(number.level, number.text, first)
         else:
@@ -252,14 +252,14 @@ class _Document:
             line, found = self._read_row(row, parts)
             if any(line):
                 lines.append(line)
-            said = join_lines(" ".join(line))
-            anchored += [(each, said) for each in found]
+            line_text = join_lines(" ".join(line))
+            anchored += [(each, line_text) for each in found]
         if len(lines) > 1:
             self._writer.add(table(lines))
         else:
             self._writer.add(paragraph(" ".join(cell for line in lines for cell in line)))
-        for each, said in anchored:
-            self._write_anchored([each], said)
+        for each, line_text in anchored:
+            self._write_anchored([each], line_text)
 
     def _skip_row(self, row: XmlElement) -> bool:
         """Check if a row is hidden or deleted, and count its words if so."""
@@ -351,5 +351,5 @@ class _Document:
 
 
 def _get_span(element: XmlElement | None, default: int) -> int:
-    said = "" if element is None else element.get(VALUE, "")
-    return min(int(said), _MAX_SPAN) if re.fullmatch(r"[0-9]{1,9}", said) else default
+    value = "" if element is None else element.get(VALUE, "")
+    return min(int(value), _MAX_SPAN) if re.fullmatch(r"[0-9]{1,9}", value) else default

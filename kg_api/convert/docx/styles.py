@@ -231,10 +231,10 @@ class Numbering:
         return ParagraphNumber(at, join_lines(text)) if text.strip() else None
 
     def _format(self, found: _List, level: _Level, at: int, counts: list[int | None]) -> str:
-        shown, value = found.levels.get(at), counts[at]
-        if shown is None or value is None or shown.form == "bullet":
+        level_format, value = found.levels.get(at), counts[at]
+        if level_format is None or value is None or level_format.form == "bullet":
             return ""
-        form = "decimal" if level.legal and shown.form != "decimalZero" else shown.form
+        form = "decimal" if level.legal and level_format.form != "decimalZero" else level_format.form
         text = format_number(value, form, self._styles.language)
         if text is None:
             self.unknown[form] += 1
@@ -297,19 +297,19 @@ def _get_start(found: _List, at: int) -> int:
 
 def _add_level(found: _List, element: XmlElement) -> None:
     if element.get(_LEVEL_AT, "").isdecimal():
-        said = {
+        values = {
             name: each
             for name in ("numFmt", "lvlText", "start", "lvlRestart", "pStyle", "isLgl")
             if (each := element.find(q(f"w:{name}"))) is not None
         }
-        form = said["numFmt"].get(VALUE, "decimal") if "numFmt" in said else "decimal"
+        form = values["numFmt"].get(VALUE, "decimal") if "numFmt" in values else "decimal"
         found.levels[int(element.get(_LEVEL_AT, ""))] = _Level(
-            said["numFmt"].get(q("w:format"), "decimal") if form == "custom" else form,
-            said["lvlText"].get(VALUE, "") if "lvlText" in said else "",
-            _to_int(said["start"].get(VALUE, ""), 0) if "start" in said else 0,
-            _to_int(said["lvlRestart"].get(VALUE, ""), 0) if "lvlRestart" in said else None,
-            said["pStyle"].get(VALUE, "") if "pStyle" in said else "",
-            is_switched_on(said.get("isLgl")),
+            values["numFmt"].get(q("w:format"), "decimal") if form == "custom" else form,
+            values["lvlText"].get(VALUE, "") if "lvlText" in values else "",
+            _to_int(values["start"].get(VALUE, ""), 0) if "start" in values else 0,
+            _to_int(values["lvlRestart"].get(VALUE, ""), 0) if "lvlRestart" in values else None,
+            values["pStyle"].get(VALUE, "") if "pStyle" in values else "",
+            is_switched_on(values.get("isLgl")),
         )
 
 

@@ -296,20 +296,22 @@ class TextReader:
             sign = chr(int(code, 16))
         except (ValueError, OverflowError):
             return
-        shown = self._translate(sign, element.get(q("w:font"), ""))
-        self._text.inline.add(shown, look.script, struck=look.struck)
+        symbol = self._translate(sign, element.get(q("w:font"), ""))
+        self._text.inline.add(symbol, look.script, struck=look.struck)
 
     def _translate(self, text: str, font: str) -> str:
-        shown = translate_symbols(text, font)
-        self._left_out[SYMBOLS] += shown.count("\ufffd") - text.count("\ufffd")
-        return shown
+        translated = translate_symbols(text, font)
+        self._left_out[SYMBOLS] += translated.count("\ufffd") - text.count("\ufffd")
+        return translated
 
     def _add_ruby(self, element: XmlElement, look: Look) -> None:
         base, reading = element.find(q("w:rubyBase")), element.find(q("w:rt"))
         if base is not None:
             self._read_children(base)
-        said = "" if reading is None else "".join(each.text or "" for each in reading.iter(_TEXT))
-        self._text.inline.add(f"({said})" if said.strip() else "", look.script, struck=look.struck)
+        annotation = "" if reading is None else "".join(each.text or "" for each in reading.iter(_TEXT))
+        self._text.inline.add(
+            f"({annotation})" if annotation.strip() else "", look.script, struck=look.struck
+        )
 
     def _add_note(self, element: XmlElement, look: Look) -> None:
         kind = "endnote" if element.tag == q("w:endnoteReference") else "footnote"

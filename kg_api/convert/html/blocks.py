@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import chain
 
-from kg_api.convert.html.elements import MACHINERY, Element, get_skip_reason, walk, words
+from kg_api.convert.html.elements import MACHINERY, Element, get_skip_reason, list_words, walk
 from kg_api.convert.ooxml.text import format_number
 
 _INTEGER = re.compile(r"\s*([+-]?[0-9]{1,10})(?![0-9])")
@@ -26,35 +26,35 @@ _NUMBERS = {
 
 class ListNumbering:
     def __init__(self, element: Element) -> None:
-        self._style = _style(element) or ("decimal" if element.tag == "ol" else "disc")
+        self._style = _get_style(element) or ("decimal" if element.tag == "ol" else "disc")
         descending = element.tag == "ol" and "reversed" in element.attrib
         self._step = -1 if descending else 1
         first = sum(1 for _ in element.iterchildren("li")) if descending else 1
-        start = _integer(element.get("start", "")) if element.tag == "ol" else None
+        start = _parse_integer(element.get("start", "")) if element.tag == "ol" else None
         self._next = first if start is None else start
 
     def count(self, item: Element) -> str:
         """Get the label of the next item, such as `12.` or `iv.` (empty: bullet)."""
-        value = _integer(item.get("value", ""))
+        value = _parse_integer(item.get("value", ""))
         number = self._next if value is None else value
         self._next = number + self._step
-        style = _style(item) or self._style
+        style = _get_style(item) or self._style
         if style in _BULLETS:
             return ""
         return f"{format_number(number, _NUMBERS[style]) or number}."
 
 
-def _style(element: Element) -> str:
+def _get_style(element: Element) -> str:
     attributes = element.attrib
-    if said := _STYLE.search(attributes.get("style", "")):
-        names = said[1].lower().split()
+    if style := _STYLE.search(attributes.get("style", "")):
+        names = style[1].lower().split()
         if known := next((name for name in names if name in _NUMBERS or name in _BULLETS), ""):
             return known
     kind = attributes.get("type", "").strip()
     return _TYPES.get(kind) or (kind.lower() if kind.lower() in _BULLETS else "")
 
 
-def _integer(text: str) -> int | None:
+def _parse_integer(text: str) -> int | None:
     found = _INTEGER.match(text)
     return int(found[1]) if found else None
 
@@ -101,10 +101,10 @@ def get_inline_text(element: Element, left_out: Counter[str] | None = None) -> s
 
 def count_words(element: Element, reason: str, left_out: Counter[str]) -> None:
     if reason != MACHINERY:
-        left_out[reason] += sum(1 for _ in words(element))
+        left_out[reason] += sum(1 for _ in list_words(element))
 
 
-def rows(table: Element, left_out: Counter[str]) -> list[list[str]]:
+def read_rows(table: Element, left_out: Counter[str]) -> list[list[str]]:
     """Return the cells of a table without nested tables. A spanning cell has its text in the first cell."""
     found: list[list[str]] = []
     waiting: dict[int, int] = {}  # remaining rows of a spanning cell above, by column
@@ -119,7 +119,7 @@ def rows(table: Element, left_out: Counter[str]) -> list[list[str]]:
         if reason := get_skip_reason(row):
             count_words(row, reason, left_out)
             continue
-        line = _row(row, waiting, left_out)
+        line = _read_row(row, waiting, left_out)
         cells += len(line)
         if cells > _MAX_CELLS:
             left_out[f"cells beyond the first {_MAX_CELLS:,} of a table"] += sum(
@@ -130,7 +130,7 @@ def rows(table: Element, left_out: Counter[str]) -> list[list[str]]:
     return found
 
 
-def _row(row: Element, waiting: dict[int, int], left_out: Counter[str]) -> list[str]:
+def _read_row(row: Element, waiting: dict[int, int], left_out: Counter[str]) -> list[str]:
     line: list[str] = []
     groups = (
         each.iterchildren("td", "th") if each.tag == "form" else (each,)
@@ -138,7 +138,7 @@ def _row(row: Element, waiting: dict[int, int], left_out: Counter[str]) -> list[
     )
     for cell in chain.from_iterable(groups):
         _skip(line, waiting)
-        width, height = _span(cell, "colspan"), _span(cell, "rowspan")
+        width, height = _read_span(cell, "colspan"), _read_span(cell, "rowspan")
         if height > 1:
             waiting.update({len(line) + at: height - 1 for at in range(width)})
         if reason := get_skip_reason(cell):
@@ -157,12 +157,12 @@ def _skip(line: list[str], waiting: dict[int, int]) -> None:
         line.append("")
 
 
-def _span(cell: Element, name: str) -> int:
-    said = _NUMBER.fullmatch(cell.get(name, ""))
-    return min(max(int(said[0]), 1), _MAX_SPAN) if said else 1
+def _read_span(cell: Element, name: str) -> int:
+    number = _NUMBER.fullmatch(cell.get(name, ""))
+    return min(max(int(number[0]), 1), _MAX_SPAN) if number else 1
 
 
-def layout(root: Element) -> set[Element]:
+def find_layout_elements(root: Element) -> set[Element]:
     """Return layout tables and lists, which contain headings, tables, code, or long definitions."""
     marked: set[Element] = set()
     _mark(marked, root.iter("h1", "h2", "h3", "h4", "h5", "h6"), {"table", "ul", "ol", "dl", "menu"})

@@ -75,7 +75,7 @@ def get_skip_reason(element: Element) -> str:
         return HIDDEN
     if tag in {"header", "footer", "aside", "form", "a"} and (reason := _by_place(element, tag)):
         return reason
-    return _by_attributes(attributes) if attributes else ""
+    return _get_reason_in_attributes(attributes) if attributes else ""
 
 
 def _is_shown(element: Element, tag: str) -> bool:
@@ -85,7 +85,7 @@ def _is_shown(element: Element, tag: str) -> bool:
     return any(each.tag in _TITLES for each in islice(element.iterancestors(), 2))
 
 
-def _by_attributes(attributes: Mapping[str, str]) -> str:
+def _get_reason_in_attributes(attributes: Mapping[str, str]) -> str:
     if attributes.get("hidden", "until-found") != "until-found" or attributes.get("aria-hidden") == "true":
         return HIDDEN
     if _HIDING.search(attributes.get("style", "")):
@@ -110,7 +110,7 @@ def _by_place(element: Element, tag: str) -> str:
     return "" if inside else MARGINS
 
 
-def words(element: Element) -> Iterator[str]:
+def list_words(element: Element) -> Iterator[str]:
     """Yield all words below an element, visible or not, without scripts and similar elements."""
     walker = walk(element)
     for event, each in walker:
@@ -142,7 +142,9 @@ _FULL_SHARE = 0.5
 
 def parse(text: str) -> Element:
     text = (
-        _as_html(text) if _XHTML.search(text[:_HEAD_CHARACTERS]) else _SELF_CLOSED.sub(r"<\1\2></\1>", text)
+        _convert_xml_syntax(text)
+        if _XHTML.search(text[:_HEAD_CHARACTERS])
+        else _SELF_CLOSED.sub(r"<\1\2></\1>", text)
     )
     tree, deep = _parse(text)
     if deep:
@@ -157,7 +159,7 @@ def parse(text: str) -> Element:
     return tree
 
 
-def _as_html(text: str) -> str:
+def _convert_xml_syntax(text: str) -> str:
     """Convert XML syntax that HTML parsers do not support: empty elements, prefixes, CDATA."""
     text = _EMPTY.sub(r"<\1\2></\1>", _PREFIX.sub(r"\1", text))
     return _CDATA.sub(lambda found: escape(found[1], quote=False), text) if "<![CDATA[" in text else text
@@ -181,7 +183,7 @@ def _parse(text: str) -> tuple[Element | None, bool]:
     return tree, any("xcessive depth" in complaint for complaint in complaints)
 
 
-def content(tree: Element) -> Element:
+def find_content(tree: Element) -> Element:
     """Return `main` or the only article if it contains most of the text, otherwise the body."""
     body = tree.find("body")
     body = tree if body is None else body
@@ -209,7 +211,7 @@ def count_words_by_reason(element: Element, without: Element | None = None) -> C
             walker.skip_subtree()
         elif reason := get_skip_reason(each):
             walker.skip_subtree()
-            count[reason] += 0 if reason == MACHINERY else sum(1 for _ in words(each))
+            count[reason] += 0 if reason == MACHINERY else sum(1 for _ in list_words(each))
         elif text := each.text:
             content += len(text.split())
     count[""] = content

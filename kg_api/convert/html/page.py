@@ -13,12 +13,19 @@ from kg_api.convert.html.blocks import (
     BLOCKS,
     ListNumbering,
     count_words,
+    find_layout_elements,
     get_inline_text,
     label_items,
-    layout,
-    rows,
+    read_rows,
 )
-from kg_api.convert.html.elements import Element, content, count_words_by_reason, get_skip_reason, parse, walk
+from kg_api.convert.html.elements import (
+    Element,
+    count_words_by_reason,
+    find_content,
+    get_skip_reason,
+    parse,
+    walk,
+)
 from kg_api.convert.html.simplify import apply_sheet, simplify
 from kg_api.convert.image.embedded import ImagesWithin
 from kg_api.convert.shared.containers import keywords, metadata, parse_date, unwrap_single
@@ -74,7 +81,7 @@ class PageWalk:
 
     def write(self, root: Element) -> None:
         self.left_out += simplify(root)
-        self._layout = layout(root)
+        self._layout = find_layout_elements(root)
         label_items(root, self._layout)
         walker = walk(root)
         passed: Element | None = None
@@ -102,13 +109,13 @@ class PageWalk:
             around = [element, *element.iterchildren("code"), *islice(element.iterancestors(), 2)]
             named = (_LANGUAGE.search(each.get("class", "")) for each in around)
             language = next((found[1] for found in named if found and found[1] not in _NO_LANGUAGE), "")
-            self._add(fence(self._code(element), language))
+            self._add(fence(self._read_code(element), language))
         elif tag == "table" and element not in self._layout and not self._level:
             self._flush()
             for caption in element.iterchildren("caption"):
                 if not get_skip_reason(caption):
                     self._add(paragraph(get_inline_text(caption, self.left_out)))
-            cells = rows(element, self.left_out)
+            cells = read_rows(element, self.left_out)
             if len(cells) > 1:
                 self._add(table(cells))
             else:
@@ -142,7 +149,7 @@ class PageWalk:
                     self._begin_item(self._lists[-1], element, tag)
 
     def _open(self, element: Element, tag: str) -> None:
-        above = self._innermost()
+        above = self._get_innermost_level()
         numbering = None if tag == "dl" else ListNumbering(element)
         if element in self._layout:
             self._lists.append(_Level(numbering, "", flat=True))
@@ -194,7 +201,7 @@ class PageWalk:
             return
         text, self._words = join_lines("".join(self._words)), []
         if text:
-            level, text = self._innermost(), self._take_label() + text
+            level, text = self._get_innermost_level(), self._take_label() + text
             self._ended = None
             if level and level.marker:
                 self._writer.item(text, level.indent, level.marker)
@@ -217,7 +224,7 @@ class PageWalk:
         return found is not None
 
     def _add_images(self) -> None:
-        level = self._innermost()
+        level = self._get_innermost_level()
         for image, text, name in self._images:
             self._writer.image(image, text, name, level.inside if level else "")
         self._images = []
@@ -227,7 +234,7 @@ class PageWalk:
         return f"{label} " if label else ""
 
     def _add(self, block: str) -> None:
-        level = self._innermost()
+        level = self._get_innermost_level()
         self._ended = None
         if block and level and level.marker not in {"", "- "}:  # the number of an item precedes its block
             self._label, level.marker = level.marker.strip(), ""
@@ -235,12 +242,12 @@ class PageWalk:
             self._writer.add(paragraph(self._take_label()), level.indent if level else "")
         self._writer.add(block, (level.indent if level.marker else level.inside) if level else "")
 
-    def _innermost(self) -> _Level | None:
+    def _get_innermost_level(self) -> _Level | None:
         if not self._lists:
             return None
         return next((each for each in reversed(self._lists) if not each.flat), None)
 
-    def _code(self, element: Element) -> str:
+    def _read_code(self, element: Element) -> str:
         lines: list[str] = []
         walker = walk(element)
         for event, each in walker:
@@ -283,11 +290,11 @@ def convert(
     images = ImagesWithin(settings)
 
     def find_image(address: str) -> ReadImage | None:
-        given = (beside or {}).get(normalize_reference(address) or "")
-        return images.read(from_data_uri(address) if is_data_uri(address) else given)
+        image = (beside or {}).get(normalize_reference(address) or "")
+        return images.read(from_data_uri(address) if is_data_uri(address) else image)
 
     tree, writer = parse(text), MarkdownWriter()
-    part, body = content(tree), tree.find("body")
+    part, body = find_content(tree), tree.find("body")
     walk = PageWalk(writer, find_image)
     walk.write(part)
     if not writer.text():
@@ -297,7 +304,7 @@ def convert(
         around = count_words_by_reason(body, without=part)
         around["content next to the main part"] = around.pop("", 0)
         left_out += around
-    title, about = _head(tree)
+    title, about = _read_head(tree)
     notes = (*notes, *describe(left_out), *images.notes())
     return Converted(writer.text(), title, about, notes=notes, images=tuple(writer.images))
 
@@ -333,17 +340,19 @@ def describe(left_out: Counter[str]) -> tuple[str, ...]:
     )
 
 
-def _head(tree: Element) -> tuple[str, dict[str, MetadataValue]]:
-    said: dict[str, list[str]] = {}
+def _read_head(tree: Element) -> tuple[str, dict[str, MetadataValue]]:
+    properties: dict[str, list[str]] = {}
     for meta in tree.iter("meta"):
         name = (meta.get("name") or meta.get("property") or "").strip().lower()
-        said.setdefault(name, []).append(meta.get("content") or "")
+        properties.setdefault(name, []).append(meta.get("content") or "")
     title = next((join_lines("".join(each.itertext())) for each in tree.iter("title")), "")
-    return title or join_lines(said.get("og:title", [""])[0]), metadata(
-        author=unwrap_single(author for name in _AUTHORS for author in said.get(name, [])),
-        date=next(filter(None, (parse_date(each) for name in _DATES for each in said.get(name, []))), ""),
-        description=next(iter(said.get("description", []) + said.get("og:description", [])), ""),
-        tags=[word for each in said.get("keywords", []) for word in keywords(each)],
+    return title or join_lines(properties.get("og:title", [""])[0]), metadata(
+        author=unwrap_single(author for name in _AUTHORS for author in properties.get(name, [])),
+        date=next(
+            filter(None, (parse_date(each) for name in _DATES for each in properties.get(name, []))), ""
+        ),
+        description=next(iter(properties.get("description", []) + properties.get("og:description", [])), ""),
+        tags=[word for each in properties.get("keywords", []) for word in keywords(each)],
         language=tree.get("lang")
         or tree.get("{http://www.w3.org/XML/1998/namespace}lang")
         or tree.get("xml:lang")

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from kg_api.convert.html.blocks import BLOCKS
-from kg_api.convert.html.elements import FORMS, Element, get_skip_reason, parse_html, words
+from kg_api.convert.html.elements import FORMS, Element, get_skip_reason, list_words, parse_html
 from kg_api.convert.shared.formulas import write_formula
 from kg_api.convert.shared.markdown_text import join_lines, lower_text, raise_text
 
@@ -79,9 +79,9 @@ def _apply_styles(root: Element) -> None:
 def _mark_notes(root: Element) -> None:
     """Put links to notes into brackets if only an external style sheet raises them."""
     for link in root.xpath(_NOTE_LINKS):
-        said = link.get("{http://www.idpf.org/2007/ops}type") or link.get("epub:type") or ""
+        role = link.get("{http://www.idpf.org/2007/ops}type") or link.get("epub:type") or ""
         text = "".join(link.itertext()).strip()
-        if not _NOTE_TYPES.isdisjoint([*said.split(), *link.get("role", "").split()]) and (
+        if not _NOTE_TYPES.isdisjoint([*role.split(), *link.get("role", "").split()]) and (
             _NUMBER_OF_NOTE.fullmatch(text)
         ):
             _replace(link, f"[{text}]", "a")
@@ -211,7 +211,7 @@ def _count_frame(frame: Element) -> int:
     """Count the words of a page in a `srcdoc` attribute."""
     page = frame.get("srcdoc", "")
     tree = parse_html(page.encode("utf-8", "replace"))[0] if page.strip() else None
-    return 0 if tree is None else sum(1 for _ in words(tree))
+    return 0 if tree is None else sum(1 for _ in list_words(tree))
 
 
 def _is_filled(form: Element) -> bool:
@@ -238,9 +238,9 @@ def _write_field(field: Element, tag: str) -> int:
         if "multiple" not in field.attrib:
             enabled = [each for each in options if "disabled" not in each.attrib]
             chosen = chosen[-1:] or enabled[:1]
-        shown = [join_lines(each.get("label") or "".join(each.itertext())) for each in chosen]
-        others = sum(1 for each in options if each not in chosen for _ in words(each))
-        _replace(field, f" {', '.join(filter(None, shown))} ")
+        labels = [join_lines(each.get("label") or "".join(each.itertext())) for each in chosen]
+        others = sum(1 for each in options if each not in chosen for _ in list_words(each))
+        _replace(field, f" {', '.join(filter(None, labels))} ")
         return others
     kind = field.get("type", "text").strip().lower()
     value = join_lines(field.get("value", ""))

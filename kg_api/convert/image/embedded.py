@@ -21,16 +21,16 @@ from kg_api.convert.image.file import (
     ON_THEIR_SIDE,
     TYPES,
     AboutImage,
-    about,
     compute_difference_hash,
     count_frames,
     get_upright_rotation,
-    opened,
-    shown,
-    small,
-    thumbnail,
+    make_thumbnail,
+    open_image,
+    read_description,
+    render_upright,
+    shrink,
 )
-from kg_api.convert.image.stripping import stripped
+from kg_api.convert.image.stripping import strip_metadata
 from kg_api.convert.shared.markdown_text import MarkdownWriter, get_last_words
 from kg_api.convert.shared.ocr import OcrEngine, OcrFailed, PixelLine, compute_mean_confidence
 from kg_api.errors import UnreadableDocument
@@ -46,11 +46,13 @@ from kg_api.text.markdown import blocks, read_front_matter
 
 def convert(data: bytes, settings: ConversionSettings) -> Converted:
     """Convert an image. Its text comes from its metadata and may be empty."""
-    image, said, frames = _read(data, settings)
-    text = "\n".join(filter(None, (said.title, said.description, said.dated)))
+    image, description, frames = _read(data, settings)
+    text = "\n".join(filter(None, (description.title, description.description, description.dated)))
     notes = (f"the file has {frames:,} frames or pages. kg read the first one",) if frames > 1 else ()
-    title = said.title or said.description
-    return Converted(text, title, said.metadata, notes=notes, images=(FoundImage(0, len(text), image),))
+    title = description.title or description.description
+    return Converted(
+        text, title, description.metadata, notes=notes, images=(FoundImage(0, len(text), image),)
+    )
 
 
 def read_image(data: bytes, settings: ConversionSettings) -> ReadImage:
@@ -59,23 +61,23 @@ def read_image(data: bytes, settings: ConversionSettings) -> ReadImage:
 
 def _read(data: bytes, settings: ConversionSettings) -> tuple[ReadImage, AboutImage, int]:
     """Return the image as stored, its metadata (from the original file), and its number of frames."""
-    with opened(data, settings.image_max_megapixels) as picture:
+    with open_image(data, settings.image_max_megapixels) as picture:
         frames = count_frames(picture)
-        said, content = about(picture), stripped(data, picture)
-    with opened(content, settings.image_max_megapixels) as picture:
+        description, content = read_description(picture), strip_metadata(data, picture)
+    with open_image(content, settings.image_max_megapixels) as picture:
         kind = TYPES[picture.format or ""]
         width, height = picture.size[::-1] if get_upright_rotation(picture) in ON_THEIR_SIDE else picture.size
-        preview = small(picture)
+        preview = shrink(picture)
     image = ReadImage(
         kind,
         width,
         height,
         compute_difference_hash(preview),
-        thumbnail(preview),
+        make_thumbnail(preview),
         content,
         hashlib.sha256(data + b"stripped").hexdigest(),
     )
-    return image, said, frames
+    return image, description, frames
 
 
 # Selection of images within documents, with limits
@@ -281,7 +283,7 @@ class NotebookImages:
         files: dict[str, str] = {}
 
         def name(found: re.Match[str]) -> str:
-            alt = found[1] or ((said := _ALT.search(found[0])) and said[1]) or ""
+            alt = found[1] or ((alt_match := _ALT.search(found[0])) and alt_match[1]) or ""
             name = f"inline-{len(files) + 1}"
             files[name] = base64.b64encode(from_data_uri(found[2] or found[3])).decode() or "?"
             return f"![{alt}](attachment:{name})"
@@ -320,17 +322,17 @@ MAX_CHARACTERS = 20_000
 def convert_words(data: bytes, settings: ConversionSettings) -> Converted:
     """Convert the confident OCR lines in engine order (possibly none)."""
     try:
-        with opened(data, settings.image_max_megapixels) as picture:
-            grey = np.asarray(shown(picture, settings.ocr_max_megapixels * 1e6).convert("L"))
+        with open_image(data, settings.image_max_megapixels) as picture:
+            grey = np.asarray(render_upright(picture, settings.ocr_max_megapixels * 1e6).convert("L"))
         lines = OcrEngine(settings).read(grey)
     except OcrFailed as error:
         raise UnreadableDocument(str(error)) from None
     sure = [line for line in lines if line.confidence >= MIN_CONFIDENCE]
     text = "\n".join(" ".join(word.text for word in line.words) for line in sure)[:MAX_CHARACTERS]
-    return Converted(text, notes=_notes(sure))
+    return Converted(text, notes=_build_notes(sure))
 
 
-def _notes(lines: list[PixelLine]) -> tuple[str, ...]:
+def _build_notes(lines: list[PixelLine]) -> tuple[str, ...]:
     if not lines:
         return ()
     mean = compute_mean_confidence([(word.text, word.confidence) for line in lines for word in line.words])

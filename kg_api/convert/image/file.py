@@ -42,33 +42,37 @@ class AboutImage:
     metadata: dict[str, MetadataValue]
 
 
-def about(picture: Image.Image) -> AboutImage:
+def read_description(picture: Image.Image) -> AboutImage:
     """Read EXIF, and the text chunks of a PNG."""
-    said = cast("Any", picture.getexif())
+    exif = cast("Any", picture.getexif())
     texts = {str(key).lower(): value for key, value in picture.info.items() if isinstance(value, str)}
-    title = _words(said.get(_XP_TITLE)) or _words(texts.get("title"))
+    title = _decode_text(exif.get(_XP_TITLE)) or _decode_text(texts.get("title"))
     description = (
-        _words(said.get(_DESCRIPTION)) or _words(said.get(_XP_COMMENT)) or _words(texts.get("description"))
+        _decode_text(exif.get(_DESCRIPTION))
+        or _decode_text(exif.get(_XP_COMMENT))
+        or _decode_text(texts.get("description"))
     )
     taken, made = (
-        _date(said.get_ifd(_EXIF).get(_TAKEN)),
-        _date(said.get(_CHANGED) or texts.get("creation time")),
+        _parse_date(exif.get_ifd(_EXIF).get(_TAKEN)),
+        _parse_date(exif.get(_CHANGED) or texts.get("creation time")),
     )
-    values = metadata(author=_words(said.get(_AUTHOR)) or _words(texts.get("author")), date=taken or made)
+    values = metadata(
+        author=_decode_text(exif.get(_AUTHOR)) or _decode_text(texts.get("author")), date=taken or made
+    )
     dated = f"Taken {taken[:10]}" if taken else f"Dated {made[:10]}" if made else ""
     return AboutImage(title, description, dated, values)
 
 
-def _words(said: object) -> str:
-    if isinstance(said, bytes):  # UTF-16 from Windows, any encoding from others
-        said = said.decode("utf-16-le" if b"\0" in said else "utf-8", "replace")
-    words = join_lines(str(said or "").replace("\0", " ")[:_MAX_LENGTH])
+def _decode_text(value: object) -> str:
+    if isinstance(value, bytes):  # UTF-16 from Windows, any encoding from others
+        value = value.decode("utf-16-le" if b"\0" in value else "utf-8", "replace")
+    words = join_lines(str(value or "").replace("\0", " ")[:_MAX_LENGTH])
     return "" if words.lower() in _NO_WORDS else words
 
 
-def _date(said: object) -> str:
+def _parse_date(value: object) -> str:
     """Return a date as ISO 8601. EXIF dates contain colons, and an unset camera clock yields 0000."""
-    words = _words(said)
+    words = _decode_text(value)
     if found := _DATE.fullmatch(words):
         words = f"{found[1]}-{found[2]}-{found[3]}{found[4]}"
     return parse_date(words)
@@ -94,7 +98,7 @@ _DAMAGE = (
 
 
 @contextmanager
-def opened(data: bytes, max_megapixels: float) -> Generator[Image.Image]:
+def open_image(data: bytes, max_megapixels: float) -> Generator[Image.Image]:
     Image.MAX_IMAGE_PIXELS = None  # Pillow's own limit only warns
     try:
         with Image.open(io.BytesIO(data), formats=[*TYPES.keys() - {"MPO"}]) as picture:
@@ -168,12 +172,12 @@ _SIXTEEN_TO_EIGHT = 257
 _BITS = (9, 8)  # size in pixels of the image for the 64-bit difference hash
 
 
-def small(picture: Image.Image) -> Image.Image:
+def shrink(picture: Image.Image) -> Image.Image:
     """Return the upright image at slightly more than thumbnail size."""
-    return shown(picture, _ENOUGH**2)
+    return render_upright(picture, _ENOUGH**2)
 
 
-def shown(picture: Image.Image, max_pixels: float) -> Image.Image:
+def render_upright(picture: Image.Image, max_pixels: float) -> Image.Image:
     """Return the upright image in RGB with at most `max_pixels`, without keeping the full image in memory."""
     turn = get_upright_rotation(picture)
     factor = max(1, int(math.sqrt(picture.width * picture.height / max_pixels)))
@@ -182,7 +186,7 @@ def shown(picture: Image.Image, max_pixels: float) -> Image.Image:
         picture.draft("RGB", (picture.width // factor, picture.height // factor))
     picture.load()
     factor = max(1, int(math.sqrt(picture.width * picture.height / max_pixels)))
-    made = flat(picture, (factor, factor))
+    made = flatten(picture, (factor, factor))
     if (shrink := math.sqrt(max_pixels / (made.width * made.height))) < 1:
         made.thumbnail((max(1, int(made.width * shrink)), max(1, int(made.height * shrink))))
     return made.transpose(turn) if turn is not None else made
@@ -195,7 +199,7 @@ def get_upright_rotation(picture: Image.Image) -> Image.Transpose | None:
     return _TURNS.get(picture.getexif().get(ORIENTATION, 1))
 
 
-def flat(picture: Image.Image, factor: tuple[int, int]) -> Image.Image:
+def flatten(picture: Image.Image, factor: tuple[int, int]) -> Image.Image:
     """Return the image in RGB on a white background, reduced by averaging."""
     if picture.mode in {"P", "PA"}:  # palette indices cannot be averaged
         picture = picture.convert("RGBA")
@@ -219,7 +223,7 @@ def flat(picture: Image.Image, factor: tuple[int, int]) -> Image.Image:
     return picture.convert("RGB")
 
 
-def thumbnail(picture: Image.Image) -> bytes:
+def make_thumbnail(picture: Image.Image) -> bytes:
     """Return a WebP of at most 256 x 256 pixels without metadata."""
     made = picture.copy()
     made.thumbnail((THUMBNAIL_PIXELS, THUMBNAIL_PIXELS))
@@ -252,7 +256,7 @@ Extent = tuple[float, float]
 
 
 def render(data: bytes, rendering: Rendering, settings: ConversionSettings) -> RenderedImage:
-    with opened(data, settings.image_max_megapixels) as picture:
+    with open_image(data, settings.image_max_megapixels) as picture:
         made = render_opened(picture, rendering)
     return RenderedImage(made.width, made.height, made.tobytes())
 
@@ -267,21 +271,21 @@ def render_opened(picture: Image.Image, rendering: Rendering) -> Image.Image:
     wanted = (rendering.width, rendering.height)
     if turn in ON_THEIR_SIDE:
         wanted = (rendering.height, rendering.width)
-    target, _ = _fitted(picture.size, wanted, rendering)
+    target, _ = _compute_sizes(picture.size, wanted, rendering)
     picture.draft("RGB", (_SPARE * target[0], _SPARE * target[1]))
     picture.load()
     # Resample the center of the image, of size `part`, to the target size.
-    part = _fitted(picture.size, wanted, rendering)[1]
+    part = _compute_sizes(picture.size, wanted, rendering)[1]
     factor = (max(1, int(part[0] / target[0] / _SPARE)), max(1, int(part[1] / target[1] / _SPARE)))
     left, top = (picture.width - part[0]) / 2, (picture.height - part[1]) / 2
-    small = flat(picture, factor)
+    small = flatten(picture, factor)
     right, bottom = (left + part[0]) / factor[0], (top + part[1]) / factor[1]
     box = (left / factor[0], top / factor[1], min(right, small.width), min(bottom, small.height))
     made = small.resize(target, _RESAMPLING[rendering.resample], box)
     return made.transpose(turn) if turn is not None else made
 
 
-def _fitted(size: Size, wanted: Size, rendering: Rendering) -> tuple[Size, Extent]:
+def _compute_sizes(size: Size, wanted: Size, rendering: Rendering) -> tuple[Size, Extent]:
     """Return the target size, and the size of the source area."""
     if rendering.fit == "stretch":
         return wanted, size

@@ -7,13 +7,13 @@ from typing import Any
 
 from PIL import Image
 
-from kg_api.convert.image.file import ORIENTATION, count_frames, flat
+from kg_api.convert.image.file import ORIENTATION, count_frames, flatten
 
 _SAVED_MODES = frozenset({"1", "L", "LA", "I;16", "P", "RGB", "RGBA"})
 _PNG_LEVEL, _QUALITY = 3, 95
 
 
-def stripped(data: bytes, picture: Image.Image) -> bytes:
+def strip_metadata(data: bytes, picture: Image.Image) -> bytes:
     """Return an image with only pixels, resolution, color profile, and orientation.
 
     A JPEG keeps its quantization tables, so its pixels hardly change. TIFF and BMP become PNG.
@@ -38,8 +38,8 @@ def stripped(data: bytes, picture: Image.Image) -> bytes:
         case _:
             several = picture.format == "PNG" and count_frames(picture) > 1
             picture.load()
-            shown = picture if picture.mode in _SAVED_MODES else flat(picture, (1, 1))
-            shown.save(
+            saved = picture if picture.mode in _SAVED_MODES else flatten(picture, (1, 1))
+            saved.save(
                 content, "PNG", save_all=several, compress_level=_PNG_LEVEL, **kept
             )  # the default level 6 takes four times as long
     return content.getvalue()

@@ -179,11 +179,11 @@ def _limit(max_bytes: int) -> None:
             resource.setrlimit(which, (most, most))
 
 
-def _deny_event(event: str, given: tuple[object, ...]) -> None:
+def _deny_event(event: str, arguments: tuple[object, ...]) -> None:
     if event in _FORBIDDEN:
         raise PermissionError(f"a converter may not do {event}")
-    of_path = event == "open" and not isinstance(given[0], int)  # not an open descriptor such as a pipe
-    if of_path and isinstance(flags := given[2], int) and flags & _WRITES:
+    of_path = event == "open" and not isinstance(arguments[0], int)  # not an open descriptor such as a pipe
+    if of_path and isinstance(flags := arguments[2], int) and flags & _WRITES:
         raise PermissionError("a converter may not write files")
 
 

@@ -80,9 +80,9 @@ class ConverterProcess:
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
         paths = filter(None, [str(Path(__file__).parents[3]), kept.get("PYTHONPATH")])
         kept["PYTHONPATH"] = os.pathsep.join(paths)
-        given = [str(settings.max_memory_mb * 1024 * 1024), str(IDLE_SECONDS), str(os.getpid())]
+        arguments = [str(settings.max_memory_mb * 1024 * 1024), str(IDLE_SECONDS), str(os.getpid())]
         self._process = subprocess.Popen(
-            [sys.executable, "-B", "-m", module, *given, settings.model_dump_json()],
+            [sys.executable, "-B", "-m", module, *arguments, settings.model_dump_json()],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -34,8 +34,8 @@ def read_paragraph(paragraph: XmlElement) -> str:
     for child in paragraph:
         if child.tag in {_RUN, _FIELD}:
             _add_run(text, child)
-            said = (_get_drawing_text(child)).strip()
-            number_only = number_only and (not said or child.get("type", "") == "slidenum")
+            child_text = (_get_drawing_text(child)).strip()
+            number_only = number_only and (not child_text or child.get("type", "") == "slidenum")
         elif child.tag == _BREAK:
             text.add("\n")
         elif str(child.tag).endswith("}m"):  # a14:m
@@ -58,8 +58,8 @@ def _add_run(text: InlineText, run: XmlElement) -> None:
     shift = properties.get("baseline", "0").removesuffix("%")
     if shift.lstrip("-").replace(".", "").strip("0"):
         script = "lowered" if shift.startswith("-") else "raised"
-    shown = _translate(_get_drawing_text(run), properties)
-    text.add(shown, script, struck=properties.get("strike", "") in _STRUCK)
+    translated = _translate(_get_drawing_text(run), properties)
+    text.add(translated, script, struck=properties.get("strike", "") in _STRUCK)
 
 
 def _translate(text: str, properties: XmlElement) -> str:

@@ -152,11 +152,11 @@ def resolve_alternatives(root: XmlElement) -> None:
         if parent is None:
             continue
         branches = [branch for branch in each if branch.tag in {_CHOICE, _FALLBACK}]
-        shown = next(
+        chosen = next(
             (branch for branch in branches if _shows_something(branch)), branches[0] if branches else ()
         )
         at = parent.index(each)
-        for offset, child in enumerate(list(shown)):
+        for offset, child in enumerate(list(chosen)):
             parent.insert(at + offset, child)
         parent.remove(each)
 

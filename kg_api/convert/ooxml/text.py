@@ -38,11 +38,11 @@ class InlineText:
 
 
 def _render_scripts(runs: list[tuple[str, Script, bool]]) -> str:
-    shown = {"raised": raise_text, "lowered": lower_text}
+    writers = {"raised": raise_text, "lowered": lower_text}
     parts = (
         (script, "".join(run[0] for run in same)) for script, same in groupby(runs, key=lambda run: run[1])
     )
-    return "".join(shown[script](text) if script and text.strip() else text for script, text in parts)
+    return "".join(writers[script](text) if script and text.strip() else text for script, text in parts)
 
 
 def strike_text(text: str) -> str:
@@ -117,8 +117,8 @@ def format_number(value: int, form: str, language: str = "en") -> str | None:
     if form == "ordinal" and value > 0 and language.lower().startswith("en"):
         teens = value // 10 % 10 == 1
         return f"{value}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(value % 10, 'th')}"
-    shown = _FORMS.get(form)
-    return shown(value) if shown and (value > 0 or form in _WITH_ZERO) else None
+    write = _FORMS.get(form)
+    return write(value) if write and (value > 0 or form in _WITH_ZERO) else None
 
 
 def _to_roman(value: int) -> str:
@@ -208,5 +208,5 @@ def is_symbol_font(font: str) -> bool:
 def translate_symbols(text: str, font: str) -> str:
     """Return the symbols of `text` in `font`, with U+FFFD for unknown codes."""
     table = _TABLES.get(font.lower())
-    shown = _UNKNOWN * len(text) if table == {} else text.translate(table or {})
-    return "".join(_UNKNOWN if "\ue000" <= each <= "\uf8ff" else each for each in shown)
+    translated = _UNKNOWN * len(text) if table == {} else text.translate(table or {})
+    return "".join(_UNKNOWN if "\ue000" <= each <= "\uf8ff" else each for each in translated)

@@ -69,14 +69,14 @@ class Annotations:
         text = read(page, objects)
         turn = text.rotation if text.turn is None else text.turn
         for item in items:
-            shown = list(_write(item, turn))
+            lines = list(_write(item, turn))
             # Skip a text that the page content has at the same position.
             place = turn_box(item.box, turn)
             there = _letters(" ".join(each.text for each in text.pieces if _is_within(each, place)))
             if not there or _letters(item.value) not in there:
-                text.shown += shown
-        said = _letters(" ".join(item.value for item in items))
-        if comments := [each for each in comments if _letters(each) not in said]:
+                text.shown += lines
+        letters = _letters(" ".join(item.value for item in items))
+        if comments := [each for each in comments if _letters(each) not in letters]:
             self._comments[number + 1] = comments
         text.plain = "\n".join([text.plain, *(each.run.text for each in text.shown)])
         return page, objects, text

@@ -110,11 +110,11 @@ class FoundPicture:
 
 def find(page: pdfium.PdfPage, number: int, images: Sequence[DrawnObject]) -> list[FoundPicture]:
     """Find the images of a page that are at least partly visible."""
-    shown = cast("Box", page.get_cropbox())
+    crop_box = cast("Box", page.get_cropbox())
     found: list[FoundPicture] = []
     for part, item in enumerate(islice(images, MAX_FOUND)):
-        left, bottom = max(item.box[0], shown[0]), max(item.box[1], shown[1])
-        right, top = min(item.box[2], shown[2]), min(item.box[3], shown[3])
+        left, bottom = max(item.box[0], crop_box[0]), max(item.box[1], crop_box[1])
+        right, top = min(item.box[2], crop_box[2]), min(item.box[3], crop_box[3])
         if left < right and bottom < top and all(pixels := item.pixels):
             key = hashlib.sha256(item.on(page).get_data()).digest()
             found.append(FoundPicture(number, part, (left, bottom, right, top), pixels, key))
@@ -229,11 +229,11 @@ def insert_images(blocks: Sequence[PdfBlock], pictures: Sequence[PlacedPicture])
     if not pictures:
         return list(blocks)
     ordered = sorted(pictures, key=lambda each: (each.page, -each.box[3], each.box[0]))
-    said = list(captions(blocks))
+    all_captions = list(captions(blocks))
     pages = _Pages(blocks)
     slots: dict[int, list[PdfBlock]] = defaultdict(list)
     for each in ordered:
-        caption = find_caption(each.page, each.box, said)
+        caption = find_caption(each.page, each.box, all_captions)
         line = Line([], each.page, Column(each.box[0], each.box[2]))  # has no text, but defines the page
         words = caption.text if caption else ""
         block = PdfBlock("image", [line], image=each.image, label=words, name=each.name)

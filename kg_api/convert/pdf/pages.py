@@ -57,14 +57,14 @@ class LetterStream:
         """Build a stream. Characters other than letters, digits, and accents separate words."""
         made, texts, apart = cls(), list[str](), True
         for number, letter in enumerate(letters):
-            said = plain(letter)
-            if said:
+            character = plain(letter)
+            if character:
                 if apart:
                     made.begins.append(len(made.origin))
-                texts.append(said)
-                made.origin += [number] * len(said)
-                made.words += [len(made.begins) - 1] * len(said)
-            apart = not said and (apart or _divides(letter))
+                texts.append(character)
+                made.origin += [number] * len(character)
+                made.words += [len(made.begins) - 1] * len(character)
+            apart = not character and (apart or _divides(letter))
         made.text = "".join(texts)
         return made
 

@@ -57,8 +57,8 @@ def _is_readable(runs: Iterable[TextRun]) -> bool:
     if letters < _LETTER_SHARE * sum(map(len, rest)):
         return False
     usual = (word.casefold() for word in words if word[1:].islower() or word.isupper())
-    said = sum(len(word) <= _MAX_WORD and bool(_SAID.fullmatch(word)) for word in usual)
-    return said >= _SAID_SHARE * len(words)
+    readable = sum(len(word) <= _MAX_WORD and bool(_SAID.fullmatch(word)) for word in usual)
+    return readable >= _SAID_SHARE * len(words)
 
 
 def forget_unknown(pages: Iterable[PageText]) -> None:

@@ -194,11 +194,13 @@ class PictureReader:
         finally:
             page.close()
         scale = PictureScale(size, (picture.shape[1], picture.shape[0]))
-        shown = [move_run(each.run, -left, -bottom) for each in before.shown if each.turn == before.rotation]
+        moved_runs = [
+            move_run(each.run, -left, -bottom) for each in before.shown if each.turn == before.rotation
+        ]
         every = self.read_lines(picture)
         sure = [line for line in every if line.confidence >= MIN_CONFIDENCE]
         self.doubtful += len(every) - len(sure)
-        lines = scale.pick(sure, without=shown)
+        lines = scale.pick(sure, without=moved_runs)
         if is_part:
             lines = scale.pick(lines, within=[move_run(run, -left, -bottom) for run in before.unreadable])
         words = [(word.text, word.confidence) for line in lines for word in line.words]
@@ -212,7 +214,7 @@ class PictureReader:
                 before.pieces.append(replace(run, size=near.size, baseline=near.baseline, bold=near.bold))
             before.unreadable = []
         else:
-            found.shown = [FoundRun(0, run) for run in shown]
+            found.shown = [FoundRun(0, run) for run in moved_runs]
             found.across = [each.run for each in before.shown if each.turn != before.rotation]
             found.plain = "\n".join(each.run.text for each in before.shown)
             pages[number - 1] = found

@@ -46,8 +46,8 @@ def remove_unstorable(text: str) -> str:
     """Remove invisible characters and characters that the database rejects. Newlines and spaces stay."""
     if text.isascii() and text.isprintable():
         return text
-    shown = _SURROGATE.sub("�", _INVISIBLE.sub("", text))
-    return shown.translate(_LIGATURES) if _LIGATURE.search(shown) else shown  # translate is slow
+    cleaned = _SURROGATE.sub("�", _INVISIBLE.sub("", text))
+    return cleaned.translate(_LIGATURES) if _LIGATURE.search(cleaned) else cleaned  # translate is slow
 
 
 def join_lines(text: str) -> str:
@@ -163,10 +163,10 @@ def picture(words: str, name: str) -> str:
 
 def get_last_words(blocks: Sequence[str]) -> str:
     """Get the last words of the last text block, for an image without its own text."""
-    said = next(
+    words = next(
         (each for each in reversed(blocks) if each.strip() and not each.lstrip().startswith("![")), ""
     )
-    return " ".join(_MARKS.sub("", said).split()[-_WORDS_BEFORE:])[-_MAX_LABEL:]
+    return " ".join(_MARKS.sub("", words).split()[-_WORDS_BEFORE:])[-_MAX_LABEL:]
 
 
 class MarkdownWriter:

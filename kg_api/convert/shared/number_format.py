@@ -148,8 +148,8 @@ def format_datetime(moment: datetime) -> str:
     """Return ISO 8601 with a space between date and time (midnight: the date only)."""
     if moment.hour == moment.minute == moment.second == moment.microsecond == 0:
         return moment.date().isoformat()
-    shown = moment.isoformat(" ")
-    return shown.rstrip("0") if moment.microsecond else shown
+    formatted = moment.isoformat(" ")
+    return formatted.rstrip("0") if moment.microsecond else formatted
 
 
 def format_duration(seconds: float) -> str:
@@ -157,7 +157,7 @@ def format_duration(seconds: float) -> str:
     thousandths = round(abs(seconds) * 1000)
     minutes, rest = divmod(thousandths, 60_000)
     whole, part = divmod(rest, 1000)
-    shown = f"{minutes // 60:02}:{minutes % 60:02}:{whole:02}"
+    formatted = f"{minutes // 60:02}:{minutes % 60:02}:{whole:02}"
     if part:
-        shown += f".{part:03}".rstrip("0")
-    return f"-{shown}" if seconds < 0 and thousandths else shown
+        formatted += f".{part:03}".rstrip("0")
+    return f"-{formatted}" if seconds < 0 and thousandths else formatted
