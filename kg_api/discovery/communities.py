@@ -145,12 +145,12 @@ def _strengths(weights: Matrix, members: Places) -> tuple[Floats, Floats]:
 
 def join_labels(labels: Iterable[str]) -> str:
     """Join the first labels, without labels that repeat another one: "wheel", "variant wheels"."""
-    chosen, said = list[str](), list[set[str]]()
+    chosen, word_sets = list[str](), list[set[str]]()
     for label in labels:
         words = {word.removesuffix("s") for word in normalize_concept_name(label).replace("-", " ").split()}
-        if not any(words <= each or each <= words for each in said):
+        if not any(words <= each or each <= words for each in word_sets):
             chosen.append(label)
-            said.append(words)
+            word_sets.append(words)
         if len(chosen) == NAMED:
             break
     return ", ".join(chosen)
@@ -343,11 +343,11 @@ class CommunityDetection:
         )
         communities = portions(found.communities, WRITTEN_AT_ONCE)
         members = portions(found.members, WRITTEN_AT_ONCE)
-        shown = partial(publish, made=made, summary=summary.model_dump_json(), at=size.at)
+        publish_generation = partial(publish, made=made, summary=summary.model_dump_json(), at=size.at)
         if (
             all(commit(partial(write_communities, made=made, communities=some)) for some in communities)
             and all(commit(partial(write_members, made=made, members=some), len(some)) for some in members)
-            and commit(shown)
+            and commit(publish_generation)
         ):
             log.info("communities detected", ontology=ontology, communities=len(found.communities))
         else:

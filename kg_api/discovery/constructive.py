@@ -14,8 +14,8 @@ from kg_api.concepts.relations import RelationshipSearcher
 from kg_api.concepts.search import (
     ConceptQuery,
     ConceptService,
-    question,
-    reciprocal_rank_fusion,
+    embed_concept_query,
+    fuse_by_reciprocal_rank,
     start_embedding,
 )
 from kg_api.discovery.subgraph import WorkingEdge, WorkingNode, WorkingSet, connections, pagerank
@@ -241,8 +241,8 @@ class ConstructiveService:
         known = self._snapshots.known(query.ontologies or (), new_too=query.ontologies is None)
         known.require_known(query.ontologies)
         there = known.there(query.ontologies)
-        asked = _Narrowed(query.ontologies, query.documents, query.where)
-        chosen = choose(self._graph, self._remembered, asked, there, whole_documents=True)
+        narrowed = _Narrowed(query.ontologies, query.documents, query.where)
+        chosen = choose(self._graph, self._remembered, narrowed, there, whole_documents=True)
         ids = chosen.filters.document_ids
         within = None if ids is None else frozenset(ids)
         progress = _Progress(query, known, frozenset(there), chosen.filters, until, within)
@@ -326,36 +326,41 @@ class ConstructiveService:
         found = self._concepts.search(step.value, progress.named, max(CANDIDATES, step.limit))
         also_called = [each for each in found.concepts if each.fits == "name"]
         name = normalize_concept_name(step.value)
-        called = [each for each in also_called if normalize_concept_name(each.label) == name] or also_called
-        taken = called or [each for each in found.concepts if each.fits]
+        exact = [each for each in also_called if normalize_concept_name(each.label) == name] or also_called
+        taken = exact or [each for each in found.concepts if each.fits]
         if not taken:
             raise NotFound(
                 f"no concept matches {step.value!r}{format_nearest_labels(found.concepts)}. Start with a "
                 f"'text', or find a concept with `kg concepts search`"
             )
-        return taken, not called
+        return taken, not exact
 
     def _seed_by_relationship(self, step: SeedStep, progress: _Progress) -> None:
         within, ids = progress.named, progress.filters.document_ids
         if within is not None and len(within) > MAX_ONTOLOGIES:
             effect = f"kg searched relationships in the first {MAX_ONTOLOGIES} of {len(within)} ontologies"
             progress.note_degraded([Degradation(part="concepts", effect=effect)])
-        asked = RelationshipSearch(
+        search = RelationshipSearch(
             query_text=step.value,
             ontologies=within and within[:MAX_ONTOLOGIES],
             limit=step.limit,
         )
-        found = self._relationships.search(asked, progress.document_ids)
+        found = self._relationships.search(search, progress.document_ids)
         progress.note_degraded(found.degraded)
         ontologies = dict[str, str]()
         edges = list[WorkingEdge]()
         for hit in found.relationships:
             subject, target = hit.subject.concept_id, hit.object.concept_id
             ontologies |= {subject: hit.ontology, target: hit.ontology}
-            key, said = normalize_concept_name(hit.type), tuple(each.relation_id for each in hit.evidence)
+            key, relation_ids = (
+                normalize_concept_name(hit.type),
+                tuple(each.relation_id for each in hit.evidence),
+            )
             own = [progress.number]
             edges.append(
-                WorkingEdge("related_to", subject, target, hit.type, key, hit.sources, said, steps=own)
+                WorkingEdge(
+                    "related_to", subject, target, hit.type, key, hit.sources, relation_ids, steps=own
+                )
             )
         if ids is not None:
             edges = self._filter_stated_edges(edges, ids, progress)
@@ -437,8 +442,13 @@ class ConstructiveService:
                         node = WorkingNode(each.id, each.kind, each.ontology, each.document_id, [way])
                         if progress.sees(node):
                             ends = (identity, each.id) if each.outgoing else (each.id, identity)
-                            said = (each.type or TYPES[kind], each.type_key, each.support, each.relation_ids)
-                            edge = WorkingEdge(kind, *ends, *said, each.verified, [progress.number])
+                            connection = (
+                                each.type or TYPES[kind],
+                                each.type_key,
+                                each.support,
+                                each.relation_ids,
+                            )
+                            edge = WorkingEdge(kind, *ends, *connection, each.verified, [progress.number])
                             found.append((place, node, edge))
         except TookTooLong as error:
             progress.note_late("not all edges followed", error)
@@ -470,9 +480,9 @@ class ConstructiveService:
         built, removed = progress.built, 0
         ids: Sequence[str] | None = None
         if step.where or step.documents is not None:
-            asked = _Narrowed(progress.query.ontologies, step.documents, step.where)
+            narrowed = _Narrowed(progress.query.ontologies, step.documents, step.where)
             there = sorted(progress.ontologies)
-            chosen = choose(self._graph, self._remembered, asked, there, whole_documents=True)
+            chosen = choose(self._graph, self._remembered, narrowed, there, whole_documents=True)
             progress.note_degraded(chosen.notes)
             seen = progress.document_ids
             ids = [each for each in chosen.filters.document_ids or [] if seen is None or each in seen]
@@ -542,19 +552,19 @@ class ConstructiveService:
     def _score_by_text(self, step: RankStep, progress: _Progress) -> Mapping[str, float]:
         built = progress.built
         text = step.text or progress.query.text or ""
-        asked = question(text, sorted(progress.ontologies), progress.known, self._spaces)
+        concept_query = embed_concept_query(text, sorted(progress.ontologies), progress.known, self._spaces)
         words = "concepts were searched by words only", "similar nodes could not be searched"
         progress.note_degraded(
-            each.model_copy(update={"effect": each.effect.replace(*words)}) for each in asked.degraded
+            each.model_copy(update={"effect": each.effect.replace(*words)}) for each in concept_query.degraded
         )
-        near = self._find_cosines(asked, progress)
+        near = self._find_cosines(concept_query, progress)
         for node in built.nodes.values():
             node.similarity = near.get(node.id)
         without = {node.ontology for node in built.of("concept") if node.id not in near}
-        if asked.meanings and without:
+        if concept_query.meanings and without:
             progress.note_degraded(start_embedding(self._graph, progress.known, sorted(without)))
         # Cosines of different spaces or kinds of nodes are not comparable. So each group has its own ranks.
-        spaces = {name: each.space.slug for each in asked.meanings for name in each.ontologies}
+        spaces = {name: each.space.slug for each in concept_query.meanings for name in each.ontologies}
         groups: defaultdict[tuple[str, bool], list[WorkingNode]] = defaultdict(list)
         for node in built.nodes.values():
             if node.id in near:
@@ -562,7 +572,7 @@ class ConstructiveService:
         scores = dict[str, float]()
         for group in groups.values():
             group.sort(key=lambda node: (-near[node.id], node.id))
-            scores |= reciprocal_rank_fusion([[node.id for node in group]])
+            scores |= fuse_by_reciprocal_rank([[node.id for node in group]])
         best = dict[str, float]()  # a document is as similar as its best source
         for node in built.of("passage", "image"):
             if node.document_id is not None and node.id in scores:

@@ -280,13 +280,13 @@ class LinkSearch:
         self._places = dict[str, Place]()
         self._parts = dict[str, list[VectorPart]]()
         look = self._compare_sources if self._kind == "source" else self._compare_concepts
-        asked, within = [each.id for each in due], self._settings.neighbours
-        look(asked)
-        if further := candidates(asked, self._near, within, self._least):
+        node_ids, within = [each.id for each in due], self._settings.neighbours
+        look(node_ids)
+        if further := candidates(node_ids, self._near, within, self._least):
             look(further)
         contrasts = dict[Pair, float]()
         found = dict[Pair, Near]()
-        for own, near in find_mutual_pairs(asked, self._near, within, self._least):
+        for own, near in find_mutual_pairs(node_ids, self._near, within, self._least):
             contrast = compute_contrast(own, near, self._near)
             if contrast >= self._min_contrast and self._is_worth_reading(own, near.id):
                 contrasts[own, near.id], found[own, near.id] = contrast, near
@@ -322,8 +322,8 @@ class LinkSearch:
             self._graph, self._space, self._ontology, ids, KEPT, least=ANY_COSINE
         ):
             own, other = each.ids
-            said = (" ".join((text.label, *text.terms)) for text in each.texts)
-            self._texts |= zip(each.ids, said, strict=True)
+            concept_texts = (" ".join((text.label, *text.terms)) for text in each.texts)
+            self._texts |= zip(each.ids, concept_texts, strict=True)
             self._hashes |= zip(each.ids, each.text_hashes, strict=True)
             self._near.setdefault(own, []).append(Near(other, each.cosine))
 
@@ -334,8 +334,8 @@ class LinkSearch:
         }
         parts = read_search_vectors(self._graph, list(places), {self._ontology: self._space}, self._space)
         known = [each for each in places if parts.get(each)]
-        asked = [SimilarityQuery(places[each], parts[each][:MAX_PARTS]) for each in known]
-        found = nearest(self._graph, asked, self._space, [self._ontology], PASSAGES)[0] if asked else []
+        queries = [SimilarityQuery(places[each], parts[each][:MAX_PARTS]) for each in known]
+        found = nearest(self._graph, queries, self._space, [self._ontology], PASSAGES)[0] if queries else []
         self._parts |= parts
         self._places |= {each.place.source_id: each.place for each in found} | places
         self._texts |= {each: place.full_text for each, place in self._places.items()}
