@@ -186,12 +186,12 @@ class SavedResults:
 
     def page(self, ontology: str | None, offset: int, limit: int) -> EvalSummaries:
         """List the results of an ontology, or all visible ones, newest first."""
-        asked = within(ontology)
+        ontologies = within(ontology)
         found, unreadable = list[EvalSummary](), list[UnreadableResult]()
         for each in self._look().values():
             if isinstance(each.about, UnreadableResult):
                 unreadable.append(each.about)
-            elif each.about and (asked is None or each.about.ontology in asked):
+            elif each.about and (ontologies is None or each.about.ontology in ontologies):
                 found.append(each.about)
         found.sort(key=lambda each: (each.started_at, each.name), reverse=True)
         unreadable.sort(key=lambda each: each.name)
@@ -218,11 +218,13 @@ class SavedResults:
     def compare(self, names: Sequence[str], against: str) -> Comparison:
         """Compare results with `comparing.compare`, one comparison at a time."""
         files = [(name, self._file(name)) for name in names]
-        asked = max((each.about.asked for _, each in files if isinstance(each.about, EvalSummary)), default=0)
-        if asked * len(files) > MAX_COMPARED_QUESTIONS:  # it would keep the service busy for long
+        question_count = max(
+            (each.about.asked for _, each in files if isinstance(each.about, EvalSummary)), default=0
+        )
+        if question_count * len(files) > MAX_COMPARED_QUESTIONS:  # it would keep the service busy for long
             raise InvalidInput(
-                f"{pluralize(asked, 'question')} of {pluralize(len(files), 'result')} are too many to "
-                "compare here: compare fewer results at once, or use `kg eval compare` on the command line"
+                f"{pluralize(question_count, 'question')} of {pluralize(len(files), 'result')} are too many to"
+                " compare here: compare fewer results at once, or use `kg eval compare` on the command line"
             )
         if not self._comparing.acquire(blocking=False):
             raise Unavailable("another comparison is in progress. Try again in a few seconds")

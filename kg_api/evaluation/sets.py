@@ -199,15 +199,15 @@ def read_set(folder: Path) -> QuestionSet:
         notes.append(f"{len(empty)} documents are empty and cannot be found: {some}")
     queries = _read_queries(folder / "queries.jsonl", documents)
     relevant, repeated = _read_qrels(folder, queries.keys(), found.keys())
-    asked = tuple(
+    questions = tuple(
         replace(each, relevant=relevant.get(name, {}))
         for name, each in queries.items()
         if name in relevant or each.references or any(passage.relevance for passage in each.passages)
     )
-    if not asked:
+    if not questions:
         raise InvalidInput(f"{folder}: the set lists no documents or spans that answer the questions")
     notes += repeated
-    if left := len(queries) - len(asked):
+    if left := len(queries) - len(questions):
         notes.append(
             f"{left} of {len(queries)} questions are skipped, because the set lists no answers for them"
         )
@@ -216,10 +216,10 @@ def read_set(folder: Path) -> QuestionSet:
     return QuestionSet(
         name="-".join(parts[-2:] if len(parts[-1]) <= _SHORT else parts[-1:]),
         documents=tuple(documents.values()),
-        queries=asked,
+        queries=questions,
         notes=tuple(notes),
         corpus_hash=corpus_hash,
-        data_hash=_digest([corpus_hash, *map(_to_json, asked)]),
+        data_hash=_digest([corpus_hash, *map(_to_json, questions)]),
     )
 
 
@@ -364,7 +364,7 @@ def write_set(
     def quote(each: Reference | JudgedPassage) -> str:
         return texts[each.document][each.start : each.end]
 
-    corpus, asked = list[dict[str, Any]](), list[dict[str, Any]]()
+    corpus, questions = list[dict[str, Any]](), list[dict[str, Any]]()
     for document in documents:
         row = {"_id": document.document, "title": document.title, "text": document.text}
         corpus.append(row | ({"format": document.format} if document.format else {}))
@@ -385,11 +385,11 @@ def write_set(
                 }
                 for e in query.passages
             ]
-        asked.append(row)
+        questions.append(row)
         judged += [f"{query.query_id}\t{name}\t{score}\n" for name, score in query.relevant.items()]
     parts = {
         "corpus.jsonl": _to_json_lines(corpus),
-        "queries.jsonl": _to_json_lines(asked),
+        "queries.jsonl": _to_json_lines(questions),
         "qrels.tsv": "".join(judged),
         "about.json": json.dumps(about, indent=1, ensure_ascii=False) + "\n",
     }
