@@ -126,11 +126,18 @@ def hash_extraction_inputs(
     model: str, per_source: int, about: DocumentAbout, passage: ExtractionPassage
 ) -> str:
     """Hash everything that determines the concepts of a passage."""
-    shown = json.dumps([about.title, select_short_metadata(about.metadata)], ensure_ascii=False)
+    document_facts = json.dumps([about.title, select_short_metadata(about.metadata)], ensure_ascii=False)
     source = passage.source
     beside = (passage.before, passage.after)
     return digest(
-        "concepts", VERSION, model, instruction(per_source), shown, *beside, *source.heading, source.full_text
+        "concepts",
+        VERSION,
+        model,
+        instruction(per_source),
+        document_facts,
+        *beside,
+        *source.heading,
+        source.full_text,
     )
 
 
@@ -269,11 +276,11 @@ class LlmExtractor:
             with contextlib.suppress(Unusable):  # another version cached the reply: request it again
                 found[key] = verify_extraction(wanted[key].source, json.loads(text), self._per_source)
         by_source = {id(passage): key for key, passage in wanted.items() if key not in found}
-        asked = [
+        requests = [
             partial(self._ask_twice, about, {by_source[id(each)]: each for each in batch})
             for batch in batches([each for key, each in wanted.items() if key not in found])
         ]
-        for answered in ask_at_once(asked, AT_ONCE):
+        for answered in ask_at_once(requests, AT_ONCE):
             found |= answered
         return [  # several sources may have the same text
             replace(found[key], source_id=each.source.source_id, content_hash=each.source.content_hash)
@@ -299,16 +306,16 @@ class LlmExtractor:
     def _ask_once(self, about: DocumentAbout, batch: Batch) -> dict[str, Extraction | str]:
         """Return the concepts of each passage, or the reason why the reply is unusable."""
         passages = list(batch.values())
-        asked = question(about, passages, self._per_source)
-        reserved = self._budget.reserve(asked, answer_tokens(passages, self._per_source))
+        prompt = question(about, passages, self._per_source)
+        reserved = self._budget.reserve(prompt, answer_tokens(passages, self._per_source))
         found, answers = dict[str, Extraction | str](), dict[str, str]()
         try:
             with self._asking:
                 wait(0)
-                reply = self._ask(asked)
-            said = parse_entries(reply.text, "passages")
+                reply = self._ask(prompt)
+            entries = parse_entries(reply.text, "passages")
             for name, (key, passage) in zip(names(passages), batch.items(), strict=True):
-                entry = said.get(name)
+                entry = entries.get(name)
                 if entry is None:
                     found[key] = "the response omits this source"
                     continue
@@ -317,7 +324,7 @@ class LlmExtractor:
                     answers[key] = serialize(entry)
                 except Unusable as error:
                     found[key] = str(error)
-            self._budget.keep(answers, asked, reply)
+            self._budget.keep(answers, prompt, reply)
         except InvalidInput as error:  # the server rejects the text
             return dict.fromkeys(batch, str(error))
         finally:

@@ -183,11 +183,11 @@ class Phrase:
     @property
     def text(self) -> str:
         """Words as in the source, in one line."""
-        said, at = "", self.start
+        joined, at = "", self.start
         for word in self.words:
-            said += (" " if word.start > at else "") + word.text
+            joined += (" " if word.start > at else "") + word.text
             at = word.end
-        return said
+        return joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,15 +292,15 @@ def _trim(line: _Line, run: list[int]) -> list[int]:
 
 
 def _ends(line: _Line, at: int, *, alone: bool) -> bool:
-    said = line.tokens[at].text
-    if said[0].isdigit():
+    word = line.tokens[at].text
+    if word[0].isdigit():
         return True
     if not line.joins[at] or line.kinds[at] not in {"noun", "plural", "unknown"}:
         return False
     if alone:
         return True
-    is_verb = said in lists().verbs and line.kinds[at - 1] != "before"
-    return not is_verb and not (said.islower() and is_date(said)) and (len(said) > 1 or said.isupper())
+    is_verb = word in lists().verbs and line.kinds[at - 1] != "before"
+    return not is_verb and not (word.islower() and is_date(word)) and (len(word) > 1 or word.isupper())
 
 
 def _is_weak_start(line: _Line, places: Sequence[int]) -> bool:
@@ -320,8 +320,8 @@ def _has_content(words: Words, stops: frozenset[str]) -> bool:
     known = lists()
     nothing = (known.nouns, known.weak, known.links, stops)
     folded = [word.text.casefold() for word in words]
-    said = " ".join(folded)
-    if said in known.headings or (len(words) == 1 and len(said) < _MIN_LETTERS):
+    phrase = " ".join(folded)
+    if phrase in known.headings or (len(words) == 1 and len(phrase) < _MIN_LETTERS):
         return False
     return not all(
         is_date(each) or any(each in some or each.removesuffix("s") in some for some in nothing)
@@ -401,13 +401,13 @@ def _find_spanish_phrases(sentence: Sequence[Token]) -> Iterator[Phrase]:
 
 def _is_spanish_adjective(sentence: Sequence[Token], at: int) -> bool:
     """Check by its ending and the next word whether a word describes the previous noun: not "confirma el"."""
-    said, noun = sentence[at].text, sentence[at - 1].text
+    word, noun = sentence[at].text, sentence[at - 1].text
     behind = sentence[at + 1].text if at + 1 < len(sentence) else "."
-    is_verb = said.endswith(("a", "e")) and (behind in lists().es_objects or behind[0].isdigit())
+    is_verb = word.endswith(("a", "e")) and (behind in lists().es_objects or behind[0].isdigit())
     if is_verb:
         return False
-    own, other = _GENDER.search(said), _GENDER.search(noun)
-    if _SPANISH_ADJECTIVE.search(said) and (own is None or said.endswith("s") == noun.endswith("s")):
+    own, other = _GENDER.search(word), _GENDER.search(noun)
+    if _SPANISH_ADJECTIVE.search(word) and (own is None or word.endswith("s") == noun.endswith("s")):
         return True
     return own is not None and other is not None and own[0] == other[0]
 
@@ -478,8 +478,8 @@ def _rank(group: Group, weights: Mapping[str, float], unknown: float, language: 
     full = max(len(each.phrase.words) for each in group)
     short = {each.phrase.text for each in group if len(each.phrase.words) < full}
     forms = dict[str, str]()
-    for said in sorted(counts, key=lambda said: (said in short, -own[said], -counts[said])):
-        forms.setdefault(said.casefold(), said)
+    for phrase in sorted(counts, key=lambda said: (said in short, -own[said], -counts[said])):
+        forms.setdefault(phrase.casefold(), phrase)
     label, *others = forms.values()
     return RankedPhrase(label, tuple(others[:_MAX_FORMS]), weight, tuple(group), frozenset(words))
 

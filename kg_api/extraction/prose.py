@@ -84,8 +84,8 @@ def sentences(text: str, blocks: Sequence[SourceBlock]) -> Iterator[Sentence]:
 
 
 def _mask(found: re.Match[str]) -> str:
-    said = found[0]
-    return said if _ABBREVIATIONS.fullmatch(said) else _MASK * len(said)
+    matched = found[0]
+    return matched if _ABBREVIATIONS.fullmatch(matched) else _MASK * len(matched)
 
 
 def _joined_lines(text: str, blocks: Sequence[SourceBlock]) -> Iterator[tuple[int, int]]:

@@ -127,8 +127,8 @@ def find_quote(text: str, quote: str) -> Quote | None:
     The result is a span of `text` that begins and ends with words. A similar passage must have the same
     numbers and negations, because otherwise its meaning differs.
     """
-    quoted, sought = QuotedText(quote), QuoteSearch(text)
-    return sought.find_exact(quoted) or sought.find_ignoring_form(quoted) or sought.alike(quoted)
+    quoted, search = QuotedText(quote), QuoteSearch(text)
+    return search.find_exact(quoted) or search.find_ignoring_form(quoted) or search.alike(quoted)
 
 
 def is_long_enough(quote: str, passage: str) -> bool:
@@ -166,22 +166,22 @@ class QuoteSearch:
 
     def find_ignoring_form(self, quote: QuotedText) -> Quote | None:
         """Find the quote except for whitespace, quotation marks, dashes and case."""
-        sought = quote.folded
-        at = find_whole_word(self.folded.text, sought, 0) if sought else None
+        folded_quote = quote.folded
+        at = find_whole_word(self.folded.text, folded_quote, 0) if folded_quote else None
         if at is None:
             return None
-        start, end = self.folded.span(at, at + len(sought))
+        start, end = self.folded.span(at, at + len(folded_quote))
         same_case = fold(self.text[start:end], case=True).text == fold(quote.said, case=True).text.strip()
         return _quote(self.text, start, end, 1.0 if same_case else CASE_ONLY, quote.said)
 
     def alike(self, quote: QuotedText) -> Quote | None:
         """Find a similar passage, which is slow."""
         folded = self.folded.text
-        sought = _longest_piece(folded, quote.folded)
-        if len(sought) < MIN_SIMILAR_LENGTH:
+        piece = _longest_piece(folded, quote.folded)
+        if len(piece) < MIN_SIMILAR_LENGTH:
             return None
         found = fuzz.partial_ratio_alignment(
-            sought, folded[:_MAX_TEXT_LENGTH], score_cutoff=100 * MIN_SCORE - 10
+            piece, folded[:_MAX_TEXT_LENGTH], score_cutoff=100 * MIN_SCORE - 10
         )
         if found is None or found.dest_start == found.dest_end:
             return None
@@ -195,8 +195,8 @@ class QuoteSearch:
         while end > start and folded[end - 1].isspace():
             end -= 1
         passage = folded[start:end]
-        score = round(min(fuzz.ratio(sought, passage) / 100, CASE_ONLY), 4)
-        if score < MIN_SCORE or _says(sought) != _says(passage):
+        score = round(min(fuzz.ratio(piece, passage) / 100, CASE_ONLY), 4)
+        if score < MIN_SCORE or _says(piece) != _says(passage):
             return None
         return _quote(self.text, *self.folded.span(start, end), score, quote.said)
 
@@ -256,10 +256,10 @@ def verify_extraction(source: SourceText, entry: Entry, per_source: int) -> Extr
     the passage. Without evidence, its quotes are stored as unverified. A relationship needs evidence for both
     ends. Invalid entries are skipped.
     """
-    said = entry.get("concepts")
-    if not isinstance(said, list):
+    concepts_given = entry.get("concepts")
+    if not isinstance(concepts_given, list):
         raise Unusable("the list of concepts is missing")
-    found = [_concept(source.full_text, each) for each in cast("list[object]", said)]
+    found = [_concept(source.full_text, each) for each in cast("list[object]", concepts_given)]
     concepts = _merge([concept for concept, _ in found if concept is not None])
     if found and not concepts:
         raise Unusable("none of the quotes occurs in the text")
