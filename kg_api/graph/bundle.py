@@ -56,8 +56,8 @@ def read_part(
     chunked = [row["source_id"] for row in sources if row["embedded"] and row["vector"] is None]
     chunks: dict[str, Row] = {}
     for ids in portions(chunked, CHUNKED_SOURCES):
-        asked = {"source_ids": ids, "space": space.key, "property": space.vector_property}
-        for row in graph.read("bundle/chunks", **asked):
+        parameters = {"source_ids": ids, "space": space.key, "property": space.vector_property}
+        for row in graph.read("bundle/chunks", **parameters):
             # Vector and children belong to the same state
             is_whole = (row["vector"] is None) == bool(row["children"])
             if is_whole and 0 < len(row["paragraphs"]) <= MAX_PART:
@@ -111,7 +111,10 @@ def hold_documents(tx: Transaction, document_ids: Collection[str]) -> dict[str, 
 
 def keep_changes(tx: Transaction, changes: Mapping[str, str]) -> None:
     if changes:
-        rows = [{"document_id": identity, "changes": said} for identity, said in sorted(changes.items())]
+        rows = [
+            {"document_id": identity, "changes": document_changes}
+            for identity, document_changes in sorted(changes.items())
+        ]
         tx.run("bundle/keep_changes", rows=rows)
 
 

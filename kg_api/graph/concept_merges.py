@@ -121,8 +121,8 @@ def _record(
         for each in row["appearances"]
         if each["concept_id"] == gone and each["description"] == text.description
     )
-    said = {"label": text.label, "terms": list(text.terms), "described_by": next(described, None)}
-    moved = {"names": carried["names"], "text": said, "links": links}
+    record = {"label": text.label, "terms": list(text.terms), "described_by": next(described, None)}
+    moved = {"names": carried["names"], "text": record, "links": links}
     tx.run(
         "concept_merges/record",
         merge_id=merge_id,
@@ -173,8 +173,8 @@ def read_concept_merges(
     concept_id: str | None = None,
 ) -> tuple[list[ConceptMerge], int]:
     """Return merges of an ontology, newest first, and their number."""
-    given = {"merge_id": merge_id, "concept_id": concept_id, "offset": offset, "limit": limit}
-    row = graph.read("concept_merges/list", ontology=ontology, **given)[0]
+    parameters = {"merge_id": merge_id, "concept_id": concept_id, "offset": offset, "limit": limit}
+    row = graph.read("concept_merges/list", ontology=ontology, **parameters)[0]
     return [ConceptMerge.model_validate(convert_times(each)) for each in row["merges"]], row["total"]
 
 

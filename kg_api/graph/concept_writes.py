@@ -59,8 +59,8 @@ def forget_evidence(tx: Transaction, source_ids: Sequence[str]) -> None:
             held = hold_concepts(tx, ontology, [row["concept_id"] for row in rows])
             tx.run("concepts/forget_of_sources", source_ids=ids)
             delete_orphans(tx, held)
-            said = [row["concept_id"] for row in rows if row["said"]]
-            changed = rebuild_texts(tx, ontology, said, held)
+            concept_ids = [row["concept_id"] for row in rows if row["said"]]
+            changed = rebuild_texts(tx, ontology, concept_ids, held)
             # A full queue never blocks a deletion, because the backfill finds pending concepts
             if changed and can_accept_request(tx, CONCEPT_EMBEDDING, ontology):
                 ask_for_embedding(tx, ontology, changed, limited=False)
@@ -291,9 +291,9 @@ def write_extractions(
     """Write the concepts for some sources in the caller's transaction, and request to embed them."""
     # The write replaces previous concepts of the same origin and is idempotent. It skips sources that have
     # changed or no longer exist. They stay pending. A rejected source keeps its evidence.
-    asked = sorted(extractions, key=lambda each: each.source_id)
+    ordered = sorted(extractions, key=lambda each: each.source_id)
     names_read = ("source_id", "content_hash", "block_kinds")
-    rows = [{name: getattr(each, name) for name in names_read} for each in asked]
+    rows = [{name: getattr(each, name) for name in names_read} for each in ordered]
     sources = {row["source_id"]: row for row in tx.run("concepts/hold_sources", rows=rows, ontology=ontology)}
     held = [each for each in extractions if each.source_id in sources]
     read = [each for each in held if each.refused is None]

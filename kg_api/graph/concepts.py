@@ -224,8 +224,8 @@ def evidence(
                 continue
             concept = means[name_id(ontology, one.label)]
             rows = here[concept]
-            for said in found.quotes:
-                if quote := _locate_quote(text, said):
+            for given_quote in found.quotes:
+                if quote := _locate_quote(text, given_quote):
                     row = QuoteRow(
                         source,
                         concept,

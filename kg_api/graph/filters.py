@@ -357,11 +357,11 @@ def count_facets(graph: Graph, request: FacetRequest) -> Facets:
             each for found in find_matching_documents(graph, request.where, names).values() for each in found
         ]
     within = {"ontologies": names, "document_ids": ids}
-    asked = [
+    facet_rows = [
         {"property": f"{TIMES if each.by else VALUES}{each.key}" if each.key else each.field, "by": each.by}
         for each in request.fields
     ]
-    rows = graph.read("documents/facets", **within, facets=asked, limit=request.limit)
+    rows = graph.read("documents/facets", **within, facets=facet_rows, limit=request.limit)
     documents = rows[0]["documents"]
     if any(each.field == KIND for each in request.fields):
         numbers = graph.read("documents/facet_of_kind", **within)[0].items()
@@ -445,11 +445,11 @@ class RememberedFilters:
     def describe_unknown_fields(
         self, where: Sequence[Clause], ontologies: Sequence[str] | None
     ) -> list[Degradation]:
-        asked = get_condition_keys(where)
-        if not asked:
+        condition_keys = get_condition_keys(where)
+        if not condition_keys:
             return []
         known = self._remembered(repr(ontologies), lambda: {"": read_keys(self._graph, ontologies)})
-        return describe_missing_keys(asked, known[""])
+        return describe_missing_keys(condition_keys, known[""])
 
     def _remembered(self, key: str, look: Callable[[], Matching]) -> Matching:
         writes = self._graph.read("documents/writes")[0]["writes"]

@@ -249,8 +249,8 @@ def delete_if_of_folder(tx: Transaction, folder_id: str, document_id: str) -> bo
 
 
 def record_progress(tx: Transaction, folder_id: str, job_id: str, tally: ScanTally, *, total: int) -> None:
-    given = {"folder_id": folder_id, "job_id": job_id, "total": total}
-    tx.run("folders/tell_progress", **given, tally=tally.model_dump_json())
+    parameters = {"folder_id": folder_id, "job_id": job_id, "total": total}
+    tx.run("folders/tell_progress", **parameters, tally=tally.model_dump_json())
 
 
 def conclude(tx: Transaction, folder_id: str, tally: ScanTally) -> None:

@@ -176,8 +176,8 @@ def build_lucene_queries(
         beside.append(
             ("scope", "" if _SCOPE_TOKEN.match(prefix) else f"{fold_letters(prefix)}*", PARTS_WEIGHT)
         )
-    asked = _to_lucene(weighed, fields, beside, f" {prefix}*" if prefix else "")
-    return [" ".join(filter(None, (asked, scope))) for scope in _within(ontologies, document_ids)]
+    query = _to_lucene(weighed, fields, beside, f" {prefix}*" if prefix else "")
+    return [" ".join(filter(None, (query, scope))) for scope in _within(ontologies, document_ids)]
 
 
 def build_fuzzy_queries(
@@ -187,8 +187,8 @@ def build_fuzzy_queries(
 ) -> list[str]:
     """Build queries to find texts with words that are similar to a word (kg_api.graph.text_analysis)."""
     searched = {**FIELDS, "scope": PARTS_WEIGHT}
-    asked = f"+({' '.join(f'{name}:({clauses})^{weight}' for name, weight in searched.items())})"
-    return [" ".join(filter(None, (asked, scope))) for scope in _within(ontologies, document_ids)]
+    query = f"+({' '.join(f'{name}:({clauses})^{weight}' for name, weight in searched.items())})"
+    return [" ".join(filter(None, (query, scope))) for scope in _within(ontologies, document_ids)]
 
 
 def _within(ontologies: Sequence[str] | None, document_ids: Sequence[str] | None) -> list[str]:
@@ -212,9 +212,9 @@ def _to_lucene(
         if _may_be_hidden(word):
             once.setdefault(_quote(parts(word)), weight)
     hidden = " ".join(word + weight for word, weight in once.items())
-    asked = [(field, plain, weight) for field, weight in fields.items()]
-    asked += [each for each in [("scope", hidden, PARTS_WEIGHT), *beside] if each[1]]
-    return f"+({' '.join(f'{field}:({each})^{weight}' for field, each, weight in asked)})"
+    weighted_fields = [(field, plain, weight) for field, weight in fields.items()]
+    weighted_fields += [each for each in [("scope", hidden, PARTS_WEIGHT), *beside] if each[1]]
+    return f"+({' '.join(f'{field}:({each})^{weight}' for field, each, weight in weighted_fields)})"
 
 
 def _may_be_hidden(word: str) -> bool:
@@ -269,13 +269,13 @@ class QuestionWords:
     def __init__(self, question: str, prefix: str | None = None) -> None:
         begun = rf"(?<![^\W_]){re.escape(prefix or '')}\w*"
         self._begun = re.compile(begun, re.IGNORECASE) if prefix else None
-        asked = [_POSSESSIVE.sub("", word) for word in split_question_terms(question)[:MAX_TERMS]]
+        question_words = [_POSSESSIVE.sub("", word) for word in split_question_terms(question)[:MAX_TERMS]]
         variants = [_forms(each.words) for each in find_variants(question)]
-        telling = [*map(_forms, _select_significant(asked)), *variants]
+        telling = [*map(_forms, _select_significant(question_words)), *variants]
         self._telling = frozenset(form for forms in telling for form in forms)
         self._alone = frozenset(forms[0] for forms in telling if len(forms) == 1)
-        known = frozenset(form for word in asked for form in _forms(word))
-        every = _forms(_POSSESSIVE.sub("", normalise_text(question))) if asked else []
+        known = frozenset(form for word in question_words for form in _forms(word))
+        every = _forms(_POSSESSIVE.sub("", normalise_text(question))) if question_words else []
         self._pairs = frozenset(pair for pair in pairwise(every) if known.issuperset(pair)).union(
             pair for forms in variants for pair in pairwise(forms)
         )
@@ -366,9 +366,9 @@ def _split(word: str) -> tuple[IndexToken, ...]:
     if word.isascii():
         return (IndexToken(0, len(word), normalize_word(word)),)
     return tuple(
-        IndexToken(part.start(), part.end(), normalize_word(said))
+        IndexToken(part.start(), part.end(), normalize_word(word_part))
         for part in PIECES.finditer(word)
-        for said in parts(part[0]).split()
+        for word_part in parts(part[0]).split()
     )
 
 
@@ -421,12 +421,12 @@ def find_synonyms(text: str, groups: Iterable[Sequence[str]]) -> list[str]:
 
     Case is ignored. Several words must be adjacent.
     """
-    asked = _join_words(text)
+    joined = _join_words(text)
     added: dict[str, str] = {}
     for group in groups:
         spelt = {word: _join_words(word) for word in group}
-        if any(own in asked for own in spelt.values()):
-            added |= {row: word for word, row in spelt.items() if row not in asked}
+        if any(own in joined for own in spelt.values()):
+            added |= {row: word for word, row in spelt.items() if row not in joined}
     return [*added.values()][:MAX_ADDED]
 
 

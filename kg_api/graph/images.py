@@ -231,8 +231,8 @@ def write_images(tx: Transaction, differences: Sequence[DocumentDifference]) -> 
     there = [each.record.document_id for each in differences if each.before["content_hash"] is not None]
     others, changed = list[str](), Counter[str]()
     if there:
-        given = {"document_ids": there, "source_ids": [row["source_id"] for row in rows]}
-        others += tx.run("images/forget", **given)[0]["forgotten"]
+        parameters = {"document_ids": there, "source_ids": [row["source_id"] for row in rows]}
+        others += tx.run("images/forget", **parameters)[0]["forgotten"]
     for part in portions(rows, IMAGES_A_STATEMENT):
         row = tx.run("images/write", rows=part)[0]
         changed.update(row["changed"])

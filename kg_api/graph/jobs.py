@@ -205,10 +205,10 @@ def claim(
     # While a job runs anywhere, no job of a lower priority is claimed. Within a rank, ontologies with the
     # fewest running jobs come first, then the longest queued jobs. Several workers start at different equal
     # jobs, so they do not wait for each other's locks.
-    given = {"worker": worker, "lease_seconds": lease_seconds, "max_failures": max_failures}
+    parameters = {"worker": worker, "lease_seconds": lease_seconds, "max_failures": max_failures}
 
     def take(tx: Transaction, job_id: str) -> ClaimedJob | None:
-        rows = tx.run("jobs/take", job_id=job_id, **given)
+        rows = tx.run("jobs/take", job_id=job_id, **parameters)
         if rows and rows[0]["state"] == "failed":
             tx.run("jobs/end_parts", job_id=job_id)
         return ClaimedJob(**rows[0]) if rows else None
@@ -234,14 +234,14 @@ def claim(
 
 def heartbeat(graph: Graph, owner: Owner, *, stuck_seconds: float = 86_400.0) -> bool:
     """Renew the lease. Return False if the job made no progress for `stuck_seconds` and has now failed."""
-    given = {
+    parameters = {
         "lease_seconds": owner.lease_seconds,
         "stuck_seconds": stuck_seconds,
         "error": f"timeout: nothing was done for {stuck_seconds:g} s",
     }
 
     def beat(tx: Transaction) -> list[Row]:
-        rows = tx.run("jobs/heartbeat", **owner.parameters(), **given)
+        rows = tx.run("jobs/heartbeat", **owner.parameters(), **parameters)
         if rows and rows[0]["stuck"]:
             tx.run("jobs/end_parts", job_id=owner.job_id)
         return rows
@@ -262,7 +262,7 @@ def fail(
     graph: Graph, owner: Owner, error: str, *, delay_seconds: float, max_failures: int, permanent: bool
 ) -> str:
     """Record that the job has failed. You get the new state, or "lost"."""
-    given = {
+    parameters = {
         "error": error,
         "delay_seconds": delay_seconds,
         "max_failures": max_failures,
@@ -270,7 +270,7 @@ def fail(
     }
 
     def record_failure(tx: Transaction) -> str:
-        rows = tx.run("jobs/fail", **owner.parameters(), **given)
+        rows = tx.run("jobs/fail", **owner.parameters(), **parameters)
         if rows and rows[0]["state"] == "failed":
             tx.run("jobs/end_parts", job_id=owner.job_id)
         return rows[0]["state"] if rows else "lost"
@@ -288,8 +288,8 @@ def give_back(
 ) -> None:
     """Return a job to the end of the queue, or to its place. It can be claimed after a delay."""
     # `error` names a required service that does not respond.
-    given = {"delay_seconds": delay_seconds, "keeps_place": keeps_place, "error": error}
-    graph.write("jobs/give_back", **owner.parameters(), **given)
+    parameters = {"delay_seconds": delay_seconds, "keeps_place": keeps_place, "error": error}
+    graph.write("jobs/give_back", **owner.parameters(), **parameters)
 
 
 # Jobs in lists and responses
@@ -442,8 +442,8 @@ def ensure_job(
 ) -> tuple[str, bool]:
     """Create a job if the ontology has no unfinished job. You get the id, and whether it is new."""
     fresh = build_new_job(kind, ontology, key=f"{kind}:{ontology}", selection=selection)
-    given = {"force": force, "limited": True, "joins": False}
-    return graph.transaction(lambda tx: _request(tx, fresh, total, **given))
+    options = {"force": force, "limited": True, "joins": False}
+    return graph.transaction(lambda tx: _request(tx, fresh, total, **options))
 
 
 def _request(

@@ -72,8 +72,8 @@ def list_questions(graph: Graph, ontology: str, *, offset: int, limit: int) -> J
 def delete_judgements(graph: Graph, ontology: str, question: str, source_id: str | None) -> JudgementsDeleted:
     """Delete the judgements for a question. To delete those on one source, use its complete id."""
     require(ontology)
-    given = {"question_id": build_judged_question_id(ontology, question), "source_id": source_id}
-    rows = graph.transaction(lambda tx: tx.run("judgements/delete", ontology=ontology, **given))
+    parameters = {"question_id": build_judged_question_id(ontology, question), "source_id": source_id}
+    rows = graph.transaction(lambda tx: tx.run("judgements/delete", ontology=ontology, **parameters))
     return JudgementsDeleted(judgements=rows[0]["judgements"])
 
 

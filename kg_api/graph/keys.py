@@ -37,14 +37,14 @@ def write_audit(graph: Graph, records: Sequence[AuditRecord]) -> None:
 def page_of_audit(
     graph: Graph, *, key_ids: Sequence[str] | None, since: datetime | None, offset: int, limit: int
 ) -> tuple[list[AuditEntry], int]:
-    given = {"key_ids": key_ids, "since": since or BEGINNING}
-    rows = graph.read("audit/page", **given, offset=offset, limit=limit)
+    parameters = {"key_ids": key_ids, "since": since or BEGINNING}
+    rows = graph.read("audit/page", **parameters, offset=offset, limit=limit)
     entries = [
         {**row["entry"], "outcome": json.loads(row["entry"]["outcome"]), "key_name": row["key_name"]}
         for row in rows
     ]
     found = [AuditEntry.model_validate(convert_times(each)) for each in entries]
-    return found, graph.read("audit/count", **given)[0]["total"]
+    return found, graph.read("audit/count", **parameters)[0]["total"]
 
 
 def prune_audit(graph: Graph, days: int) -> int:
@@ -123,14 +123,19 @@ def _state(key: Row, now: datetime) -> KeyState:
 
 def put_session(graph: Graph, session_hash: str, key_id: str, *, valid_seconds: int, most: int) -> bool:
     """Store a session. Check if its key can be used."""
-    given = {"session_hash": session_hash, "key_id": key_id, "valid_seconds": valid_seconds, "most": most}
-    return graph.write("keys/open_session", **given)[0]["sessions"] > 0
+    parameters = {
+        "session_hash": session_hash,
+        "key_id": key_id,
+        "valid_seconds": valid_seconds,
+        "most": most,
+    }
+    return graph.write("keys/open_session", **parameters)[0]["sessions"] > 0
 
 
 def find_session(graph: Graph, session_hash: str) -> Row | None:
     """Find the key of a session like `find_usable`, with the session's hash."""
-    given = {"session_hash": session_hash, "note_again_seconds": NOTE_AGAIN_SECONDS}
-    rows = graph.read("keys/find_session", **given)
+    parameters = {"session_hash": session_hash, "note_again_seconds": NOTE_AGAIN_SECONDS}
+    rows = graph.read("keys/find_session", **parameters)
     return rows[0] if rows else None
 
 

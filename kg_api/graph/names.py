@@ -262,8 +262,8 @@ def _begins(graph: Graph, label: LiteralString, called: str) -> str | None:
     """Find the only id with this prefix, if it has eight or more digits."""
     if not _may_begin(called):
         return None
-    given: dict[str, Any] = {"prefix": called, "ontologies": reach(), "limit": MAX_OFFERED}
-    row = require_one("id", called, graph.read("names/begin_with", label=label, **given))
+    parameters: dict[str, Any] = {"prefix": called, "ontologies": reach(), "limit": MAX_OFFERED}
+    row = require_one("id", called, graph.read("names/begin_with", label=label, **parameters))
     return None if row is None else row["id"]
 
 

@@ -76,21 +76,26 @@ def count_due(graph: Reader, ontology: str) -> int:
 
 
 def read_due(graph: Graph, kind: ProposalKind, ontology: str, space: Space, limit: int) -> list[DueNode]:
-    given = {"kind": kind, "ontology": ontology, "time_property": time_property(kind, space), "limit": limit}
-    return [DueNode(**row) for row in graph.read("proposals/due", **given)]
+    parameters = {
+        "kind": kind,
+        "ontology": ontology,
+        "time_property": time_property(kind, space),
+        "limit": limit,
+    }
+    return [DueNode(**row) for row in graph.read("proposals/due", **parameters)]
 
 
 def flag_portion(
     tx: Transaction, kind: ProposalKind, ontology: str, space: Space, after: FlaggedTo
 ) -> FlaggedTo | None:
     """Flag the next nodes in an ontology. You get the last one, or None at the end."""
-    given = {
+    parameters = {
         "kind": kind,
         "ontology": ontology,
         "time_property": time_property(kind, space),
         "limit": PORTION,
     }
-    rows = tx.run("proposals/flag", **given, after=after[0], after_paragraph=after[1])
+    rows = tx.run("proposals/flag", **parameters, after=after[0], after_paragraph=after[1])
     return (rows[0]["after"], rows[0]["after_paragraph"]) if rows else None
 
 
@@ -143,8 +148,8 @@ def page_of_proposals(
     rows = graph.search("proposals/count", ontologies=within(ontology), kind=kind)
     counts: dict[str, int] = {row["state"]: row["proposals"] for row in rows}
     total = counts.get(state, 0) if state else sum(counts.values())
-    given = {"ids": None, "ontologies": within(ontology), "kind": kind, "state": state}
-    return _read_page(graph, **given, offset=offset, limit=limit), total
+    parameters = {"ids": None, "ontologies": within(ontology), "kind": kind, "state": state}
+    return _read_page(graph, **parameters, offset=offset, limit=limit), total
 
 
 def find_proposal(graph: Graph, proposal_id: str) -> Proposal:
@@ -156,13 +161,13 @@ def decide(graph: Graph, proposal_id: str, state: ProposalState, by: str | None)
     """Accept, reject, or reopen a proposal. You can repeat this, and see the previous state in a note."""
     whole = identify_proposal(graph, proposal_id)
     own, seen = uuid.uuid4().hex, list[Row]()
-    given = {"proposal_id": whole, "state": state, "by": by, "type": LINKED, "decision": own}
+    parameters = {"proposal_id": whole, "state": state, "by": by, "type": LINKED, "decision": own}
 
     def work(tx: Transaction) -> Proposal:
         held = tx.run("proposals/hold", proposal_id=whole, ontologies=reach())
         if not held or held[0]["ends"] < 2:  # noqa: PLR2004 - both of them
             raise _unknown(whole)
-        if held[0]["state"] != state and not tx.run("proposals/decide", **given):
+        if held[0]["state"] != state and not tx.run("proposals/decide", **parameters):
             raise Conflict(f"the texts of proposal {whole} are just being deleted")
         seen.append(held[0])
         return _read_one(tx, whole)  # read inside the transaction, because nothing may fail after the commit
@@ -184,11 +189,11 @@ def find_unconnected_pairs(
 ) -> set[Pair]:
     """Find the pairs of sources or concepts that no path of at most `hops` steps connects."""
     # A concept with more than `most_sources` sources connects nothing.
-    given = {"pairs": [list(each) for each in pairs], "hops": hops, "most_sources": most_sources}
+    parameters = {"pairs": [list(each) for each in pairs], "hops": hops, "most_sources": most_sources}
     if kind == "source":
-        rows = graph.read("proposals/sources_apart", **given)
+        rows = graph.read("proposals/sources_apart", **parameters)
     else:
-        rows = graph.read("proposals/concepts_apart", **given)
+        rows = graph.read("proposals/concepts_apart", **parameters)
     return {(row["first"], row["second"]) for row in rows}
 
 
@@ -205,8 +210,8 @@ def _unknown(proposal_id: str) -> NotFound:
 
 
 def _read_one(graph: Reader, proposal_id: str) -> Proposal:
-    given = {"ids": [proposal_id], "ontologies": within(None), "kind": None, "state": None}
-    found = _read_page(graph, **given, offset=0, limit=1)
+    parameters = {"ids": [proposal_id], "ontologies": within(None), "kind": None, "state": None}
+    found = _read_page(graph, **parameters, offset=0, limit=1)
     if not found:
         raise _unknown(proposal_id)
     return found[0]
@@ -277,8 +282,10 @@ def write_proposals(
     hashes |= {end.id: end.text_hash for each in proposals for end in (each.first, each.second)}
     ids = sorted(hashes)  # common lock order of nodes
     if kind == "source":
-        given = [{"source_id": each, "content_hash": hashes[each]} for each in ids]
-        held = {(row["source_id"], hashes[row["source_id"]]) for row in tx.run("sources/hold", rows=given)}
+        source_rows = [{"source_id": each, "content_hash": hashes[each]} for each in ids]
+        held = {
+            (row["source_id"], hashes[row["source_id"]]) for row in tx.run("sources/hold", rows=source_rows)
+        }
     else:
         found = tx.run("concepts/hold", ontology=ontology, ids=ids)
         held = {(row["concept_id"], row["text_hash"]) for row in found}

@@ -28,8 +28,8 @@ def read_statements(
     graph: Graph, concept_id: str, *, towards: Collection[str], away: Collection[str]
 ) -> list[tuple[str, RelationshipEvidence]]:
     """Read the type keys and statements of a concept, highest confidence first."""
-    asked = {"towards": sorted(towards), "away": sorted(away), "scanned": SCANNED}
-    rows = graph.search("relations/speaking_of", concept_id=concept_id, **asked)
+    parameters = {"towards": sorted(towards), "away": sorted(away), "scanned": SCANNED}
+    rows = graph.search("relations/speaking_of", concept_id=concept_id, **parameters)
     return [(row["type_key"], build_evidence(row)) for row in drop_deleted_rows(rows, Place)]
 
 
@@ -72,7 +72,7 @@ def find_near_relations(
     graph: Graph, meaning: Meaning, type_keys: Sequence[str] | None, limit: int
 ) -> dict[str, float]:
     """Find the nearest relationships, with their cosines by id. All filters are used in the vector index."""
-    given = {
+    parameters = {
         "vector": Vector.from_numpy(meaning.vector),
         "ontologies": list(meaning.ontologies),
         "property": meaning.space.at("").vector_property,
@@ -80,9 +80,9 @@ def find_near_relations(
     }
     space = meaning.space.slug
     if type_keys is None:
-        rows = graph.search("relations/search_by_vector", space, **given)
+        rows = graph.search("relations/search_by_vector", space, **parameters)
     else:
-        rows = graph.search("relations/search_by_vector_of_types", space, types=list(type_keys), **given)
+        rows = graph.search("relations/search_by_vector_of_types", space, types=list(type_keys), **parameters)
     return {row["relation_id"]: row["similarity"] for row in rows if row["similarity"] is not None}
 
 

@@ -164,8 +164,8 @@ def unmerge_types(graph: Graph, ontology: str, merge_id: str, by: str | None) ->
             f"merge of relationship types {merge_id!r} not found in {ontology}. `kg admin "
             f"relationship-types merges --ontology {ontology}` lists the merges"
         )
-    given = {"merge_id": merge_id, "ontology": ontology, "by": by}
-    graph.transaction(lambda tx: tx.run("relations/unmerge_types", **given))
+    parameters = {"merge_id": merge_id, "ontology": ontology, "by": by}
+    graph.transaction(lambda tx: tx.run("relations/unmerge_types", **parameters))
     finish_renaming(graph, merge_id)
     return read_merges(graph, ontology, 0, 1, merge_id=merge_id)[0][0]
 
@@ -191,8 +191,8 @@ def read_merges(
     graph: Graph, ontology: str, offset: int, limit: int, *, merge_id: str | None = None
 ) -> tuple[list[TypeMerge], int]:
     """Read merges of types, newest first, and count them."""
-    given = {"ontology": ontology, "merge_id": merge_id, "offset": offset, "limit": limit}
-    row = graph.read("relations/merges", **given)[0]
+    parameters = {"ontology": ontology, "merge_id": merge_id, "offset": offset, "limit": limit}
+    row = graph.read("relations/merges", **parameters)[0]
     return [TypeMerge.model_validate(convert_times(each)) for each in row["merges"]], row["total"]
 
 
@@ -224,8 +224,8 @@ def _merge(tx: Transaction, ontology: str, asked: TypeMerging) -> TypeMerge:
     into_id, merge_id = next(iter(before))
     if not asked.dry_run and len(before) == 1 and into_id == into:
         # A merge of exactly these types exists. Its response was lost, or it was interrupted
-        given = {"ontology": ontology, "merge_id": merge_id, "offset": 0, "limit": 1}
-        (record,) = tx.run("relations/merges", **given)[0]["merges"]
+        parameters = {"ontology": ontology, "merge_id": merge_id, "offset": 0, "limit": 1}
+        (record,) = tx.run("relations/merges", **parameters)[0]["merges"]
         if {build_relation_type_id(ontology, each) for each in record["merged"]} == {*merged}:
             return TypeMerge.model_validate(convert_times(record))
     if into in merged:
@@ -243,8 +243,14 @@ def _merge(tx: Transaction, ontology: str, asked: TypeMerging) -> TypeMerge:
         values = {"merge_id": None, "ontology": ontology, "into": held[into]["name"], "merged": names}
         dry = {**values, "relations": relations, "by": asked.by, "at": None}
         return TypeMerge.model_validate({**dry, **_stances(held, into, merged)})
-    given = {"into": into, "merged": merged, "ontology": ontology, "relations": relations, "by": asked.by}
-    row = tx.run("relations/merge_types", merge_id=uuid.uuid4().hex, **given)[0]["merge"]
+    parameters = {
+        "into": into,
+        "merged": merged,
+        "ontology": ontology,
+        "relations": relations,
+        "by": asked.by,
+    }
+    row = tx.run("relations/merge_types", merge_id=uuid.uuid4().hex, **parameters)[0]["merge"]
     return TypeMerge.model_validate({**convert_times(row), **_stances(held, into, merged)})
 
 
@@ -255,9 +261,9 @@ def _stances(held: Mapping[str, Row], into: str, merged: Sequence[str]) -> dict[
     if not others:
         return {}
     count = sum(held[each]["relations"] for each in others)
-    said = ", ".join(sorted(f"{held[each]['name']!r} ({stances[each]})" for each in others))
+    listed = ", ".join(sorted(f"{held[each]['name']!r} ({stances[each]})" for each in others))
     note = (
-        f"{pluralize(count, 'relationship')} of {said} then {are(count)} {stances[into]}, as "
+        f"{pluralize(count, 'relationship')} of {listed} then {are(count)} {stances[into]}, as "
         f"{held[into]['name']!r} is, so the grounding of their concepts changes. `kg admin "
         "relationship-types stance` sets the stance of a type"
     )

@@ -123,11 +123,11 @@ def list_waiting(graph: Graph, *, ontology: str | None, offset: int, limit: int)
 def read_waiting(
     graph: Graph, ontology: str, documents: Sequence[str] | None, *, after: str, limit: int
 ) -> list[GivenDocument]:
-    asked: dict[str, Any] = {"ontology": ontology}
+    parameters: dict[str, Any] = {"ontology": ontology}
     rows = (
-        graph.read("waiting/following", **asked, after=after, limit=limit)
+        graph.read("waiting/following", **parameters, after=after, limit=limit)
         if documents is None
-        else graph.read("waiting/named", **asked, documents=list(documents))
+        else graph.read("waiting/named", **parameters, documents=list(documents))
     )
     return [GivenDocument(**row) for row in rows]
 

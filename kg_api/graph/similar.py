@@ -227,7 +227,7 @@ class NearestPictures:
 
     @property
     def lookup(self) -> Lookup:
-        given: Row = {
+        parameters: Row = {
             "vector": Vector.from_numpy(self.vector),
             "property": self.space.vector_property,
             "ontologies": list(self.ontologies),
@@ -236,11 +236,13 @@ class NearestPictures:
         }
         if self.sources.fits:
             within = Filters(None, self.document_ids, self.sources).scope()
-            return Lookup("search/images_fitting", {**within, **given}, self.space.key)
+            return Lookup("search/images_fitting", {**within, **parameters}, self.space.key)
         if self.document_ids is None:
-            return Lookup("search/images_by_vector", given, self.space.key)
+            return Lookup("search/images_by_vector", parameters, self.space.key)
         ids = list(self.document_ids)
-        return Lookup("search/images_by_vector_in_documents", {**given, "document_ids": ids}, self.space.key)
+        return Lookup(
+            "search/images_by_vector_in_documents", {**parameters, "document_ids": ids}, self.space.key
+        )
 
     def hits(self, graph: Graph, found: Sequence[Row]) -> LaneHits:
         del graph  # one query is sufficient

@@ -601,16 +601,16 @@ def leftovers(graph: Graph) -> list[UnusedVectors]:
 
 def remove_vector_batch(tx: Transaction, leftover: UnusedVectors, of: Vectored, after: str) -> str | None:
     """Remove vectors from a batch of nodes, or delete a batch of chunks. You get the last id, or None."""
-    given = {"after": after, "ontology": leftover.ontology, "limit": PORTION}
+    parameters = {"after": after, "ontology": leftover.ontology, "limit": PORTION}
     if of == "chunks":
-        return tx.run("chunks/forget", keys=list(leftover.keys), **given)[0]["last"]
+        return tx.run("chunks/forget", keys=list(leftover.keys), **parameters)[0]["last"]
     keys = leftover.keys if of == "Source" else _of_concepts(leftover)
     if not keys:
         return None
     if of == "near":
-        return tx.run("concepts/forget_near", spaces=list(keys), **given)[0]["last"]
+        return tx.run("concepts/forget_near", spaces=list(keys), **parameters)[0]["last"]
     properties = [of_space(name, key) for key in keys for name in OF_A_NODE]
-    return tx.run("embedding/forget_vectors", label=of, properties=properties, **given)[0]["last"]
+    return tx.run("embedding/forget_vectors", label=of, properties=properties, **parameters)[0]["last"]
 
 
 def drop_indexes(graph: Graph, leftover: UnusedVectors) -> None:

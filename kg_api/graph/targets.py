@@ -184,9 +184,9 @@ def write_vectors(
         {"id": each.identity, "text_hash": each.text_hash, "vector": Vector.from_numpy(vector)}
         for each, vector in vectors
     ]
-    given = plan.parameters()
-    del given["refused"]
-    written = tx.run("embedding/write_vectors", rows=rows, ontology=plan.ontology, **given)
+    parameters = plan.parameters()
+    del parameters["refused"]
+    written = tx.run("embedding/write_vectors", rows=rows, ontology=plan.ontology, **parameters)
     return [row["id"] for row in written]
 
 
@@ -199,6 +199,6 @@ def list_embedded_up_to(graph: Graph, plan: Plan, last: str, limit: int) -> list
 
 def check_image_vectors(graph: Graph, plan: Plan) -> tuple[int, int]:
     """Count the vectors of an ontology's images in a space, and the vectors that an index would ignore."""
-    given = {"ontology": plan.ontology, "dimensions": plan.space.dimensions}
-    row = graph.read("images/check_vectors", **plan.parameters(), **given)[0]
+    parameters = {"ontology": plan.ontology, "dimensions": plan.space.dimensions}
+    row = graph.read("images/check_vectors", **plan.parameters(), **parameters)[0]
     return row["built"], row["wrong"]

@@ -286,10 +286,10 @@ def find_stop_words(words: Iterable[str], languages: Iterable[str | None] = ()) 
     If no language has two, the result is empty, because each of a few keywords counts. Stop words of the
     given languages (English names) always count.
     """
-    asked = frozenset(word.lower() for word in words)
-    most = max((asked & listed for listed in load_stop_words().values()), key=len)
+    folded_words = frozenset(word.lower() for word in words)
+    most = max((folded_words & listed for listed in load_stop_words().values()), key=len)
     listed = load_stop_words()
-    word_counts = [asked & listed[each] for each in languages if each is not None]
+    word_counts = [folded_words & listed[each] for each in languages if each is not None]
     enough = most if len(most) >= _FEWEST else frozenset[str]()
     return enough.union(*word_counts)
 
@@ -381,7 +381,11 @@ def suggest_words(word: str, texts: Iterable[str]) -> list[str]:
     Words that differ only by accents are nearest, followed by words with an equal beginning.
     """
     wanted, written = fold(word), word.lower()
-    counts = Counter(said for said in chain.from_iterable(map(split_words, texts)) if said.lower() != written)
+    counts = Counter(
+        candidate
+        for candidate in chain.from_iterable(map(split_words, texts))
+        if candidate.lower() != written
+    )
     ranks = {said: _distance(wanted, fold(said)) for said in counts}
     near = [(rank, -counts[said], said) for said, rank in ranks.items() if rank is not None]
     best = min((rank for rank, _, _ in near), default=None)
@@ -496,13 +500,13 @@ def stem_question(words: Sequence[str], chosen: Collection[str | None] = (None,)
     lower = [word for each in words for word in _words(each)]
     own = {each for each in chosen if each is not None} - {"english"}
     languages = [*dict.fromkeys([*sorted(own), *(_guessed(lower) if None in chosen else ())])]
-    asked = (
+    guesses = (
         _stem_by_rules(word, language)
         for word in lower
         for language in languages
         if _has_stem(word) and word not in load_stop_words()[language]
     )
-    return [*dict.fromkeys(asked)]
+    return [*dict.fromkeys(guesses)]
 
 
 @lru_cache(KNOWN_FORMS)
