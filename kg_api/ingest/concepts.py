@@ -72,9 +72,9 @@ class PlacedConcepts:
         known = chain.from_iterable(
             self._quotes.get(normalize_concept_name(each), ()) for each in (subject, target)
         )
-        given = [each for each in known if named.is_within(each.start, each.end)]
-        if given:
-            return min(given, key=lambda each: (each.end - each.start, each.start))
+        quotes = [each for each in known if named.is_within(each.start, each.end)]
+        if quotes:
+            return min(quotes, key=lambda each: (each.end - each.start, each.start))
         sentences = (self._find_sentence(start) for start, _ in named.ones)
         naming = next((each for each in sentences if named.is_within(*each)), None)
         return naming and Quote(self.source.full_text[slice(*naming)], *naming)
@@ -105,8 +105,8 @@ class Missing:
 
 def place(row: ConceptRow, sources: Sequence[PlacedConcepts]) -> Iterator[Missing]:
     """Assign a row to its sources. Unlocated concepts go to the first. Yield quotes without a source."""
-    for given in _all_concepts(row):
-        yield from _place(given, sources)
+    for concept in _all_concepts(row):
+        yield from _place(concept, sources)
     for subject, kind, target in row.relations:
         _relate(ExtractedRelation(subject, kind, target), sources)
 
@@ -125,15 +125,15 @@ def _all_concepts(row: ConceptRow) -> Iterator[ConceptGiven]:
 def _place(given: ConceptGiven, sources: Sequence[PlacedConcepts]) -> Iterator[Missing]:
     found: dict[int, list[Quote]] = {}
     lost: list[str] = []
-    for said in given.quotes:
-        quote = QuotedText(said)
+    for given_quote in given.quotes:
+        quote = QuotedText(given_quote)
         as_it_is = ((at, each.text.find_exact(quote)) for at, each in enumerate(sources))
         best = _best(as_it_is) or _best(
             (at, each.text.find_ignoring_form(quote)) for at, each in enumerate(sources)
         )
         if best is None:
-            lost.append(said)
-            yield Missing(given.label, said)
+            lost.append(given_quote)
+            yield Missing(given.label, given_quote)
         else:
             found.setdefault(best[0], []).append(best[1])
     if not found:
@@ -184,8 +184,8 @@ def _says(placed: PlacedConcepts, names: Iterable[QuotedText]) -> Quote | None:
 
 
 def _trim(text: str, start: int, end: int) -> tuple[int, int]:
-    said = text[start:end]
-    return start + len(said) - len(said.lstrip()), start + len(said.rstrip())
+    quoted = text[start:end]
+    return start + len(quoted) - len(quoted.lstrip()), start + len(quoted.rstrip())
 
 
 def _relate(relation: ExtractedRelation, sources: Sequence[PlacedConcepts]) -> None:

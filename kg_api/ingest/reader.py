@@ -145,11 +145,11 @@ def add_search_text(
 ) -> Converted:
     """Put name, title, description, and caption first: `2019/RedBoat_02.jpg` adds `2019 Red Boat 02`."""
     name = " ".join(_BETWEEN_WORDS.sub(" ", _SUFFIX.sub("", document)).split()) or document
-    given = [title, *(metadata.get(key) for key in SAYING)]
-    lines = [" ".join(each.split()) for each in given if isinstance(each, str)]
+    values = [title, *(metadata.get(key) for key in SAYING)]
+    lines = [" ".join(each.split()) for each in values if isinstance(each, str)]
     own = {*made.text.splitlines()}
-    said = dict.fromkeys([name, *(line for line in lines if line not in own)])
-    text = "\n".join(filter(None, (*said, made.text)))
+    search_lines = dict.fromkeys([name, *(line for line in lines if line not in own)])
+    text = "\n".join(filter(None, (*search_lines, made.text)))
     return replace(made, text=text, images=tuple(replace(each, end=len(text)) for each in made.images))
 
 
@@ -166,6 +166,6 @@ def _missing(named: Sequence[str], beside: Collection[str]) -> Notes:
     missing = [each for each in named if each not in beside]
     if not missing:
         return ()
-    shown = ", ".join(each[-_MAX_SHOWN:] for each in missing[:_SHOWN])
+    listed = ", ".join(each[-_MAX_SHOWN:] for each in missing[:_SHOWN])
     more = ", ..." if len(missing) > _SHOWN else ""
-    return (f"referenced images that are missing ({len(missing):,}): {shown}{more}",)
+    return (f"referenced images that are missing ({len(missing):,}): {listed}{more}",)
