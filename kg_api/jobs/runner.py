@@ -200,11 +200,11 @@ class JobRun:
 
     def lower(self, rank: int) -> bool:
         """Lower the job's priority. Return False if new work was requested, which comes first."""
-        asked = jobs.lower(self._graph, self._owner, wanted=self.job.wanted, rank=rank)
-        if isinstance(asked, jobs.JobRequest):
-            self._apply_request(asked)
+        job_request = jobs.lower(self._graph, self._owner, wanted=self.job.wanted, rank=rank)
+        if isinstance(job_request, jobs.JobRequest):
+            self._apply_request(job_request)
             return False
-        self.job = replace(self.job, rank=asked)
+        self.job = replace(self.job, rank=job_request)
         return True
 
     def restart_work(self) -> None:
@@ -221,16 +221,16 @@ class JobRun:
     def finish(self) -> bool:
         """End the job. Return False if new work was requested, so that another round is necessary."""
         # If items were rejected, the state is "succeeded with errors". Unfinished parts are cancelled.
-        asked = jobs.finish(self._graph, self._owner, wanted=self.job.wanted)
-        if asked is None:
+        job_request = jobs.finish(self._graph, self._owner, wanted=self.job.wanted)
+        if job_request is None:
             return True
-        self._apply_request(asked)
+        self._apply_request(job_request)
         self.cursor = ""
         return False
 
     def _apply_request(self, asked: jobs.JobRequest) -> None:
-        given = {"wanted": asked.wanted, "selection": asked.selection, "forced_at": asked.forced_at}
-        self.job = replace(self.job, **given)
+        updates = {"wanted": asked.wanted, "selection": asked.selection, "forced_at": asked.forced_at}
+        self.job = replace(self.job, **updates)
 
 
 class Handler(Protocol):
@@ -253,8 +253,8 @@ def _wait_seconds(job: jobs.ClaimedJob, error: KgError) -> float:
     if isinstance(error, ProviderMissing):
         return OTHER_WORKER_SECONDS
     delay = retry_delay(job.waits, random.random())  # noqa: S311 - jitter, not a secret
-    asked = error.retry_after_seconds if isinstance(error, ModelUnavailable | TooBusy) else None
-    return max(delay, asked or 0)
+    retry_after = error.retry_after_seconds if isinstance(error, ModelUnavailable | TooBusy) else None
+    return max(delay, retry_after or 0)
 
 
 class Runner:
