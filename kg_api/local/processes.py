@@ -458,14 +458,14 @@ def ask_ready(
 
 def _understand(status: int, body: bytes) -> ApiAnswer:
     try:
-        said: Any = json.loads(body)
-        waits = str(said.get("waiting_for") or "the service")
+        reply: Any = json.loads(body)
+        waits = str(reply.get("waiting_for") or "the service")
     except (ValueError, AttributeError):
         return ApiAnswer(reached=True, waiting_for=f"the service, which answers HTTP {status}")
     if status == HTTPStatus.OK:
         return ApiAnswer(reached=True, ready=True, serves=True)
     try:
-        failed = {check["name"] for check in said["checks"] if not check["ok"]}
+        failed = {check["name"] for check in reply["checks"] if not check["ok"]}
     except (KeyError, TypeError):
         failed = set[str]()
     # a service without these, its model or disk space still answers searches
