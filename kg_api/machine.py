@@ -70,8 +70,8 @@ def _memory_limits() -> Iterator[int]:
     """Yield the memory limits of the control groups. An unlimited group has a word or a very large number."""
     for group in _groups("memory"):
         for name in ("memory.max", "memory.limit_in_bytes"):
-            if (said := _read_word(group / name)).isdecimal():
-                yield int(said)
+            if (value := _read_word(group / name)).isdecimal():
+                yield int(value)
 
 
 def _groups(controller: str) -> Iterator[Path]:
