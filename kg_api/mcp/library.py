@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 from mcp_types import CallToolResult, ImageContent, TextContent
 
-from kg_api.access.keys import narrowed
+from kg_api.access.keys import limit_to_visible
 from kg_api.blobs.pages import PageRequest
 from kg_api.container import Container
 from kg_api.errors import KgError
@@ -52,10 +52,10 @@ class Library:
         begun = time.perf_counter()
         failure = None
         try:
-            answer, shown = tool.call(self, arguments)
+            answer, images = tool.call(self, arguments)
             pictures = [
                 ImageContent(data=base64.b64encode(each.content).decode(), mime_type=each.content_type)
-                for each in shown
+                for each in images
             ]
             result = CallToolResult(
                 content=[TextContent(text=to_json(answer)), *pictures],
@@ -71,11 +71,11 @@ class Library:
 
     def search(self, request: SourceSearch) -> SourceHits:
         container = self._container()
-        return container.search.search(narrowed(container.graph, request))
+        return container.search.search(limit_to_visible(container.graph, request))
 
     def hybrid(self, request: HybridSearch) -> HybridHits:
         container = self._container()
-        return container.hybrid.search(narrowed(container.graph, request))
+        return container.hybrid.search(limit_to_visible(container.graph, request))
 
     def context(self, source_id: str, window: int) -> SourceContext:
         return self._container().search.context(source_id, window)
@@ -85,22 +85,22 @@ class Library:
         return container.concepts.search(query_text, searched(container.graph, ontologies), limit)
 
     def concept_context(self, concept_id: str, window: int, limit: int) -> ConceptContext:
-        return self._container().concepts.context(concept_id, window, limit)
+        return self._container().concepts.get_context(concept_id, window, limit)
 
     def similar(self, source_id: str, request: SimilarSearch) -> SimilarSources:
         container = self._container()
-        return container.similarity.similar(source_id, narrowed(container.graph, request))
+        return container.similarity.similar(source_id, limit_to_visible(container.graph, request))
 
     def images(self, request: ImageSearch) -> ImageHits:
         container = self._container()
-        return container.image_search.search(narrowed(container.graph, request))
+        return container.image_search.search(limit_to_visible(container.graph, request))
 
     def related(self, source_id: str, request: RelatedSearch) -> RelatedSources:
         container = self._container()
-        return container.related.related(source_id, narrowed(container.graph, request))
+        return container.related.related(source_id, limit_to_visible(container.graph, request))
 
     def thumbnail(self, source_id: str) -> bytes:
-        return self._container().files.thumbnail(source_id).content
+        return self._container().files.get_thumbnail(source_id).content
 
     def document(self, document_id: str) -> DocumentContent:
         return library.find_document(self._container().graph, document_id)
@@ -112,7 +112,7 @@ class Library:
 
     def page(self, document_id: str, page: int, source_id: str, width: int) -> PageImage:
         request = PageRequest(document_id, page, width, source_id=source_id)
-        return self._container().pages.image(request)
+        return self._container().pages.get_image(request)
 
     def ontologies(self) -> OntologyList:
         return OntologyList(ontologies=list_ontologies(self._container().graph))

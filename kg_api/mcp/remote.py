@@ -38,12 +38,12 @@ class RemoteService:
     def call(self, tool: Tool[Any], arguments: dict[str, Any]) -> CallToolResult:
         """Forward a call. Errors become results."""
         params = {"name": tool.name, "arguments": arguments}
-        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         client = None
         try:
             with self._changing:
                 client = self._client = self._client or self._connect()
-            request = post(JSONRPCResponse, "mcp", json=asked, headers=HEADERS)
+            request = post(JSONRPCResponse, "mcp", json=body, headers=HEADERS)
             answer = client._send(request)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
             return CallToolResult.model_validate(answer.result)
         except KgError as error:

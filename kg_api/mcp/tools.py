@@ -124,7 +124,7 @@ first only to narrow the search.""",
 )
 def search_sources(library: Library, arguments: SearchArguments, pager: Pager) -> Item:
     same = arguments.model_dump(include={"documents", "limit", "per_document", "mode"})
-    asked = {
+    fields = {
         "query_text": arguments.query,
         "ontology": arguments.ontologies,
         "where": arguments.where or [],
@@ -132,7 +132,7 @@ def search_sources(library: Library, arguments: SearchArguments, pager: Pager) -
         "collapse_duplicates": not arguments.all_copies,
         **same,
     }
-    found = library.search(valid(SourceSearch, asked))
+    found = library.search(valid(SourceSearch, fields))
     hits = [build_hit(each) for each in found.sources]
     frame = item(note=found.note, hits=[], degraded=degradations(found.degraded))
     frame["hits"] = pager.step(frame, hits, [hit["citation"] for hit in hits], "hits")
@@ -197,8 +197,8 @@ concept, use get_concept_context with its concept_id. For a plain question, use 
 )
 def hybrid_search(library: Library, arguments: HybridArguments, pager: Pager) -> Item:
     same = arguments.model_dump(include={"documents", "where", "mode", "concept_limit", "source_limit"})
-    given = {"query_text": arguments.query, "ontology": arguments.ontologies}
-    found = library.hybrid(valid(HybridSearch, {**given, "collapse_duplicates": True, **same}))
+    fields = {"query_text": arguments.query, "ontology": arguments.ontologies}
+    found = library.hybrid(valid(HybridSearch, {**fields, "collapse_duplicates": True, **same}))
     concepts = [
         item(
             concept_id=each.concept_id,
@@ -278,9 +278,9 @@ def get_source_context(library: Library, arguments: ContextArguments, pager: Pag
             about = {"paragraph": each.paragraph, "heading": each.heading, "kind": get_source_kind(each)}
             items.append(passage(parse_citation_place(each), each.full_text, **about))
             keys.append(f"ContextParagraph {parse_citation_place(each)}")
-    given = pager.step(frame, items, keys, "passages")
-    frame["paragraphs"] = [each for each in given if "paragraph" in each]
-    quote = next((each for each in given if "paragraph" not in each), None)
+    passages = pager.step(frame, items, keys, "passages")
+    frame["paragraphs"] = [each for each in passages if "paragraph" in each]
+    quote = next((each for each in passages if "paragraph" not in each), None)
     return frame if quote is None else {**frame, "quote": quote}
 
 
@@ -558,8 +558,8 @@ def search_images(library: Library, arguments: ImageArguments, pager: Pager) -> 
         related = library.related(source_id, valid(RelatedSearch, {"kinds": ["image"], **same}))
         found, degraded = related.sources, related.degraded
     else:
-        asked = {"query_text": arguments.query} if source_id is None else {"source_id": source_id}
-        images = library.images(valid(ImageSearch, {**asked, **same}))
+        fields = {"query_text": arguments.query} if source_id is None else {"source_id": source_id}
+        images = library.images(valid(ImageSearch, {**fields, **same}))
         found, degraded, note = images.images, images.degraded, images.note
     hits = [_build_image_hit(each) for each in found]
     frame = item(note=note, hits=[], degraded=degradations(degraded))
