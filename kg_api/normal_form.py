@@ -44,8 +44,8 @@ def normalise_text(text: str) -> str:
     """Return the text for comparisons: `normalise_width` without vowel signs and invisible characters."""
     if text.isascii():
         return text
-    said = _UNSAID.sub("", normalise_width(text)).translate(_SIGNS)
-    return unicodedata.normalize("NFC", said)
+    visible = _UNSAID.sub("", normalise_width(text)).translate(_SIGNS)
+    return unicodedata.normalize("NFC", visible)
 
 
 def fold_letters(text: str) -> str:
