@@ -124,8 +124,8 @@ def divide_document(
     for start, end in _stretches(paragraphs):
         numbers += [len(parts)] * (end - start)
         stop = at + sum(len(paragraph.text) for paragraph in paragraphs[start:end])
-        shown = text[max(0, at - MARGIN) : stop + MARGIN]
-        parts.append(DocumentPart(*about, text[:BEGINNING] if at > MARGIN else "", shown))
+        excerpt = text[max(0, at - MARGIN) : stop + MARGIN]
+        parts.append(DocumentPart(*about, text[:BEGINNING] if at > MARGIN else "", excerpt))
         at = stop
     return parts, numbers
 
@@ -214,8 +214,8 @@ class ObjectReader:
 
     def is_empty_list(self, name: str) -> bool:
         """Check if the reply is an empty list, or has an empty list of that name."""
-        said = _THOUGHTS.sub("", self._text)
-        return bool(_NONE.fullmatch(said)) or any(each.get(name) == [] for each in parse_objects(said))
+        reply = _THOUGHTS.sub("", self._text)
+        return bool(_NONE.fullmatch(reply)) or any(each.get(name) == [] for each in parse_objects(reply))
 
 
 def parse_objects(answer: str) -> Iterator[dict[str, Any]]:
@@ -228,8 +228,8 @@ def parse_entries(answer: str, name: str) -> dict[str, dict[str, Any]]:
 
     Objects with a duplicate id are skipped. Without a list the result is empty.
     """
-    said = _WHOLE_THOUGHTS.sub("", answer[:MAX_CHARACTERS])
-    for value in _values(said, r"[{\[]"):
+    reply = _WHOLE_THOUGHTS.sub("", answer[:MAX_CHARACTERS])
+    for value in _values(reply, r"[{\[]"):
         entries = as_list(cast("dict[str, object]", value).get(name) if isinstance(value, dict) else value)
         if found := [*_dicts(entries)]:
             ids = Counter(str(each.get("id")) for each in found)

@@ -67,14 +67,14 @@ class CrossEncoder:
             yield from first.overflowing
 
     def _run(self, pair: Encoding) -> float:
-        given = {
+        inputs = {
             "input_ids": pair.ids,
             "attention_mask": pair.attention_mask,
             "token_type_ids": pair.type_ids,
         }
         try:
             found = self._session.run(
-                None, {name: np.array([given[name]], dtype=np.int64) for name in self._inputs}
+                None, {name: np.array([inputs[name]], dtype=np.int64) for name in self._inputs}
             )[0]
         except ORT_ERRORS as error:
             raise RerankUnavailable(f"the reranker does not run: {error}") from error

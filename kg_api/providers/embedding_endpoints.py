@@ -257,10 +257,10 @@ class OpenAIEndpoint:
                 raise _OtherForm(other)
 
         if reply.failed_as in {400, 422, 500, 501}:  # a parameter is unknown, or makes the server fail
-            said = str(reply.body).casefold()
-            if form.base64 and self._NAMES_ENCODING.search(said):
+            body = str(reply.body).casefold()
+            if form.base64 and self._NAMES_ENCODING.search(body):
                 retry_in_form(replace(form, base64=False))
-            if form.dimensions is not None and self._NAMES_DIMENSIONS.search(said):
+            if form.dimensions is not None and self._NAMES_DIMENSIONS.search(body):
                 retry_in_form(replace(form, dimensions=None))
         data = get_reply_items(self._client.read(reply), "data")
         if data is None:
@@ -394,11 +394,11 @@ def _nomic_words(model: str, dimensions: int | None, texts: Sequence[str], query
 
 def _openai_body(model: RemoteModel, items: Sequence[str] | Sequence[bytes], _: bool) -> dict[str, object]:
     """Return the request body of Jina and SGLang. OpenAI's interface has no images."""
-    given = [
+    inputs = [
         {"text": model.facts.query_prefix + each}
         if isinstance(each, str)
         else {"image": f"data:image/jpeg;base64,{base64.b64encode(each).decode()}"}
         for each in items
     ]
     size = {"dimensions": model.requested_dimensions} if model.requested_dimensions else {}
-    return {"model": model.name, "input": given, **size}
+    return {"model": model.name, "input": inputs, **size}

@@ -110,14 +110,17 @@ def classify(
     codes = (error.get("code"), error.get("type"))
     code = next((f" {each}" for each in codes if isinstance(each, str) and _CODE.fullmatch(each)), "")
     parameter = error.get("param")
-    said, model = f"{provider.address} returned {status}{code}", f" ({provider.model})" * bool(provider.model)
+    problem, model = (
+        f"{provider.address} returned {status}{code}",
+        f" ({provider.model})" * bool(provider.model),
+    )
     variables = provider.variables
     if is_retryable(status):
-        return RetryableError(said, retry_after(headers), is_limit=status < 500)  # noqa: PLR2004
+        return RetryableError(problem, retry_after(headers), is_limit=status < 500)  # noqa: PLR2004
     if status in {401, 403, 498}:
-        return ConfigurationError(f"{said}: the API key was rejected. Set {variables.key} to a valid key")
+        return ConfigurationError(f"{problem}: the API key was rejected. Set {variables.key} to a valid key")
     if status in _REJECTED and parameter not in _SETTINGS:
-        return RejectedText(f"{said}: {provider.service.rejection.format(model=model)}")
+        return RejectedText(f"{problem}: {provider.service.rejection.format(model=model)}")
     if parameter in _SETTINGS:
         fix = f"the model rejects this {parameter}. Correct {variables.model} and its options"
     elif status == 402:  # noqa: PLR2004
@@ -131,7 +134,7 @@ def classify(
         fix = f"unknown model{model} or address. Correct {names}{hint}"
     else:
         fix = f"the server is not {provider.service.name}. Correct {variables.address}"
-    return ConfigurationError(f"{said}: {fix}")
+    return ConfigurationError(f"{problem}: {fix}")
 
 
 def read_error_status(body: object) -> int | None:

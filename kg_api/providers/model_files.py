@@ -127,8 +127,8 @@ def _describe(folder: Path, checksums: str) -> ModelSpec:
         )
     revision = hashlib.sha256(checksums.encode()).hexdigest()
     try:
-        given = TypeAdapter(dict[str, object]).validate_json(path.read_bytes())
-        return TypeAdapter(ModelSpec).validate_python({**given, "revision": revision})
+        fields = TypeAdapter(dict[str, object]).validate_json(path.read_bytes())
+        return TypeAdapter(ModelSpec).validate_python({**fields, "revision": revision})
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
         raise ConfigurationError(f"{path} is wrong: {wrong}\nAn example: {EXAMPLE}") from error

@@ -199,8 +199,8 @@ class Chat:
 
     def _count(self, read: int | None, written: int | None, question: Prompt, characters: int) -> None:
         """Count tokens and their price. If a number is missing, estimate it from the characters."""
-        asked = len(question.instruction) + len(question.data)
-        read = estimate_tokens(asked) if read is None else read
+        prompt_size = len(question.instruction) + len(question.data)
+        read = estimate_tokens(prompt_size) if read is None else read
         written = estimate_tokens(characters) if written is None else written
         dollars = price_of(self._settings, read, written)
         spend_tokens(CHAT.kind, self._provider.host, read=read, written=written, dollars=dollars)

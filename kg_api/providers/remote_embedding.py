@@ -473,7 +473,7 @@ def in_order(indexes: Sequence[object]) -> list[int]:
     A single missing index is the one that the others lack, because servers in Go omit zeros. If several are
     missing, the list must be in the order of the texts, and the other indexes must confirm it.
     """
-    said = str(list(indexes[:MAX_SHOWN]))
+    listed = str(list(indexes[:MAX_SHOWN]))
     indexes = [_index(each) for each in indexes]
     known = [index for index in indexes if index is not None]
     missing = len(indexes) - len(known)
@@ -484,9 +484,9 @@ def in_order(indexes: Sequence[object]) -> list[int]:
         indexes = [at if index is None else index for at, index in enumerate(indexes)]
     places = {index: at for at, index in enumerate(indexes) if type(index) is int}
     if sorted(places) != list(range(len(indexes))):
-        raise EmbeddingFailed(f"{INDEXES_WRONG} {len(indexes)} texts got {said}")
+        raise EmbeddingFailed(f"{INDEXES_WRONG} {len(indexes)} texts got {listed}")
     if missing > 1 and any(places[i] != i for i in places):
-        raise EmbeddingFailed(f"{INDEXES_WRONG} several are missing in {said}")
+        raise EmbeddingFailed(f"{INDEXES_WRONG} several are missing in {listed}")
     return [places[i] for i in range(len(indexes))]
 
 

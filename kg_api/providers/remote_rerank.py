@@ -72,8 +72,8 @@ class RemoteReranker:
         pieces = [piece for windowed in cut for piece in windowed]
         each = self._settings.batch_size
         batches = [pieces[at : at + each] for at in range(0, len(pieces), each)]
-        asked = [self._pool.submit(copy_context().run, self._ask, query, batch, until) for batch in batches]
-        found = [score for future in asked for score in self._await_result(future, until, asked)]
+        futures = [self._pool.submit(copy_context().run, self._ask, query, batch, until) for batch in batches]
+        found = [score for future in futures for score in self._await_result(future, until, futures)]
         return select_best_scores(scale_scores(found), [len(windowed) for windowed in cut])
 
     def close(self) -> None:
@@ -150,8 +150,8 @@ def in_order(items: Sequence[tuple[object, object]], texts: int) -> list[float]:
     A missing index is 0, because servers in Go omit zeros.
     """
     found = dict[int, float]()
-    for given, score in items:
-        index = 0 if given is None else given
+    for position, score in items:
+        index = 0 if position is None else position
         if type(index) is not int or not 0 <= index < texts or index in found:
             raise RerankUnavailable(f"the reply of the reranker has a wrong index for {texts} passages")
         found[index] = _number(score)

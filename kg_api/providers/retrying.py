@@ -56,12 +56,12 @@ def ask_at_once(questions: Iterable[Callable[[], WaitedT]], at_once: int) -> lis
     finish.
     """
     with ThreadPoolExecutor(at_once) as pool:
-        asked = [pool.submit(copy_context().run, _ask, each) for each in questions]
+        pending = [pool.submit(copy_context().run, _ask, each) for each in questions]
         try:
-            futures.wait(asked, return_when=futures.FIRST_EXCEPTION)
+            futures.wait(pending, return_when=futures.FIRST_EXCEPTION)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
-    return [each.result() for each in asked]  # cancelled calls come after the failed one
+    return [each.result() for each in pending]  # cancelled calls come after the failed one
 
 
 def _ask(question: Callable[[], WaitedT]) -> WaitedT:
@@ -127,8 +127,10 @@ class RetryPolicy:
         try:
             return retrying(lambda: ask(None if until is None else max(until - self.clock(), 0.001)))
         except RetryableError as last:
-            reason, asked = str(last), last.retry_after
-        raise give_up(reason, asked)  # outside of the handler, so that the provider's error is not chained
+            reason, retry_after = str(last), last.retry_after
+        raise give_up(
+            reason, retry_after
+        )  # outside of the handler, so that the provider's error is not chained
 
     def _wait(self, state: tenacity.RetryCallState) -> float:
         usual = self.first_wait * 2 ** (state.attempt_number - 1)
