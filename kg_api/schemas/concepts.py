@@ -229,14 +229,14 @@ def portions(
         key = row.source_id or f"{row.document if row.document is not None else row.title}\n"
         together.setdefault(key, []).append(row)
     portion: list[ConceptRow] = []
-    said = 0
+    length = 0
     for group in together.values():
         weight = sum(len(row.model_dump_json()) for row in group)
-        if portion and (len(portion) + len(group) > size or said + weight > characters):
+        if portion and (len(portion) + len(group) > size or length + weight > characters):
             yield portion
-            portion, said = [], 0
+            portion, length = [], 0
         portion += group
-        said += weight
+        length += weight
     if portion:
         yield portion
 

@@ -55,9 +55,9 @@ class SeedStep(Body):
 
     @model_validator(mode="after")
     def _fits(self) -> SeedStep:
-        given = {"mode": self.mode != "hybrid", "kinds": bool(self.kinds), "where": bool(self.where)}
-        if self.by != "text" and any(given.values()):
-            named = ", ".join(name for name, has in given.items() if has)
+        is_set = {"mode": self.mode != "hybrid", "kinds": bool(self.kinds), "where": bool(self.where)}
+        if self.by != "text" and any(is_set.values()):
+            named = ", ".join(name for name, has in is_set.items() if has)
             raise ValueError(f"{named}: only allowed in a seed by 'text', not by {self.by!r}")
         return self
 

@@ -243,8 +243,8 @@ class EmbeddingConfigChange(Body):
             kept = {name: value for name, value in kept.items() if name not in SIZE_FIELDS}
         if self.context not in {None, "template", "late_template"}:
             kept.pop("context_template", None)
-        asked = {**kept, **self.model_dump(exclude_unset=True)}
-        return valid(EmbeddingConfig, {name: value for name, value in asked.items() if value is not None})
+        fields = {**kept, **self.model_dump(exclude_unset=True)}
+        return valid(EmbeddingConfig, {name: value for name, value in fields.items() if value is not None})
 
 
 class Cost(Answer):

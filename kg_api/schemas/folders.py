@@ -136,8 +136,8 @@ def folder_id(path: str, ontology: str) -> str:
 
 def build_folder_grant(key: str, path: str, ontology: str) -> str:
     """Build the permission to sync a folder. Only a reader of the home's key can create it."""
-    said = f"follow\0{ontology}\0{path}"
-    return hmac.digest(key.encode(), said.encode("utf-8", "surrogatepass"), "sha256").hex()
+    message = f"follow\0{ontology}\0{path}"
+    return hmac.digest(key.encode(), message.encode("utf-8", "surrogatepass"), "sha256").hex()
 
 
 def overlap(path: str, other: str) -> bool:

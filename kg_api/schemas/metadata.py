@@ -152,10 +152,10 @@ def find_document_date(metadata: Mapping[str, MetadataValue]) -> str | None:
 
 def find_aliases(metadata: Mapping[str, MetadataValue]) -> list[str]:
     """Find the aliases of a document without duplicates, from lists and comma-separated texts."""
-    given = (metadata.get(key) for key in ALIASES)
+    values = (metadata.get(key) for key in ALIASES)
     names = (
         str(name).strip()
-        for value in given
+        for value in values
         if value is not None and not isinstance(value, bool)
         for name in (value if isinstance(value, list) else str(value).split(","))
     )
