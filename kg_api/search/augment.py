@@ -104,11 +104,11 @@ def _tail(backwards: Iterator[Sized], end: int, most: int) -> tuple[int, int]:
 
 def _backwards(text: str, parts: Sequence[Sized], measure: Measure, most: int) -> Iterator[Sized]:
     """Yield the parts from last to first. If the last part with text is too long, split it."""
-    said = next(at for at in reversed(range(len(parts))) if not at or not is_blank(text, *parts[at][0]))
-    if parts[said][1] <= most:
+    last = next(at for at in reversed(range(len(parts))) if not at or not is_blank(text, *parts[at][0]))
+    if parts[last][1] <= most:
         return reversed(parts)
-    spans = list(sentences(text, *parts[said][0]))
-    return chain(reversed(parts[said + 1 :]), ((span, measure(text, *span)) for span in reversed(spans)))
+    spans = list(sentences(text, *parts[last][0]))
+    return chain(reversed(parts[last + 1 :]), ((span, measure(text, *span)) for span in reversed(spans)))
 
 
 # Select passages from the hits of all pieces
@@ -446,8 +446,8 @@ def get_chunk_token_limit(request: AugmentRequest, counter: TokenCounter) -> int
 
 
 def _piece(number: int, text: str, span: Span, counter: TokenCounter) -> Piece:
-    said = text[slice(*span)]
-    return Piece(number, said, *span, counter.count(said))
+    piece_text = text[slice(*span)]
+    return Piece(number, piece_text, *span, counter.count(piece_text))
 
 
 def _spread(spans: Sequence[Span]) -> list[Span]:
@@ -581,11 +581,11 @@ class AugmentService:
             pieces = split_into_pieces(text, request, counter)
         with watch.stage("search"):
             asking = Asking(request, where, self._spaces, self._search.search)
-            asked = self._ask(asking, pieces)
+            results = self._ask(asking, pieces)
         with watch.stage("select"):
-            selection = select(_collect_hits(asked), _choices(request))
+            selection = select(_collect_hits(results), _choices(request))
             context = render_context(selection.passages, counter.count, request.token_budget)
-        counts = _counts(text, pieces, asked, selection, context)
+        counts = _counts(text, pieces, results, selection, context)
         log.info("augmented", **counts.model_dump(), ms=watch.milliseconds()["total"])
         return Augmented(
             context=context.text,
@@ -594,12 +594,12 @@ class AugmentService:
             records=context.records,
             order=selection.order,
             thresholds=[where.thresholds[space.slug] for space in where.spaces],
-            pieces=_present_pieces(asked),
+            pieces=_present_pieces(results),
             counts=counts,
-            notes=[*notes, *_nothing_near(asked, selection, where)],
+            notes=[*notes, *_nothing_near(results, selection, where)],
             degraded=[
                 *_describe_skipped_pieces(pieces),
-                *together(note for each in asked for note in each.degradations),
+                *together(note for each in results for note in each.degradations),
             ],
             timings_ms=watch.milliseconds(),
         )

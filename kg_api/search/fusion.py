@@ -189,10 +189,10 @@ def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[Described
     if shown and any(hit.source.source_id == shown[0].source_id for lane in seen for hit in lane):
         return UNKNOWN
     nearest, floor = max(measured, key=lambda each: each[0] - each[1])
-    asked = f" {plan.text[:MAX_TOLD]!r}" if plan.text else " the vector"
+    query = f" {plan.text[:MAX_TOLD]!r}" if plan.text else " the vector"
     blind = " in its text. The content of images is not checked" if plan.pictured else ""
     note = (
-        f"no close match for{asked}{blind}: the nearest passage has a similarity of {nearest:.2f}, and close "
+        f"no close match for{query}{blind}: the nearest passage has a similarity of {nearest:.2f}, and close "
         f"matches start at {floor:.2f}"
     )
     return Nearness(near=False, note=note)
@@ -212,10 +212,12 @@ def has_words(shown: Iterable[DescribedPlace], words: frozenset[str], share: flo
     wanted = [get_word_forms(word) for word in words]
     begin = {form[:2] for forms in wanted for form in forms}
     for place in shown if words else ():
-        said = terms(
+        text_words = terms(
             " ".join([place.full_text, *place.heading, place.title or "", *find_aliases(place.metadata)])
         )
-        there = frozenset[str]().union(*(get_word_forms(word) for word in said if fold(word)[:2] in begin))
+        there = frozenset[str]().union(
+            *(get_word_forms(word) for word in text_words if fold(word)[:2] in begin)
+        )
         if sum(not there.isdisjoint(forms) for forms in wanted) >= share * len(wanted):
             return True
     return False

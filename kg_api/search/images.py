@@ -11,7 +11,7 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kg_api.concepts.search import reciprocal_rank_fusion
+from kg_api.concepts.search import fuse_by_reciprocal_rank
 from kg_api.errors import DatabaseUnavailable, InvalidInput, NotFound, Unavailable
 from kg_api.graph.client import Graph
 from kg_api.graph.images import list_ontologies_with_images
@@ -279,9 +279,9 @@ class ImageLanes:
         )
         sources = scope.filters.sources.restrict_to_kinds(["image"])
         within = Filters(names, scope.filters.document_ids, sources)
-        asked = RelatedQuery(own, within, scope.depth)
+        query = RelatedQuery(own, within, scope.depth)
         slots = comparable(known.space_of(own.ontology), names, known).slots
-        near = find_near_vectors(self._graph, asked, sample_evenly(parts, MAX_PARTS), slots, "words")
+        near = find_near_vectors(self._graph, query, sample_evenly(parts, MAX_PARTS), slots, "words")
         found = {
             each: ImageThrough(lane="words", rank=way.rank, similarity=way.similarity, space=way.space)
             for each, way in near.items()
@@ -318,8 +318,8 @@ def find_images_by_text(search: SearchService, request: ImageSearch) -> ImageHit
     Raises:
         As `SearchService.search`.
     """
-    asked = request.model_dump(include=_SAME)
-    found = search.search(SourceSearch(**asked, kinds=["image"], concepts=True, explain=True))
+    fields = request.model_dump(include=_SAME)
+    found = search.search(SourceSearch(**fields, kinds=["image"], concepts=True, explain=True))
     seen: list[ImageLane] = ["picture_space"] if found.picture_spaces else []
     return ImageHits(
         query_text=request.query_text,
@@ -432,7 +432,7 @@ class ImageSearchService:
     ) -> list[ImageHit]:
         """Fuse by rank, because you cannot compare cosines from different spaces."""
         kept = [lane.filter_by_similarity(request.min_similarity) for lane in lanes]
-        scores = reciprocal_rank_fusion([*lane.found] for lane in kept)
+        scores = fuse_by_reciprocal_rank([*lane.found] for lane in kept)
         best = [*scores.items()][: 2 * request.limit]  # spare hits replace deleted images
         places = {
             place.source_id: place for place in describe_places(self._graph, [each for each, _ in best])

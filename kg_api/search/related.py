@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
-from kg_api.concepts.search import describe_missing_concepts, reciprocal_rank_fusion
+from kg_api.concepts.search import describe_missing_concepts, fuse_by_reciprocal_rank
 from kg_api.graph.client import Graph
 from kg_api.graph.library import find_source, neighbours
 from kg_api.graph.search import (
@@ -259,15 +259,15 @@ class RelatedService:
         known.require_known(request.ontologies)
         with watch.stage("filter") if request.where else nullcontext():
             within = self._within(own, request, degradations)
-        asked = RelatedQuery(own, within, max(DEPTH, 3 * request.limit))
+        query = RelatedQuery(own, within, max(DEPTH, 3 * request.limit))
         with watch.stage("document"):
-            lanes = [find_in_document(self._graph, asked), linked(self._graph, asked)]
+            lanes = [find_in_document(self._graph, query), linked(self._graph, query)]
         with watch.stage("concepts"):
-            lanes.append(self._through_concepts(asked, known, degradations))
+            lanes.append(self._through_concepts(query, known, degradations))
         with watch.stage("words"):
-            lanes.append(self._near_words(asked, known, degradations))
+            lanes.append(self._near_words(query, known, degradations))
         with watch.stage("pictures"):
-            lanes.extend(self._seeing.find(asked, known, degradations))
+            lanes.extend(self._seeing.find(query, known, degradations))
         return RelatedSources(
             source=own,
             kinds=within.sources.kinds,
@@ -327,7 +327,7 @@ class RelatedService:
 
     def _join(self, lanes: Sequence[Found], limit: int) -> list[RelatedSource]:
         """Fuse by rank, because you cannot compare distances, concept weights, and cosines."""
-        scores = reciprocal_rank_fusion([*lane] for lane in lanes)
+        scores = fuse_by_reciprocal_rank([*lane] for lane in lanes)
         best = [*scores.items()][: 2 * limit]  # spare hits replace deleted sources
         places = {
             place.source_id: place for place in describe_places(self._graph, [each for each, _ in best])

@@ -150,9 +150,9 @@ class SimilarityService:
         self, own: Place, parts: list[VectorPart], scope: Comparable, request: SimilarSearch
     ) -> tuple[list[SimilarSource], list[Degradation]]:
         waiting = self._snapshots.populating(*(space.index_name for space, _ in scope.slots))
-        asked = SimilarityQuery(own, parts, same_document=request.same_document)
+        query = SimilarityQuery(own, parts, same_document=request.same_document)
         self._require_few(scope, request, waiting)
-        groups, more = self._reach(asked, scope, request, exact=request.exact or bool(waiting))
+        groups, more = self._reach(query, scope, request, exact=request.exact or bool(waiting))
         degraded = [
             Degradation(part="vector_index", effect=f"the index {name} is {state}: every vector was compared")
             for name, state in waiting.items()

@@ -154,8 +154,14 @@ def choose_nodes(
         )
     wanted = list(known.embedding_states) if request.ontologies is None else request.ontologies
     named = request.documents
-    called = None if named is None else find_documents_by_name(graph, named, known.there(request.ontologies))
-    ids = None if called is None else [each for of_ontology in called.values() for each in of_ontology]
+    named_documents = (
+        None if named is None else find_documents_by_name(graph, named, known.there(request.ontologies))
+    )
+    ids = (
+        None
+        if named_documents is None
+        else [each for of_ontology in named_documents.values() for each in of_ontology]
+    )
     fitting = _fitting(graph, remembered, request, ids)
     filters = fitting.filters
     places, total = list_places(graph, wanted, filters.document_ids, request.max_nodes, filters.sources)
