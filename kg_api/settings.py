@@ -539,15 +539,17 @@ def load_settings(**overrides: object) -> Settings:
     environment = EnvSettingsSource(Settings).env_vars
     known = [*(name for name, _ in variables()), *(name + FILE for name in list_secret_variables())]
     unknown = [*suggestions.complaints(environment, known)]
-    given = {name.upper() for name, value in environment.items() if value}
+    set_names = {name.upper() for name, value in environment.items() if value}
     unknown += [
-        suggestions.describe_unknown(name, known) for name, _ in variables(constants=True) if name in given
+        suggestions.describe_unknown(name, known)
+        for name, _ in variables(constants=True)
+        if name in set_names
     ]
     if unknown:
         raise ConfigurationError("invalid settings:\n  " + "\n  ".join(unknown))
     try:
-        given = {name: value for name, value in overrides.items() if value is not None}
-        return Settings(**given)  # pyright: ignore[reportArgumentType]
+        set_names = {name: value for name, value in overrides.items() if value is not None}
+        return Settings(**set_names)  # pyright: ignore[reportArgumentType]
     except SettingsError as error:
         field = re.search(r'field "(\w+)"', str(error))
         name = f"KG_{field[1].upper()}" if field else "a KG_* variable"
