@@ -140,8 +140,10 @@ class EmbeddingRequests:
     def embed(self, ontology: str, key: str | None = None, modality: Modality = "text") -> JobStarted:
         """Embed missing, stale, and rejected items, and report the sources or images."""
         # Concepts of a single source are excluded until a vector search for concepts uses the ontology.
-        asked = Regeneration(ontology=ontology, type="all" if modality == "text" else "image")
-        done = self._regenerate(asked, key, [read_embedding_state(self._graph, ontology)]).ontologies[0]
+        regeneration = Regeneration(ontology=ontology, type="all" if modality == "text" else "image")
+        done = self._regenerate(regeneration, key, [read_embedding_state(self._graph, ontology)]).ontologies[
+            0
+        ]
         return JobStarted(ontology=ontology, due=done.due, job_id=done.job_id)
 
     def regenerate(self, asked: Regeneration, key: str | None = None) -> RegenerationStarted:

@@ -106,10 +106,10 @@ class CircuitBreaker:
 
     def record_failure(self, error: Fault) -> None:
         """Pause the model and require a verification afterwards."""
-        asked = error.retry_after_seconds if isinstance(error, EmbeddingUnavailable) else None
+        retry_after = error.retry_after_seconds if isinstance(error, EmbeddingUnavailable) else None
         now = time.monotonic()
         with self._lock:
-            self.failure = Failure(error, now, now + max(OPEN_SECONDS, asked or 0))
+            self.failure = Failure(error, now, now + max(OPEN_SECONDS, retry_after or 0))
             self._proven_at = None
             self.changes += isinstance(error, OtherModel)
 

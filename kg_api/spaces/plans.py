@@ -150,8 +150,8 @@ def read_embedding_state(graph: Graph, ontology: str) -> EmbeddingState:
 def find_searchable(graph: Graph, ontology: str, document_ids: Sequence[str]) -> list[str]:
     """Find the documents whose embedding is complete, so that vector search finds them."""
     marked = read_embedding_state(graph, ontology).answering.mark.key
-    given = {"ontology": ontology, "document_ids": list(document_ids), "property": marked}
-    return [row["document_id"] for row in graph.read("documents/searchable", **given)]
+    parameters = {"ontology": ontology, "document_ids": list(document_ids), "property": marked}
+    return [row["document_id"] for row in graph.read("documents/searchable", **parameters)]
 
 
 def select_embedding_states(graph: Graph, names: Sequence[str] | None) -> list[EmbeddingState]:
