@@ -132,8 +132,8 @@ def _describe_provider_typo(variable: str, names: Sequence[str]) -> Iterator[str
     """Describe the similar settings. Compare without the common prefix, which makes all names similar."""
     prefix, _, rest = variable.partition("_")
     own = [name.removeprefix(f"{prefix}_") for name in names if name.startswith(f"{prefix}_")]
-    for meant in _nearest(rest, own):
-        yield f"{variable}: unknown setting. Did you mean {prefix}_{meant}?"
+    for suggestion in _nearest(rest, own):
+        yield f"{variable}: unknown setting. Did you mean {prefix}_{suggestion}?"
 
 
 def describe_unknown(variable: str, known: Iterable[str]) -> str:
@@ -189,8 +189,8 @@ class NamePlaces:
 
     def _of(self, name: str) -> tuple[str, list[Place]]:
         if name not in self._known:
-            sought = fold(name).text.strip() if any(map(str.isalnum, name)) else ""
-            self._known[name] = sought, [*self._text.every(sought)]
+            folded = fold(name).text.strip() if any(map(str.isalnum, name)) else ""
+            self._known[name] = folded, [*self._text.every(folded)]
         return self._known[name]
 
     @cached_property
