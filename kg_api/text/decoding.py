@@ -239,5 +239,5 @@ def _guess(data: bytes, remedy: str) -> tuple[str, tuple[str, ...]]:
 
 def declared_encoding(data: bytes) -> str:
     """Return the encoding that the start of an HTML or XML file declares."""
-    said = _DECLARED.search(data[:_HEAD_BYTES])
-    return (said[1] or said[2]).decode("ascii", "replace") if said else ""
+    declaration = _DECLARED.search(data[:_HEAD_BYTES])
+    return (declaration[1] or declaration[2]).decode("ascii", "replace") if declaration else ""

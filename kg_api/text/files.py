@@ -61,9 +61,9 @@ class FolderFilter:
         """Apply the rule of git: the last matching line of the deepest .gitignore with a match decides."""
         path = self._root / below
         for base, spec in reversed(self._of(path.parent)):
-            said = spec.check_file(path.relative_to(base).as_posix() + "/" * below.endswith("/")).include
-            if said is not None:
-                return said
+            included = spec.check_file(path.relative_to(base).as_posix() + "/" * below.endswith("/")).include
+            if included is not None:
+                return included
         return False
 
     def _of(self, folder: Path) -> list[tuple[Path, GitIgnoreSpec]]:
@@ -216,9 +216,9 @@ def is_empty(file: Path) -> bool:
 
 def _is_blank(file: Path) -> bool:
     with file.open("rb") as content:
-        said = content.read(_SEEN_BYTES).removeprefix(BOM_UTF8)
-        while not said or said.isspace():
-            if not (said := content.read(_SEEN_BYTES)):
+        beginning = content.read(_SEEN_BYTES).removeprefix(BOM_UTF8)
+        while not beginning or beginning.isspace():
+            if not (beginning := content.read(_SEEN_BYTES)):
                 return True
     return False
 

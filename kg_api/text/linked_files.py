@@ -145,8 +145,8 @@ def mentions(text: str) -> Iterator[ImageReference]:
 def mentions_in_tags(text: str) -> Iterator[ImageReference]:
     """Yield the images of an HTML text, outside comments, scripts, and code."""
     found = list(_in_tags(text))
-    shown = shown_in_html(text) if found else []
-    return _iterate_local_references(compress(found, outside((each.start for each in found), shown)))
+    visible = shown_in_html(text) if found else []
+    return _iterate_local_references(compress(found, outside((each.start for each in found), visible)))
 
 
 def count_remote_images(text: str) -> int:

@@ -54,12 +54,12 @@ def read_front_matter(text: str) -> FrontMatter:
     if not found:
         return FrontMatter()
     try:
-        said = yaml.load(found[1], _Loader)  # noqa: S506 - a SafeLoader
+        fields = yaml.load(found[1], _Loader)  # noqa: S506 - a SafeLoader
     except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: 2025-02-31
         return FrontMatter(notes=("the front matter is not valid YAML and stays in the text",))
-    if not isinstance(said, dict):
+    if not isinstance(fields, dict):
         return FrontMatter()
-    return _front_matter(found.end(), cast("dict[object, object]", said))
+    return _front_matter(found.end(), cast("dict[object, object]", fields))
 
 
 def _read_toml(text: str) -> FrontMatter:
@@ -67,10 +67,10 @@ def _read_toml(text: str) -> FrontMatter:
     if not found:
         return FrontMatter()
     try:
-        said = tomllib.loads(found[1].replace("\r\n", "\n").replace("\r", "\n"))
+        fields = tomllib.loads(found[1].replace("\r\n", "\n").replace("\r", "\n"))
     except (ValueError, RecursionError):
         return FrontMatter(notes=("the front matter is not valid TOML and stays in the text",))
-    return _front_matter(found.end(), cast("dict[object, object]", said))
+    return _front_matter(found.end(), cast("dict[object, object]", fields))
 
 
 def _front_matter(end: int, said: Mapping[object, object]) -> FrontMatter:

@@ -70,13 +70,13 @@ def blocks(text: str) -> list[Block]:
 
 def read_keywords(text: str) -> FrontMatter:
     """Return title and metadata from keywords such as `#+TITLE:`. The keywords stay in the text."""
-    said: dict[str, list[str]] = {}
+    keywords: dict[str, list[str]] = {}
     for line in text[:_MAX_HEAD].splitlines():
         if not _HEAD_LINE.match(line):
             break
         if (found := _KEYWORD.match(line)) and found[2].strip():
-            said.setdefault(found[1].lower(), []).append(found[2].strip())
-    return FrontMatter(title=" ".join(said.pop("title", [])), metadata=_metadata(said))
+            keywords.setdefault(found[1].lower(), []).append(found[2].strip())
+    return FrontMatter(title=" ".join(keywords.pop("title", [])), metadata=_metadata(keywords))
 
 
 def _metadata(said: Mapping[str, Sequence[str]]) -> dict[str, MetadataValue]:

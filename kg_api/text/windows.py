@@ -56,8 +56,8 @@ class _Ends:
         span, following = self._spans[at], self._spans[at + 1]
         here = bisect_left(self._starts, span.end) - 1
         there = bisect_left(self._starts, following.start + 1) - 1
-        said = self._text[span.start : span.end].encode(errors="replace")
-        return self._heading(here) != self._heading(there), here != there, blake2b(said).digest()
+        span_bytes = self._text[span.start : span.end].encode(errors="replace")
+        return self._heading(here) != self._heading(there), here != there, blake2b(span_bytes).digest()
 
     def _heading(self, at: int) -> tuple[str, ...]:
         return self._paragraphs[at].heading
