@@ -110,7 +110,9 @@ def check_passages(line: BundledPassages, sources: Mapping[int, StoredSource]) -
     for each in line.passages:
         if each.embedded and each.vector is None and each.paragraph not in covered:
             raise InvalidInput(f"the source {each.paragraph} has neither a vector nor a chunk")
-        quotes = [quote for said in each.evidence for concept in said.concepts for quote in concept.quotes]
+        quotes = [
+            quote for evidence in each.evidence for concept in evidence.concepts for quote in concept.quotes
+        ]
         quotes += [relation.quote for said in each.evidence for relation in said.relations if relation.quote]
         if any(not quote.start < quote.end <= lengths[each.paragraph] for quote in quotes):
             raise InvalidInput("a quote is not within its source")
@@ -191,16 +193,16 @@ class ImportService:
     def take(self, ontology: str, lines: Iterable[BundledLine]) -> ImportedLines:
         """Store documents with their vectors and evidence. Idempotent."""
         state = read_embedding_state(self._graph, ontology)
-        given: dict[str, GivenDocument] = {}
+        by_document: dict[str, GivenDocument] = {}
         for line in lines:
-            known = given.setdefault(line.document, GivenDocument(line.document))
+            known = by_document.setdefault(line.document, GivenDocument(line.document))
             if isinstance(line, BundledPassages):
                 known.passages.append(line)
             elif known.line is not None or known.passages:
                 raise InvalidInput(f"a duplicate document: {line.document!r}")
             else:
                 known.line = line
-        return self._store_or_name(state, [*given.values()])
+        return self._store_or_name(state, [*by_document.values()])
 
     def _store_or_name(self, state: EmbeddingState, given: Sequence[GivenDocument]) -> ImportedLines:
         """Store documents together. If that fails, store each separately to isolate the error."""
@@ -271,10 +273,12 @@ def _write_passages(
             done.vectors += write_batch(tx, batch, plan.space, plan.mark)
         for each in line.passages:
             source = stored[each.paragraph]
-            for said in each.evidence:
+            for evidence in each.evidence:
                 # Evidence by an extractor or import of this database stays
-                if not (source.is_brought if said.imported else source.extracted_with):
-                    by_origin[said.extracted_with, said.imported].append(build_extraction(said, source))
+                if not (source.is_brought if evidence.imported else source.extracted_with):
+                    by_origin[evidence.extracted_with, evidence.imported].append(
+                        build_extraction(evidence, source)
+                    )
     for (mark, imported), found in sorted(by_origin.items()):
         done.concepts += write_extractions(tx, state.ontology, found, mark, imported=imported).done
 
