@@ -117,8 +117,8 @@ class _Problem:
 
     def _page(self, request: Request, status: int) -> Response:
         problem: dict[str, Any] = json.loads(self._body)
-        shown = {"heading": heading_of(problem), "sentences": sentences_of(problem, request.url.path)}
-        shown["back"] = get_previous_page(request)
+        context = {"heading": heading_of(problem), "sentences": sentences_of(problem, request.url.path)}
+        context["back"] = get_previous_page(request)
         template = "problem/part.html" if wants_part(request) else "problem/page.html"
         with set_viewer(read_caller(self._scope)):
-            return render(template, shown, status)
+            return render(template, context, status)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import Path, Query
 
-from kg_api.access.keys import narrowed
+from kg_api.access.keys import limit_to_visible
 from kg_api.graph.names import searched
 from kg_api.ingest.concepts import import_concepts
 from kg_api.schemas.base import NodeId, Text
@@ -134,7 +134,7 @@ def concept_paths(
 ) -> ConceptPaths:
     """Connect two concepts using relationships, or sources that contain both (`appears with`)."""
     within = searched(container.graph, None if ontology is None else [ontology])
-    return container.concepts.paths(start, end, within, hops, limit)
+    return container.concepts.find_paths(start, end, within, hops, limit)
 
 
 @concepts.get("/concepts/{concept_id}", "read", "Get a concept with its evidence", filtered=True)
@@ -146,7 +146,7 @@ def get_concept(
     ] = 20,
 ) -> ConceptDetails:
     """Get a concept, with quotes and related concepts. You can see where each quote is."""
-    return container.concepts.details(concept_id, limit)
+    return container.concepts.get_details(concept_id, limit)
 
 
 @concepts.get(
@@ -161,21 +161,21 @@ def get_concept_context(
     ] = 10,
 ) -> ConceptContext:
     """Get the sources for a concept, with neighbours from the same document."""
-    return container.concepts.context(concept_id, window_size, limit)
+    return container.concepts.get_context(concept_id, window_size, limit)
 
 
 @concepts.get("/concepts/{concept_id}/related", "read", "List related concepts", filtered=True)
 def get_related_concepts(
     container: Open, concept_id: ConceptId, hops: Steps = 1, limit: Related = 50
 ) -> RelatedConcepts:
-    return container.concepts.related(concept_id, hops, limit)
+    return container.concepts.find_related(concept_id, hops, limit)
 
 
 @concepts.get("/ontologies/{ontology}/concepts", "read", "List the concepts of an ontology")
 def list_concepts(
     container: Open, ontology: Ontology, offset: Offset = 0, limit: PageSize = 100
 ) -> ConceptList:
-    return container.concepts.page(ontology, offset, limit)
+    return container.concepts.list_concepts(ontology, offset, limit)
 
 
 @concepts.post("/ontologies/{ontology}/concepts", "write", "Import concepts")
@@ -195,7 +195,7 @@ def list_concept_merges(
     offset: Offset = 0,
     limit: PageSize = 100,
 ) -> ConceptMerges:
-    return container.concept_merges.page(ontology, concept_id, offset, limit)
+    return container.concept_merges.list_merges(ontology, concept_id, offset, limit)
 
 
 @concepts.post(MERGES + "/{merge_id}/undo", "write", "Undo a merge of concepts")
@@ -234,7 +234,7 @@ def constructive_query(
     ],
 ) -> Subgraph:
     """Get nodes with paths, edges with quotes, and for each step the data that was dropped (`cut`)."""
-    return container.constructive.query(narrowed(container.graph, query))
+    return container.constructive.query(limit_to_visible(container.graph, query))
 
 
 # Link proposals
@@ -302,14 +302,14 @@ def search_relationships(
     body: Annotated[RelationshipSearch, example(query_text="what does a lease need", limit=5)],
 ) -> RelationshipHits:
     """This uses vector search only. If several sources state a relationship, you get it once."""
-    return container.relationships.search(narrowed(container.graph, body))
+    return container.relationships.search(limit_to_visible(container.graph, body))
 
 
 @concepts.get(TYPES, "read", "List the relationship types of an ontology")
 def list_relationship_types(
     container: Open, ontology: Ontology, offset: Offset = 0, limit: PageSize = 100
 ) -> RelationshipTypes:
-    return container.relationship_types.page(ontology, offset, limit)
+    return container.relationship_types.list_types(ontology, offset, limit)
 
 
 @concepts.get(TYPES + "/proposals", "read", "Propose relationship types to merge")
@@ -337,7 +337,7 @@ def put_stance(
 def list_type_merges(
     container: Open, ontology: Ontology, offset: Offset = 0, limit: PageSize = 100
 ) -> TypeMerges:
-    return container.relationship_types.merges(ontology, offset, limit)
+    return container.relationship_types.list_merges(ontology, offset, limit)
 
 
 @concepts.post(TYPES + "/merges", "write", "Merge relationship types")

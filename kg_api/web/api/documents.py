@@ -15,7 +15,7 @@ from starlette.datastructures import UploadFile
 from starlette.routing import Match
 from starlette.types import Scope
 
-from kg_api.access.keys import narrowed
+from kg_api.access.keys import limit_to_visible
 from kg_api.blobs.images import ImageFile
 from kg_api.blobs.pages import PageRequest
 from kg_api.errors import InvalidInput
@@ -83,7 +83,7 @@ def count_values(
     container: Open,
     request: Annotated[FacetRequest, example(fields=["author", "date:year"], where=["tags=oncall"])],
 ) -> Facets:
-    return count_facets(container.graph, narrowed(container.graph, request))
+    return count_facets(container.graph, limit_to_visible(container.graph, request))
 
 
 @stored.get("/ontologies", "read", "List ontologies", filtered=True)
@@ -148,7 +148,7 @@ def delete_documents(
     container: Open, deletion: Annotated[DocumentDeletion, example(ontology="notes", where=["date<2020"])]
 ) -> DeletedMatching:
     """Delete documents. Use `dry_run` (default) to count them. 409: other documents match than expected."""
-    deleted = delete_matching(container.graph, narrowed(container.graph, deletion))
+    deleted = delete_matching(container.graph, limit_to_visible(container.graph, deletion))
     container.files.collect_after_delete()
     return deleted
 
@@ -260,13 +260,13 @@ def list_images(
 )
 def get_thumbnail(container: Open, source_id: SourceId, known: IfNoneMatch = None) -> Response:
     """Return the image as WebP with at most 256 pixels per side, upright and without metadata."""
-    return _picture(container.files.thumbnail(source_id), known)
+    return _picture(container.files.get_thumbnail(source_id), known)
 
 
 @stored.get("/images/{source_id:path}", "read", "Get an image", **_files(*get_args(ImageType)))
 def get_image(container: Open, source_id: SourceId, known: IfNoneMatch = None) -> Response:
     """Return the file as an attachment without its location. 404: the source is not an image."""
-    return _picture(container.files.image(source_id), known)
+    return _picture(container.files.get_image(source_id), known)
 
 
 def _picture(file: ImageFile, known: str | None) -> Response:
@@ -500,7 +500,7 @@ def get_page(
     You can see their number in `KG-Boxed-Words`.
     """
     request = PageRequest(document_id, page, width, ontology, source_id, query)
-    picture = container.pages.picture(request, known or "")
+    picture = container.pages.get_picture(request, known or "")
     if picture.drawn is None:
         return _file(None, "image/png", picture.key)
     drawn, name = picture.drawn, file_name(picture.document, f"-{request.page}.png")

@@ -15,7 +15,7 @@ from fastapi.concurrency import run_in_threadpool
 from sse_starlette import ServerSentEvent
 from starlette.datastructures import FormData, UploadFile
 
-from kg_api.access.keys import narrowed
+from kg_api.access.keys import limit_to_visible
 from kg_api.errors import InvalidInput, KgError
 from kg_api.graph.library import find_source
 from kg_api.schemas.answers import (
@@ -102,7 +102,7 @@ def augment(
     request: Annotated[AugmentRequest, example(text="A worker lost its lease.", ontology="handbook")],
 ) -> Augmented:
     """Split a text, search for each piece, and get the best passages as records and as a context block."""
-    return container.augment.augment(narrowed(container.graph, request))
+    return container.augment.augment(limit_to_visible(container.graph, request))
 
 
 ANSWERS: dict[int | str, dict[str, Any]] = {
@@ -131,7 +131,7 @@ def answer(
     Without a language model (KG_LLM__MODEL), the status is 422. With `stream`: `statement` events, then
     `end`, or `error` with a problem document. A comment every 10 s keeps the connection open.
     """
-    request = narrowed(container.graph, request)
+    request = limit_to_visible(container.graph, request)
     if request.stream:
         writing = container.answer.begin(request)
         return EventStream(partial(_events, writing), close_answer(writing))
@@ -163,7 +163,7 @@ async def search_images(container: Open, request: Request) -> ImageHits:
     kind, service = media_type(request), container.image_search
     if kind == "application/json":
         asked = await read_model(request, ImageSearch)
-        return await run_in_threadpool(lambda: service.search(narrowed(container.graph, asked)))
+        return await run_in_threadpool(lambda: service.search(limit_to_visible(container.graph, asked)))
     if kind != "multipart/form-data":
         raise HTTPException(415, "send application/json, or an image as multipart/form-data")
     async with request.form(max_files=1, max_fields=MAX_FIELDS, max_part_size=MAX_FIELD_BYTES) as form:
@@ -171,7 +171,9 @@ async def search_images(container: Open, request: Request) -> ImageHits:
         if not isinstance(file, UploadFile):
             raise HTTPException(422, "file: the part with the image is missing")
         content, scope = await file.read(), valid(ImageScope, _fields(form))
-    return await run_in_threadpool(lambda: service.search_like(content, narrowed(container.graph, scope)))
+    return await run_in_threadpool(
+        lambda: service.search_like(content, limit_to_visible(container.graph, scope))
+    )
 
 
 def _fields(form: FormData) -> dict[str, Any]:
@@ -214,7 +216,7 @@ def get_map(container: Open, ontology: Ontology, limit: Points = USUAL_MAP_POINT
 )
 def related_sources(container: Open, source_id: SourceId, request: RelatedSearch) -> RelatedSources:
     """Find neighbours using document, concepts, text, and image. You can see the reason in `through`."""
-    return container.related.related(source_id, narrowed(container.graph, request))
+    return container.related.related(source_id, limit_to_visible(container.graph, request))
 
 
 # Search, similar sources, and context
@@ -231,14 +233,14 @@ def search_sources(
 
     If a part of the search fails, you can see this in `degraded`.
     """
-    return container.search.search(narrowed(container.graph, search))
+    return container.search.search(limit_to_visible(container.graph, search))
 
 
 @router.post("/queries/hybrid", "read", "Search concepts and sources together", filtered=True)
 def hybrid_search(
     container: Open, search: Annotated[HybridSearch, example(query_text="type hints", source_limit=5)]
 ) -> HybridHits:
-    return container.hybrid.search(narrowed(container.graph, search))
+    return container.hybrid.search(limit_to_visible(container.graph, search))
 
 
 @router.get(
@@ -286,9 +288,9 @@ def source_graph(
     container: Open,
     request: Annotated[GraphRequest, example(ontology="handbook", neighbours=3, min_similarity=0.7)],
 ) -> SourceGraph:
-    return container.similarity.graph(narrowed(container.graph, request))
+    return container.similarity.graph(limit_to_visible(container.graph, request))
 
 
 @router.post("/queries/sources/{source_id:path}/similar", "read", "Find similar sources", filtered=True)
 def similar_sources(container: Open, source_id: SourceId, request: SimilarSearch) -> SimilarSources:
-    return container.similarity.similar(source_id, narrowed(container.graph, request))
+    return container.similarity.similar(source_id, limit_to_visible(container.graph, request))

@@ -395,7 +395,7 @@ class Authenticator:
             path = scope["raw_path"].decode("latin-1")
             return LOCAL if verify_proof(sent, self._home_key(), time.time(), scope["method"], path) else None
         token = parse_token(sent)
-        if token is None or self._check.known(token) or self._check.was_good(token):
+        if token is None or self._check.get_cached(token) or self._check.was_accepted(token):
             access = await self.owner_of_key(scope, sent)
         else:  # count only wrong keys that require a lookup
             address = client_address(scope)
@@ -429,7 +429,7 @@ class Authenticator:
         return access
 
     async def _owner(self, token: Token) -> Access | None:
-        if known := self._check.known(token):
+        if known := self._check.get_cached(token):
             return known.access
         try:
             return await run_sync(self._check.look_up, token, limiter=self._threads)

@@ -159,8 +159,8 @@ def sentence(message: str) -> str:
 def share(part: float) -> str:
     """Format a share in percent. 100 % and 0 % are exact."""
     percent = part * 100
-    shown = min(99, max(1, round(percent))) if 0 < percent < 100 else round(percent)  # noqa: PLR2004 - per cent
-    return f"{shown} %"
+    rounded = min(99, max(1, round(percent))) if 0 < percent < 100 else round(percent)  # noqa: PLR2004 - per cent
+    return f"{rounded} %"
 
 
 def duration(seconds: int) -> str:
@@ -306,7 +306,7 @@ class Question:
 
     def as_search(self, limit: int = PAGE_SIZE, cursor: str | None = None, **more: Any) -> SourceSearch:
         """Build the search request. Raise RequestValidationError if this is not possible."""
-        asked = {
+        fields = {
             "query_text": self.text,
             "ontology": self.ontology or None,
             "mode": USUAL if self.way == "graph" else self.way,
@@ -318,7 +318,7 @@ class Question:
             "include_concepts": True,
             **more,
         }
-        return valid(SourceSearch, asked)
+        return valid(SourceSearch, fields)
 
     def parameters(self) -> dict[str, Value]:
         way = "" if self.way == USUAL else self.way
@@ -394,12 +394,12 @@ def address_of_measured(result: EvalResult, text: str | None) -> str | None:
 
 def address_of_hit(question: Question, hit: Place, number: int | None) -> str:
     """Build the URL to read a result. `number` is the rank from 1."""
-    shown = {
+    parameters = {
         "at": hit.paragraph,
         "hit": number if number and number <= MAX_LIMIT else None,
         **question.parameters(),
     }
-    return f"{address(below('/ui/read', hit.document_id), **shown)}#p{hit.paragraph}"
+    return f"{address(below('/ui/read', hit.document_id), **parameters)}#p{hit.paragraph}"
 
 
 async def _parse_question(

@@ -49,8 +49,8 @@ def nearest_page(request: Request, path: str) -> str:
 
 
 def _can_be_got(routes: Sequence[BaseRoute], path: str) -> bool:
-    asked = {"type": "http", "method": "GET", "path": unquote(path), "root_path": ""}
-    return any(each.matches(asked)[0] is Match.FULL for each in routes)
+    scope = {"type": "http", "method": "GET", "path": unquote(path), "root_path": ""}
+    return any(each.matches(scope)[0] is Match.FULL for each in routes)
 
 
 def lead_to_page(request: Request) -> Response:
@@ -80,9 +80,9 @@ def _to_show_then(request: Request) -> str:
     """Choose which page to show after sign-in: the requested page, or the page with a part or form."""
     if request.method == "GET" and not wants_part(request):
         return page_to_show(request, _own_address(request))
-    shown = urlsplit(request.headers.get("HX-Current-URL") or request.headers.get("Referer", ""))
-    path = own_path(shown.path)
-    return page_to_show(request, f"{path}?{shown.query}" if shown.query else path)
+    page_url = urlsplit(request.headers.get("HX-Current-URL") or request.headers.get("Referer", ""))
+    path = own_path(page_url.path)
+    return page_to_show(request, f"{path}?{page_url.query}" if page_url.query else path)
 
 
 def _own_path(request: Request) -> str:

@@ -75,8 +75,8 @@ def change_embedding(
     note_outcome(request, changed)
     if confirmed:
         return _to_ontology(ontology, "embedding")
-    shown = {"embedding": changed, "form": form, "fields": sorted(change.model_fields_set)}
-    return render("ontologies/embedding.html", {"ontology": ontology, **shown})
+    page = {"embedding": changed, "form": form, "fields": sorted(change.model_fields_set)}
+    return render("ontologies/embedding.html", {"ontology": ontology, **page})
 
 
 @pages.post(
@@ -164,14 +164,14 @@ BUILDS_SHOWN: Final = 30
 @pages.get("/ui/spaces", "admin")
 def spaces_page(request: Request, container: Open) -> HTMLResponse:
     spaces = list_spaces(container).spaces
-    shown: dict[str, Any] = {
+    context: dict[str, Any] = {
         "spaces": spaces,
         "progress": {each.slug: list_build_progress(request, container, each) for each in spaces},
     }
-    shown["changes"] = any(map(_changes, spaces))
+    context["changes"] = any(map(_changes, spaces))
     if wants_part(request):
-        return render("spaces/list.html", shown)
-    return render("spaces/page.html", {**shown, "providers": PROVIDERS})
+        return render("spaces/list.html", context)
+    return render("spaces/page.html", {**context, "providers": PROVIDERS})
 
 
 @pages.post("/ui/spaces", "admin", "Create an embedding space")
@@ -185,9 +185,9 @@ def create(
     model: FormText = "",
     dimensions: Annotated[int | None, Form()] = None,
 ) -> Response:
-    asked = {"slug": slug, "modality": modality, "provider": provider}
+    fields = {"slug": slug, "modality": modality, "provider": provider}
     made = add_space(
-        container, valid(NewSpace, {**asked, "model": model.strip() or None, "dimensions": dimensions})
+        container, valid(NewSpace, {**fields, "model": model.strip() or None, "dimensions": dimensions})
     )
     return redirect_to_page(request, made, below("/ui/spaces", made.slug))
 
@@ -195,16 +195,16 @@ def create(
 @pages.get("/ui/spaces/{slug}", "admin")
 def space_page(request: Request, container: Open, slug: Name) -> HTMLResponse:
     space = named_space(container, slug)
-    shown = {
+    context = {
         "space": space,
         "progress": list_build_progress(request, container, space),
         "changes": _changes(space),
     }
     if wants_part(request):
-        return render("spaces/state.html", shown)
+        return render("spaces/state.html", context)
     before = {name for each in list_spaces(container).spaces for name in each.retiring}
-    shown["goes_back"] = bool(space.building) or not before.isdisjoint(space.ontologies)
-    return render("spaces/one.html", {**shown, "ontologies": list_ontology_names(container.graph)})
+    context["goes_back"] = bool(space.building) or not before.isdisjoint(space.ontologies)
+    return render("spaces/one.html", {**context, "ontologies": list_ontology_names(container.graph)})
 
 
 def named_space(container: Container, slug: str) -> SpaceInfo:
@@ -244,13 +244,13 @@ def build(
     activate_when_built: Tick = False,
     dry_run: Tick = False,
 ) -> Response:
-    asked = {"ontologies": _names(ontology), "activate": activate_when_built, "dry_run": dry_run}
-    building = embedding.build(container, slug, valid(SpaceBuild, asked))
+    fields = {"ontologies": _names(ontology), "activate": activate_when_built, "dry_run": dry_run}
+    building = embedding.build(container, slug, valid(SpaceBuild, fields))
     if not dry_run and not building.notes:
         return redirect_to_page(request, building, below("/ui/spaces", slug))
     note_outcome(request, building)
-    shown = {"building": building, "ontology": ontology, "dry_run": dry_run}
-    return render("spaces/build.html", {**shown, "activate_when_built": activate_when_built})
+    context = {"building": building, "ontology": ontology, "dry_run": dry_run}
+    return render("spaces/build.html", {**context, "activate_when_built": activate_when_built})
 
 
 @pages.get("/ui/spaces/{slug}/check", "admin")
@@ -263,8 +263,10 @@ def check_page(container: Open, slug: Name, ontology: Named = "") -> HTMLRespons
 def activate(
     request: Request, container: Open, slug: Name, ontology: FormText = "", *, accept_refused: Tick = False
 ) -> Response:
-    asked = valid(SpaceActivation, {"ontologies": _names(ontology), "accept_refused": accept_refused})
-    return redirect_to_page(request, embedding.activate(container, slug, asked), below("/ui/spaces", slug))
+    activation = valid(SpaceActivation, {"ontologies": _names(ontology), "accept_refused": accept_refused})
+    return redirect_to_page(
+        request, embedding.activate(container, slug, activation), below("/ui/spaces", slug)
+    )
 
 
 @pages.get("/ui/spaces/{slug}/rollback", "admin")
@@ -276,14 +278,14 @@ def rollback_page(request: Request, container: Open, slug: Name, ontology: Named
     given_up = [
         each for each in list_build_progress(request, container, space) if each["ontology"] in going_back
     ]
-    shown = {"slug": slug, "ontology": ontology, "switched": switched, "progress": given_up}
-    return render("spaces/rollback.html", {**shown, "for_new": space.for_new})
+    context = {"slug": slug, "ontology": ontology, "switched": switched, "progress": given_up}
+    return render("spaces/rollback.html", {**context, "for_new": space.for_new})
 
 
 @pages.post("/ui/spaces/{slug}/rollback", "admin", "Roll back an embedding space")
 def rollback(request: Request, container: Open, slug: Name, ontology: FormText = "") -> Response:
-    asked = valid(ChosenOntologies, {"ontologies": _names(ontology)})
-    return redirect_to_page(request, embedding.rollback(container, slug, asked), below("/ui/spaces", slug))
+    chosen = valid(ChosenOntologies, {"ontologies": _names(ontology)})
+    return redirect_to_page(request, embedding.rollback(container, slug, chosen), below("/ui/spaces", slug))
 
 
 @pages.get("/ui/spaces/{slug}/drop", "admin")

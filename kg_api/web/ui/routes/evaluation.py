@@ -55,16 +55,16 @@ def judge_hit(
 ) -> Response:
     value = None if relevance == "none" else int(relevance)
     who = viewer()
-    given: dict[str, Any] = {"question": question.text, "source_id": source_id, "relevance": value or 0}
-    given["by"] = None if who is None else who.name
-    judgement = valid(JudgementRequest, given)
+    fields: dict[str, Any] = {"question": question.text, "source_id": source_id, "relevance": value or 0}
+    fields["by"] = None if who is None else who.name
+    judgement = valid(JudgementRequest, fields)
     if value is None:
         note_outcome(request, delete_judgements(container.graph, of, judgement.question, source_id))
     else:
         note_outcome(request, judge(container.graph, of, judgement))
     if wants_part(request):
-        shown = {"question": question, "ontology": of, "source_id": source_id, "relevance": value}
-        return render("judging/choice.html", {**shown, "title": title, "back": back})
+        context = {"question": question, "ontology": of, "source_id": source_id, "relevance": value}
+        return render("judging/choice.html", {**context, "title": title, "back": back})
     return RedirectResponse(page_to_show(request, back) if back else question.address(), 303)
 
 
@@ -73,16 +73,16 @@ def judged_question_page(
     container: Open, ontology: Named, question: Annotated[JudgedText, Query()], offset: Offset = 0
 ) -> HTMLResponse:
     found = list_judgements(container.graph, ontology, question, offset=offset, limit=PAGE_SIZE)
-    asked = Question(question, ontology, judging=True)
-    return render("judging/question.html", {"found": found, "question": asked})
+    judged = Question(question, ontology, judging=True)
+    return render("judging/question.html", {"found": found, "question": judged})
 
 
 @pages.get("/ui/judgements/delete", "read", filtered=True)
 def deletion_page(container: Open, ontology: Named, question: Annotated[JudgedText, Query()]) -> HTMLResponse:
     found = list_judgements(container.graph, ontology, question, offset=0, limit=1)
     to = address("/ui/judgements/question", ontology=ontology, question=Question(question).text)
-    shown = {"ontology": ontology, "question": question, "total": found.total, "back": to}
-    return render("judging/delete.html", shown)
+    context = {"ontology": ontology, "question": question, "total": found.total, "back": to}
+    return render("judging/delete.html", context)
 
 
 @pages.post("/ui/judgements/delete", "write", "Delete judgements", filtered=True)
@@ -114,11 +114,11 @@ def runs_page(
     *,
     done: Annotated[str, Query(max_length=40)] = "",
 ) -> HTMLResponse:
-    shown: dict[str, Any] = {"ontology": ontology, "ontologies": list_ontology_names(container.graph)}
-    shown["done"] = done
-    shown |= {"found": results.page(ontology or None, offset, RUNS_PAGE_SIZE), "most": MAX_COMPARED}
-    shown["judged"] = count_questions(container.graph, ontology) if ontology else None
-    return render("evaluations/list.html", shown)
+    context: dict[str, Any] = {"ontology": ontology, "ontologies": list_ontology_names(container.graph)}
+    context["done"] = done
+    context |= {"found": results.page(ontology or None, offset, RUNS_PAGE_SIZE), "most": MAX_COMPARED}
+    context["judged"] = count_questions(container.graph, ontology) if ontology else None
+    return render("evaluations/list.html", context)
 
 
 @pages.get("/ui/evaluations/one/{name}", "read", filtered=True)
@@ -136,10 +136,10 @@ def run_page(
     by = by or main[0]
     questions = sort_worst_first(found, by)
     page = {"offset": offset, "limit": QUESTIONS, "total": len(questions)}
-    shown: dict[str, Any] = {"name": name, "result": found, "main": main, "by": by, "page": page}
-    shown |= {"questions": questions[offset : offset + QUESTIONS], "latency": LATENCY}
-    shown |= {"families": {each: ranks(found.metrics, each) for each in families(found.metrics)}}
-    return render("evaluations/one.html", shown)
+    context: dict[str, Any] = {"name": name, "result": found, "main": main, "by": by, "page": page}
+    context |= {"questions": questions[offset : offset + QUESTIONS], "latency": LATENCY}
+    context |= {"families": {each: ranks(found.metrics, each) for each in families(found.metrics)}}
+    return render("evaluations/one.html", context)
 
 
 @pages.get("/ui/evaluations/one/{name}/delete", "read", filtered=True)
@@ -167,9 +167,9 @@ def comparison_page(
     if len(names or ()) < FEWEST:
         raise InvalidInput("select two or more results with the same questions, then Compare")
     found = results.compare(names or [], against)
-    shown: dict[str, Any] = {"names": names, "against": against, "found": found}
-    shown |= _measure(found, by) | _questions(results, found, by or found.tests[0].metric, offset)
-    return render("evaluations/compare.html", shown)
+    context: dict[str, Any] = {"names": names, "against": against, "found": found}
+    context |= _measure(found, by) | _questions(results, found, by or found.tests[0].metric, offset)
+    return render("evaluations/compare.html", context)
 
 
 def _measure(found: Comparison, by: str) -> dict[str, Any]:
@@ -187,5 +187,5 @@ def _questions(results: SavedResults, found: Comparison, by: str, offset: int) -
     by_label = {label: results.find(name) for label, name in found.results.items()}
     questions = find_largest_differences(by_label, found.baseline, by)
     page = {"offset": offset, "limit": QUESTIONS, "total": len(questions)}
-    shown = {"questions": questions[offset : offset + QUESTIONS], "page": page}
-    return {**shown, "baseline": by_label[found.baseline]}
+    context = {"questions": questions[offset : offset + QUESTIONS], "page": page}
+    return {**context, "baseline": by_label[found.baseline]}

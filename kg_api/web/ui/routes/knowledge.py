@@ -43,16 +43,16 @@ PASSAGES: Final = 10
 def communities_page(container: Open, ontology: Named = "", offset: Offset = 0) -> HTMLResponse:
     ontologies = list_ontology_names(container.graph)
     ontology = ontology or (ontologies[0] if ontologies else "")
-    shown: dict[str, Any] = {"ontology": ontology, "ontologies": ontologies, "found": None}
+    context: dict[str, Any] = {"ontology": ontology, "ontologies": ontologies, "found": None}
     if ontology:
         searched(container.graph, [ontology])  # reject invisible ontologies
         found = container.communities.page(ontology, offset=offset, limit=PAGE_SIZE)
-        shown["found"] = found
+        context["found"] = found
         if not found.communities:  # check for concepts and a running detection
             detecting = ontology in read_embedding_progress(container.graph, COMMUNITY_DETECTION)
             has_concepts = list_concepts(container, ontology, limit=1).total > 0
-            shown |= {"has_concepts": has_concepts, "detecting": detecting}
-    return render("communities/list.html", shown)
+            context |= {"has_concepts": has_concepts, "detecting": detecting}
+    return render("communities/list.html", context)
 
 
 @pages.post("/ui/communities/{ontology}/detect", "write", "Detect communities now")
@@ -88,30 +88,30 @@ def concepts_page(
 ) -> HTMLResponse:
     ontologies = list_ontology_names(container.graph)
     ontology = ontology or (ontologies[0] if ontologies and not q.strip() else "")
-    shown: dict[str, Any] = {"q": q, "ontology": ontology, "ontologies": ontologies}
-    shown |= {"hits": None, "listed": None}
+    context: dict[str, Any] = {"q": q, "ontology": ontology, "ontologies": ontologies}
+    context |= {"hits": None, "listed": None}
     if q.strip():
         within = searched(container.graph, [ontology] if ontology else None)
-        shown["hits"] = container.concepts.search(q, within, FOUND)
+        context["hits"] = container.concepts.search(q, within, FOUND)
     elif ontology:
         searched(container.graph, [ontology])  # reject invisible ontologies
-        shown["listed"] = container.concepts.page(ontology, offset, CONCEPTS_PAGE_SIZE)
-    return render("concepts/list.html", shown)
+        context["listed"] = container.concepts.list_concepts(ontology, offset, CONCEPTS_PAGE_SIZE)
+    return render("concepts/list.html", context)
 
 
 @pages.get("/ui/concepts/{concept_id}", "read", filtered=True)
 def concept_page(container: Open, concept_id: ConceptId, to: SoughtPhrase = "") -> HTMLResponse:
-    concept = container.concepts.details(concept_id, QUOTES)
-    shown: dict[str, Any] = {"concept": concept, "to": to, "paths": None, "unknown": None}
-    shown |= {"drawn": draw_related(concept), "drawn_ways": None}
+    concept = container.concepts.get_details(concept_id, QUOTES)
+    context: dict[str, Any] = {"concept": concept, "to": to, "paths": None, "unknown": None}
+    context |= {"drawn": draw_related(concept), "drawn_ways": None}
     if to.strip():
         within = searched(container.graph, [concept.ontology])
         try:
-            found = container.concepts.paths(concept.concept_id, to, within, MAX_HOPS, PATHS)
-            shown |= {"paths": found, "drawn_ways": draw_paths(found)}
+            found = container.concepts.find_paths(concept.concept_id, to, within, MAX_HOPS, PATHS)
+            context |= {"paths": found, "drawn_ways": draw_paths(found)}
         except (NotFound, InvalidInput) as error:
-            shown["unknown"] = str(error)
-    return render("concepts/page.html", shown)
+            context["unknown"] = str(error)
+    return render("concepts/page.html", context)
 
 
 # Map of passages
@@ -130,13 +130,13 @@ def map_page(
     """Show the map and its groups. For htmx, show only the groups."""
     ontologies = list_ontology_names(container.graph)
     ontology = ontology or (ontologies[0] if ontologies else "")
-    shown: dict[str, Any] = {"ontology": ontology, "ontologies": ontologies, "colour": colour}
-    shown |= {"colours": get_args(Colour), "documents": None, "communities": None, "years": None}
+    context: dict[str, Any] = {"ontology": ontology, "ontologies": ontologies, "colour": colour}
+    context |= {"colours": get_args(Colour), "documents": None, "communities": None, "years": None}
     if ontology:
         searched(container.graph, [ontology])  # reject invisible ontologies
         read_embedding_state(container.graph, ontology)  # reject missing ontologies
-        shown |= _groups(container, ontology, colour)
-    return render("map/groups.html" if wants_part(request) else "map/page.html", shown)
+        context |= _groups(container, ontology, colour)
+    return render("map/groups.html" if wants_part(request) else "map/page.html", context)
 
 
 @pages.get("/ui/map/passages", "read", filtered=True)
@@ -156,8 +156,8 @@ def _groups(container: Container, ontology: str, colour: Colour) -> dict[str, An
     if colour == "community":
         found = container.communities.page(ontology, offset=0, limit=LISTED)
         return {"communities": found}
-    asked = {"fields": [{"field": "date", "by": "year"}], "ontology": [ontology], "limit": LISTED}
-    return {"years": count_facets(container.graph, valid(FacetRequest, asked)).facets[0]}
+    fields = {"fields": [{"field": "date", "by": "year"}], "ontology": [ontology], "limit": LISTED}
+    return {"years": count_facets(container.graph, valid(FacetRequest, fields)).facets[0]}
 
 
 # Link proposals
@@ -171,8 +171,8 @@ def proposals_page(
     container: Open, ontology: Named = "", state: ProposalState = "open", offset: Offset = 0
 ) -> HTMLResponse:
     found = list_proposals(container, ontology or None, None, state, offset=offset, limit=PROPOSALS_PAGE_SIZE)
-    shown = {"found": found, "ontology": ontology, "state": state, "states": get_args(ProposalState)}
-    return render("proposals/page.html", {**shown, "ontologies": list_ontology_names(container.graph)})
+    context = {"found": found, "ontology": ontology, "state": state, "states": get_args(ProposalState)}
+    return render("proposals/page.html", {**context, "ontologies": list_ontology_names(container.graph)})
 
 
 @pages.post("/ui/proposals/{proposal_id}/{decision}", "write", "Decide on a proposed link", filtered=True)
@@ -203,35 +203,38 @@ def graph_page(container: Open, source_id: CalledRead) -> HTMLResponse:
     except NotFound:
         return _document(container, source_id)
     beside = get_source_context(container, centre.source_id, BESIDE).sources
-    asked = RelatedSearch(kinds=["passage", "image"], limit=LOOKED_AT)
-    related = related_sources(container, centre.source_id, asked)
+    search = RelatedSearch(kinds=["passage", "image"], limit=LOOKED_AT)
+    related = related_sources(container, centre.source_id, search)
     elsewhere = [each for each in related.sources if any(way.lane != "document" for way in each.through)][
         :ELSEWHERE
     ]
     concepts = read_concepts_of_sources(container.graph, [each.source_id for each in (*beside, *elsewhere)])
     described = next(iter(describe_places(container.graph, [centre.source_id])), None)
-    shown = {
+    context = {
         "centre": centre,
         "form": described and described.format,
         "beside": beside,
         "elsewhere": elsewhere,
         "concepts": concepts,
     }
-    shown |= {"drawn": draw_neighbourhood(centre, beside, elsewhere, concepts), "degraded": related.degraded}
-    return render("graph/passage.html", shown)
+    context |= {
+        "drawn": draw_neighbourhood(centre, beside, elsewhere, concepts),
+        "degraded": related.degraded,
+    }
+    return render("graph/passage.html", context)
 
 
 def _document(container: Container, called: str) -> HTMLResponse:
     document = find_summary(container.graph, called)
-    asked = GraphRequest(
+    graph_request = GraphRequest(
         documents=[document.document_id],
         across_documents_only=False,
         neighbours=NEIGHBOURS,
         max_nodes=SOURCE_GRAPH_PASSAGES,
     )
-    found = source_graph(container, asked)
+    found = source_graph(container, graph_request)
     passages = describe_places(container.graph, [each.source_id for each in found.nodes])
-    shown = {"document": document, "found": found, "passages": passages}
-    shown |= {"drawn": draw_document(passages, found.edges), "degraded": found.degraded}
-    shown |= {"degrees": {each.source_id: each.degree for each in found.nodes}}
-    return render("graph/document.html", shown)
+    context = {"document": document, "found": found, "passages": passages}
+    context |= {"drawn": draw_document(passages, found.edges), "degraded": found.degraded}
+    context |= {"degrees": {each.source_id: each.degree for each in found.nodes}}
+    return render("graph/document.html", context)

@@ -9,7 +9,7 @@ from fastapi import Form, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 
-from kg_api.access.keys import narrowed
+from kg_api.access.keys import limit_to_visible
 from kg_api.container import Container
 from kg_api.errors import InvalidInput, KgError
 from kg_api.graph import library
@@ -92,21 +92,21 @@ def documents_page(
     done: Done = "",
 ) -> HTMLResponse:
     named = [[{"field": each, "op": "contains", "value": q.strip()}] for each in ("title", "document")]
-    asked = [*([where] if where.strip() else []), *([{"any_of": named}] if q.strip() else [])]
+    filters = [*([where] if where.strip() else []), *([{"any_of": named}] if q.strip() else [])]
     found = library.list_documents(
         container.graph,
         ontology=ontology or None,
-        where=valid(DocumentFilter, {"where": asked}).where,
+        where=valid(DocumentFilter, {"where": filters}).where,
         order=order,
         offset=offset,
         limit=PAGE_SIZE,
     )
     here = {"q": q, "ontology": ontology, "where": where, "order": "" if order == "name" else order}
-    shown: dict[str, Any] = {**here, "listed": here, "found": found, "done": done}
+    context: dict[str, Any] = {**here, "listed": here, "found": found, "done": done}
     if wants_part(request):
-        return render("documents/list.html", shown)
-    shown |= {"ontologies": list_ontology_names(container.graph), "waiting": count_waiting(container.graph)}
-    return render("documents/page.html", shown)
+        return render("documents/list.html", context)
+    context |= {"ontologies": list_ontology_names(container.graph), "waiting": count_waiting(container.graph)}
+    return render("documents/page.html", context)
 
 
 @pages.post("/ui/documents", "write", "Ingest a document", filtered=True)
@@ -142,8 +142,8 @@ def change_page(
 ) -> Response:
     if not chosen:
         return RedirectResponse(_show_list(request, back), 303)
-    shown = {"documents": _find(container, chosen), "back": _show_list(request, back)}
-    return render("documents/change.html", shown)
+    context = {"documents": _find(container, chosen), "back": _show_list(request, back)}
+    return render("documents/change.html", context)
 
 
 @pages.post("/ui/documents/change", "write", "Change a document's title or metadata", filtered=True)
@@ -159,8 +159,8 @@ def change_document(
 ) -> Response:
     before = library.find_summary(container.graph, document)
     new = {"title": title} if title != before.title else {}  # a given title survives the next ingestion
-    asked = {"metadata": read_edited_metadata(before.metadata, key, value), **new}
-    changed = documents.change_document(container, before.document_id, valid(DocumentChange, asked))
+    fields = {"metadata": read_edited_metadata(before.metadata, key, value), **new}
+    changed = documents.change_document(container, before.document_id, valid(DocumentChange, fields))
     if not changed.notes:
         return redirect_to_page(request, changed, _show_list(request, back, "changed"))
     note_outcome(request, changed)
@@ -177,14 +177,14 @@ def change_tags(
     *,
     back: FormText = "",
 ) -> Response:
-    given, found = [*filter(None, map(str.strip, tags.split(",")))], _find(container, chosen)
+    changed_tags, found = [*filter(None, map(str.strip, tags.split(",")))], _find(container, chosen)
     for each in found:
         had = as_lines(each.metadata.get(TAGS))
-        left = [one for one in had if one not in given]
-        new = [*dict.fromkeys([*had, *given])] if change == "add" else left
+        left = [one for one in had if one not in changed_tags]
+        new = [*dict.fromkeys([*had, *changed_tags])] if change == "add" else left
         if new != had:
-            asked = valid(DocumentChange, {"metadata": {TAGS: new or None}})
-            documents.change_document(container, each.document_id, asked)
+            new_tags = valid(DocumentChange, {"metadata": {TAGS: new or None}})
+            documents.change_document(container, each.document_id, new_tags)
     return redirect_to_page(request, _name(found), _show_list(request, back, "changed"))
 
 
@@ -220,9 +220,9 @@ def read_edited_metadata(
         old, lines = before.get(key), _split_lines([value])
         if key and lines != _split_lines(as_lines(old)):
             read = [*map(read_value, lines)]
-            given = read if len(set(map(type, read))) == 1 else lines
+            edited = read if len(set(map(type, read))) == 1 else lines
             is_list = isinstance(old, list) or key == TAGS or len(lines) > 1
-            changed[key] = (given or None) if is_list else next(iter(given), None)
+            changed[key] = (edited or None) if is_list else next(iter(edited), None)
     return changed
 
 
@@ -236,12 +236,12 @@ def _split_lines(texts: Sequence[str]) -> list[str]:
 @pages.get("/ui/folders", "admin")
 def folders_page(request: Request, container: Open) -> HTMLResponse:
     listed = documents.list_folders(container).folders
-    shown: dict[str, Any] = {"folders": listed, "is_scanned": any(map(_is_scanned, listed))}
+    context: dict[str, Any] = {"folders": listed, "is_scanned": any(map(_is_scanned, listed))}
     if wants_part(request):
-        return render("folders/list.html", {**shown, "finished": FINISHED})
-    shown |= {"finished": FINISHED, "ontologies": list_ontology_names(container.graph)}
-    shown["roots"] = container.settings.sync.allowed
-    return render("folders/page.html", shown)
+        return render("folders/list.html", {**context, "finished": FINISHED})
+    context |= {"finished": FINISHED, "ontologies": list_ontology_names(container.graph)}
+    context["roots"] = container.settings.sync.allowed
+    return render("folders/page.html", context)
 
 
 @pages.post("/ui/folders", "admin", "Add a folder to sync")
@@ -255,16 +255,16 @@ def add(
     prefix: FormText = "",
     review: Tick = False,
 ) -> Response:
-    asked = {"path": path, "ontology": ontology, "prefix": prefix}
-    new = valid(NewFolder, {**asked, "every_seconds": every_seconds, "review": review})
+    fields = {"path": path, "ontology": ontology, "prefix": prefix}
+    new = valid(NewFolder, {**fields, "every_seconds": every_seconds, "review": review})
     return _to_folder(request, documents.add_folder(container, new))
 
 
 @pages.get("/ui/folders/{folder_id}", "admin")
 def folder_page(request: Request, container: Open, folder_id: FolderId) -> HTMLResponse:
     found = documents.get_folder(container, folder_id)
-    shown = {"folder": found, "finished": FINISHED, "is_scanned": _is_scanned(found)}
-    return render("folders/found.html" if wants_part(request) else "folders/one.html", shown)
+    context = {"folder": found, "finished": FINISHED, "is_scanned": _is_scanned(found)}
+    return render("folders/found.html" if wants_part(request) else "folders/one.html", context)
 
 
 @pages.get("/ui/folders/{folder_id}/scan", "admin")
@@ -325,7 +325,7 @@ def ontologies_page(container: Open) -> HTMLResponse:
 @pages.get("/ui/ontologies/{ontology}", "read")
 def ontology_page(container: Open, ontology: Ontology, done: Done = "") -> HTMLResponse:
     status = ontology_embedding_status(container, ontology)
-    shown = {
+    context = {
         "ontology": ontology,
         "done": done,
         "status": status,
@@ -335,7 +335,7 @@ def ontology_page(container: Open, ontology: Ontology, done: Done = "") -> HTMLR
         "language": get_language(container, ontology),
         "synonyms": get_synonyms(container, ontology).groups,
     }
-    return render("ontologies/one.html", shown | CHOICES)
+    return render("ontologies/one.html", context | CHOICES)
 
 
 @pages.get("/ui/ontologies/{ontology}/delete", "admin")
@@ -345,7 +345,7 @@ def deletion_page_ontologies(container: Open, ontology: Ontology) -> HTMLRespons
     held = {each.ontology: each for each in listed.ontologies}
     if ontology not in held:  # deleted in the meantime
         raise report_unknown_ontology(container.graph, ontology)
-    shown = {
+    context = {
         "ontology": ontology,
         "held": held[ontology],
         "waiting": listed.waiting.get(ontology, 0),
@@ -353,7 +353,7 @@ def deletion_page_ontologies(container: Open, ontology: Ontology) -> HTMLRespons
         "extraction": extraction,
         "judged": count_questions(container.graph, ontology),
     }
-    return render("ontologies/delete.html", shown)
+    return render("ontologies/delete.html", context)
 
 
 @pages.post("/ui/ontologies/{ontology}/delete", "admin", "Delete an ontology")
@@ -391,16 +391,16 @@ def reading_page(
     concepts = read_concepts_of_sources(container.graph, [each.source_id for each in reading.sources])
     place = (reading.document.document_id, at)
     found = None if hit is None or question.is_blank else _among_hits(container, question, hit, place)
-    shown: dict[str, Any] = {**here, "reading": reading, "concepts": concepts, "found": found}
+    context: dict[str, Any] = {**here, "reading": reading, "concepts": concepts, "found": found}
     if not wants_part(request):
         outline = library.read_outline(container.graph, reading.document.document_id)
         is_long = reading.document.sources >= OUTLINED and len(outline) >= MIN_HEADINGS
-        shown |= {
+        context |= {
             "outline": outline if is_long else [],
             "shown": {each.paragraph for each in reading.sources},
         }
-    shown["judged"] = _judged(container, question, reading)
-    return render("reading/part.html" if wants_part(request) else "reading/page.html", shown)
+    context["judged"] = _judged(container, question, reading)
+    return render("reading/part.html" if wants_part(request) else "reading/page.html", context)
 
 
 @pages.get("/ui/preview/{document_id}", "read", filtered=True)
@@ -418,8 +418,8 @@ def preview(
     unfinished = find_unfinished(question.text) if typing == "pause" else None
     words = parse_question_words(question.text, unfinished)
     marked = [(each, match_words(words, each.full_text)) for each in reading.sources]
-    shown = {"question": question, "document": reading.document, "marked": marked, "number": hit}
-    return render("reading/preview.html", shown)
+    context = {"question": question, "document": reading.document, "marked": marked, "number": hit}
+    return render("reading/preview.html", context)
 
 
 def _judged(container: Container, question: Question, reading: DocumentReading) -> dict[str, int] | None:
@@ -446,7 +446,7 @@ def _among_hits(
     """Find a result, to link to the results before and after. None if this is not possible."""
     try:
         search = question.as_search(limit=min(max(number + 1, QUESTIONS_PAGE_SIZE), MAX_LIMIT))
-        hits = container.search.search(narrowed(container.graph, search)).sources
+        hits = container.search.search(limit_to_visible(container.graph, search)).sources
     except (KgError, RequestValidationError):
         return None
     if number > len(hits) or (hits[number - 1].document_id, hits[number - 1].paragraph) != place:
@@ -487,8 +487,8 @@ def _before(container: Container, decision: str, ontology: str) -> Response:
     if not ontology:  # the URL of a form was opened
         return RedirectResponse("/ui/review", 303)
     found = list_waiting(container.graph, ontology=ontology, offset=0, limit=REVIEW_PAGE_SIZE)
-    shown = {"decision": decision, "ontology": ontology, "found": found}
-    return render("review/all.html", {**shown, "portion": APPROVED_A_REQUEST, "most": MAX_REVIEWED})
+    context = {"decision": decision, "ontology": ontology, "found": found}
+    return render("review/all.html", {**context, "portion": APPROVED_A_REQUEST, "most": MAX_REVIEWED})
 
 
 @pages.post("/ui/review/approve", "write", "Approve pending documents", filtered=True)
@@ -502,8 +502,8 @@ def approve(
     after: FormText = "",
     only: FormText = "",
 ) -> Response:
-    asked: dict[str, Any] = {"ontology": ontology, "documents": documents or None, "all": every}
-    approved = approve_documents(container, valid(Approval, {**asked, "after": after or None}))
+    fields: dict[str, Any] = {"ontology": ontology, "documents": documents or None, "all": every}
+    approved = approve_documents(container, valid(Approval, {**fields, "after": after or None}))
     if not approved.unknown and not approved.next and all(each.ingested for each in approved.outcomes):
         return redirect_to_page(request, approved, address("/ui/review", ontology=only))
     note_outcome(request, approved)
@@ -520,7 +520,7 @@ def reject(
     every: Tick = False,
     only: FormText = "",
 ) -> Response:
-    asked = {"ontology": ontology, "documents": documents or None, "all": every}
+    fields = {"ontology": ontology, "documents": documents or None, "all": every}
     return redirect_to_page(
-        request, reject_documents(container, valid(Review, asked)), address("/ui/review", ontology=only)
+        request, reject_documents(container, valid(Review, fields)), address("/ui/review", ontology=only)
     )

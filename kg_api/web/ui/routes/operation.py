@@ -71,10 +71,10 @@ def jobs_page(
         limit=PAGE_SIZE,
     )
     page = {"offset": offset, "limit": PAGE_SIZE, "total": total}
-    shown = {"jobs": found, "page": page, "state": state, "kind": kind, "ontology": ontology}
-    shown |= {"here": address("/ui/jobs", state=state, kind=kind, ontology=ontology, offset=offset or None)}
-    shown |= {"states": list(JobState), "finished": FINISHED, "retried": RETRIED}
-    return render("jobs/list.html" if wants_part(request) else "jobs/page.html", shown)
+    context = {"jobs": found, "page": page, "state": state, "kind": kind, "ontology": ontology}
+    context |= {"here": address("/ui/jobs", state=state, kind=kind, ontology=ontology, offset=offset or None)}
+    context |= {"states": list(JobState), "finished": FINISHED, "retried": RETRIED}
+    return render("jobs/list.html" if wants_part(request) else "jobs/page.html", context)
 
 
 @pages.post("/ui/jobs/{job_id}/cancel", "write", "Cancel a job", filtered=True)
@@ -110,13 +110,13 @@ def create(
     valid_days: FormText = "",
 ) -> HTMLResponse:
     named = [each.strip() for each in re.split("[,\n]", ontologies) if each.strip()]
-    asked = {
+    fields = {
         "name": name,
         "scope": scope,
         "ontologies": named if ontologies.strip() else None,
         "valid_days": valid_days or None,
     }
-    return _created(request, container, create_key(container, request, valid(NewKey, asked)))
+    return _created(request, container, create_key(container, request, valid(NewKey, fields)))
 
 
 @pages.post("/ui/keys/{key_id}/rotate", "admin", "Replace an API key")

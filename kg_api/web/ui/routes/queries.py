@@ -14,7 +14,7 @@ from fastapi import Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from kg_api.access.keys import narrowed
+from kg_api.access.keys import limit_to_visible
 from kg_api.container import Container
 from kg_api.errors import InvalidInput, KgError
 from kg_api.graph.judgements import read_relevances
@@ -80,13 +80,13 @@ def ask(
     the answer, and a script replaces the URL by the URL of the empty form with the question.
     """
     question = Question(q, ontology, mode)
-    asked = {"question": q, "ontology": ontology or None, "mode": mode}
-    request = narrowed(container.graph, valid(AnswerRequest, asked))
-    shown = _shown(container, question)
-    if shown["missing"]:
-        return render("asking/page.html", shown)
+    fields = {"question": q, "ontology": ontology or None, "mode": mode}
+    request = limit_to_visible(container.graph, valid(AnswerRequest, fields))
+    context = _shown(container, question)
+    if context["missing"]:
+        return render("asking/page.html", context)
     writing = container.answer.begin(request)
-    return AnswerPage(writing, {**shown, "answer": StreamedAnswer(writing)})
+    return AnswerPage(writing, {**context, "answer": StreamedAnswer(writing)})
 
 
 def _shown(container: Container, question: Question) -> dict[str, object]:
@@ -96,8 +96,8 @@ def _shown(container: Container, question: Question) -> dict[str, object]:
     except InvalidInput as error:
         missing = str(error)
     ways = {way: name for way, name in WAYS.items() if way in get_args(SearchMode)}
-    shown = {"question": question, "ontologies": list_ontology_names(container.graph), "ways": ways}
-    return {**shown, "missing": missing, "answer": None}
+    context = {"question": question, "ontologies": list_ontology_names(container.graph), "ways": ways}
+    return {**context, "missing": missing, "answer": None}
 
 
 @dataclass(slots=True)
@@ -169,17 +169,21 @@ def search_page(
         search = searched.as_search(
             cursor=cursor or None, prefix=typing in {"keys", "pause"}, include_concepts=typing != "keys"
         )
-        found = container.search.search(narrowed(container.graph, search))
-    shown: dict[str, Any] = {"asked": question, "found": found, "seen": seen, "typing": typing}
-    shown["question"] = replace(question, way="text") if by_words else question
-    shown |= {"is_part": is_part, "by_words": by_words}
-    shown["judged"] = judged_hits(container, question, found) if found and question.judging else {}
+        found = container.search.search(limit_to_visible(container.graph, search))
+    context: dict[str, Any] = {"asked": question, "found": found, "seen": seen, "typing": typing}
+    context["question"] = replace(question, way="text") if by_words else question
+    context |= {"is_part": is_part, "by_words": by_words}
+    context["judged"] = judged_hits(container, question, found) if found and question.judging else {}
     if found is None or not is_part:
-        shown |= {"ontologies": list_ontology_names(container.graph), "counts": {}}
+        context |= {"ontologies": list_ontology_names(container.graph), "counts": {}}
     if not is_part:
-        shown |= {"known_fields": KNOWN_FIELDS, "fields": begun_conditions(KNOWN_FIELDS), "with_hits": False}
-        return render("search/page.html", {**shown, "ways": WAYS, "kinds": KINDS, "is_paid": is_paid})
-    part = render("search/results.html", shown)
+        context |= {
+            "known_fields": KNOWN_FIELDS,
+            "fields": begun_conditions(KNOWN_FIELDS),
+            "with_hits": False,
+        }
+        return render("search/page.html", {**context, "ways": WAYS, "kinds": KINDS, "is_paid": is_paid})
+    part = render("search/results.html", context)
     if not seen:
         part.headers["HX-Replace-Url"] = question.address()
     return part
@@ -188,9 +192,9 @@ def search_page(
 @pages.get("/ui/search/overview", "read", filtered=True)
 def overview(container: Open, question: AskedQuestion) -> HTMLResponse:
     counts = {each.ontology: each for each in list_ontologies(container).ontologies}
-    shown = {"ontologies": list(counts), "counts": counts, "is_paid": _is_paid(container, question)}
-    shown |= {"is_part": True, "found": None}
-    return render("search/overview.html", shown)
+    context = {"ontologies": list(counts), "counts": counts, "is_paid": _is_paid(container, question)}
+    context |= {"is_part": True, "found": None}
+    return render("search/overview.html", context)
 
 
 def _is_paid(container: Container, question: Question) -> bool:
@@ -206,10 +210,10 @@ def judged_hits(container: Container, question: Question, found: SourceHits) -> 
 def sends_paid_requests(container: Container, ontology: str) -> bool:
     """Check if you probably have to pay for vector search."""
     try:
-        asked = container.search.list_query_spaces([ontology] if ontology else None)
+        spaces = container.search.list_query_spaces([ontology] if ontology else None)
     except KgError:
         return False  # the search itself reports the error
-    return any(is_paid(container.settings, each) for each in asked)
+    return any(is_paid(container.settings, each) for each in spaces)
 
 
 # Facets: values of the documents that a question finds
@@ -242,7 +246,7 @@ def facets(container: Open, question: AskedQuestion, *, typing: Typing = "") -> 
         by_words = _is_paid(container, asked)
         search = replace(asked, way="text") if by_words else asked
         request = search.as_search(SAMPLE, prefix=typing == "pause", include_concepts=False)
-        return container.search.search(narrowed(container.graph, request))
+        return container.search.search(limit_to_visible(container.graph, request))
 
     if question.is_blank:
         searched(container.graph, [question.ontology] if question.ontology else None)
@@ -253,12 +257,12 @@ def facets(container: Open, question: AskedQuestion, *, typing: Typing = "") -> 
     seen = {format_metadata_field(key) for hit in found.sources for key in hit.metadata if key.strip()}
     fields = sorted(seen, key=lambda each: (each not in USUAL_FACETS, each))
     offered = begun_conditions([*fields, *KNOWN_FIELDS])
-    shown = list[FacetChoices]()
+    choices = list[FacetChoices]()
     for name in dict.fromkeys([*USUAL_FACETS[:2], *fields, *filter(None, map(field_in, question.where))]):
         hits = sample(question.open(name)).sources if question.chosen(name) else found.sources
         if facet := count_values(hits, name, question):
-            shown.append(facet)
-    page = {"facets": shown[:MAX_FACETS], "sampled": found.next_cursor and len(found.sources)}
+            choices.append(facet)
+    page = {"facets": choices[:MAX_FACETS], "sampled": found.next_cursor and len(found.sources)}
     return render("search/facets.html", {**page, "fields": offered, "with_hits": True})
 
 
@@ -277,21 +281,21 @@ def count_values(hits: Sequence[SourceHit], field: str, question: Question) -> F
     if not chosen and not (narrows and max(counts.values()) > 1):
         return None
     first = [*chosen, *(value for value, _ in counts.most_common() if value not in chosen)]
-    shown = first[: max(FACET_VALUES, len(chosen))]
+    listed = first[: max(FACET_VALUES, len(chosen))]
     if field in OF_TIME:
-        shown.sort(key=str, reverse=True)
+        listed.sort(key=str, reverse=True)
     choices = [
-        FacetChoice(each, counts[each], each in chosen, question.toggling(field, each)) for each in shown
+        FacetChoice(each, counts[each], each in chosen, question.toggling(field, each)) for each in listed
     ]
-    return FacetChoices(field, choices, len(first) - len(shown))
+    return FacetChoices(field, choices, len(first) - len(listed))
 
 
 def values_of(hit: SourceHit, field: str) -> Iterator[FieldValue]:
     """Yield the values that a document has for a field. Dates are counted by year."""
-    given: object = hit.metadata.get(field.removeprefix(METADATA))
+    value: object = hit.metadata.get(field.removeprefix(METADATA))
     if field in {"ontology", "format"}:
-        given = getattr(hit, field)
-    for each in cast("list[object]", given) if isinstance(given, list) else [given]:
+        value = getattr(hit, field)
+    for each in cast("list[object]", value) if isinstance(value, list) else [value]:
         if field in OF_TIME:
             year = day(each)[:4]
             if year.isdecimal():
