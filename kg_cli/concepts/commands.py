@@ -97,15 +97,15 @@ def _statement(subject: str, target: str, kind: str, about: str) -> list[Part]:
 def _evidence(each: schemas.RelationshipEvidence) -> list[Part]:
     place = f"{each.source.document} ¶{each.source.paragraph}"
     span = "" if each.start is None else f" {each.start}-{each.end}"
-    said = f"“{each.quote}”" if each.quote else f"{each.statement} (no quote proves it)"
-    return [f"  {said}\n", (f"  {place}{span}  {each.source.source_id}", "dim")]
+    statement = f"“{each.quote}”" if each.quote else f"{each.statement} (no quote proves it)"
+    return [f"  {statement}\n", (f"  {place}{span}  {each.source.source_id}", "dim")]
 
 
 def _step(step: schemas.PathStep, names: Mapping[str, str]) -> list[Part]:
     ends = (names.get(step.subject, step.subject), names.get(step.object, step.object))
-    shown = step.sources[0] if step.sources else ""
+    quoted = step.sources[0] if step.sources else ""
     more = f" and {len(step.sources) - 1} more" if len(step.sources) > 1 else ""
-    return _statement(*ends, step.type, f"{shown}{more}")
+    return _statement(*ends, step.type, f"{quoted}{more}")
 
 
 def _grounding(found: schemas.Grounding) -> list[Part]:
@@ -298,8 +298,8 @@ def print_passages(answer: schemas.ConceptContext) -> None:
             lines.append((place.full_text.strip() + "\n", "" if carries else "dim"))
         console.block(lines)
     more = f"; {pluralize(answer.more_passages, 'source')} more" if answer.more_passages else ""
-    shown = sum(len(passage.carried_by) for passage in answer.passages)
-    console.say(f"{answer.concept.label} in {pluralize(shown, 'source')}{more}.")
+    link_count = sum(len(passage.carried_by) for passage in answer.passages)
+    console.say(f"{answer.concept.label} in {pluralize(link_count, 'source')}{more}.")
 
 
 @command(group, show=print_passages)
