@@ -441,9 +441,9 @@ ABOUT = ("title", "uri")  # keys of a document that are not metadata
 
 def read_changes(values: Sequence[str], several: Sequence[str], remove: Sequence[str]) -> dict[str, Any]:
     """Read the changes of a document as arguments of the client."""
-    given = dict(map(_divide, values))
-    about = {key: value for key, value in given.items() if key in ABOUT}
-    metadata: dict[str, Any] = {key: read_value(value) for key, value in given.items() if key not in ABOUT}
+    fields = dict(map(_divide, values))
+    about = {key: value for key, value in fields.items() if key in ABOUT}
+    metadata: dict[str, Any] = {key: read_value(value) for key, value in fields.items() if key not in ABOUT}
     metadata |= _read_lists(several)
     metadata |= dict.fromkeys(remove)
     if not about and not metadata:
@@ -452,12 +452,12 @@ def read_changes(values: Sequence[str], several: Sequence[str], remove: Sequence
 
 
 def read_metadata(values: Sequence[str], several: Sequence[str]) -> dict[str, Any]:
-    given = dict(map(_divide, values))
-    if own := [key for key in ABOUT if key in given]:
+    fields = dict(map(_divide, values))
+    if own := [key for key in ABOUT if key in fields]:
         raise typer.BadParameter(
             f"{own[0]} differs per document. Change it with `kg documents set DOCUMENT {own[0]}=VALUE`"
         )
-    return {key: read_value(value) for key, value in given.items()} | _read_lists(several)
+    return {key: read_value(value) for key, value in fields.items()} | _read_lists(several)
 
 
 def _read_lists(several: Sequence[str]) -> dict[str, list[Any]]:
