@@ -163,17 +163,17 @@ class Choice:
 
 
 def parse_choice(pairs: Iterable[str]) -> Choice:
-    given = dict(map(_pair, pairs))
-    mode = str(given.pop("mode", Choice().mode))
+    values = dict(map(_pair, pairs))
+    mode = str(values.pop("mode", Choice().mode))
     if mode not in MODES:
         raise InvalidInput(f"unknown mode {mode!r}. Modes: {', '.join(MODES)}")
     endpoint = MODES[mode].endpoint
     names = [*endpoint.options, *EMBEDDING, *EXTRACTION]
-    if unknown := sorted(set(given) - {*names}):
+    if unknown := sorted(set(values) - {*names}):
         there = ", ".join(names)
         raise InvalidInput(f"mode {mode} has no option {', '.join(unknown)}. Options: {there}")
     search, embedding, extraction = (
-        {name: value for name, value in given.items() if name in some}
+        {name: value for name, value in values.items() if name in some}
         for some in (endpoint.options, EMBEDDING, EXTRACTION)
     )
     valid(endpoint.request, {endpoint.question: "what", **MODES[mode].fixed, **search})
@@ -184,11 +184,11 @@ def parse_choice(pairs: Iterable[str]) -> Choice:
 
 def _pair(text: str) -> tuple[str, Any]:
     """Parse `name=value`. Numbers, true, false and null keep their type, and any other value is text."""
-    name, equals, given = (part.strip() for part in text.partition("="))
+    name, equals, setting = (part.strip() for part in text.partition("="))
     if not equals or not name:
         raise InvalidInput(f"{text!r} is not of the form name=value")
     try:
-        value = json.loads(given)
+        value = json.loads(setting)
     except ValueError:
-        return name, given
-    return name, given if isinstance(value, (dict, list, str)) else value
+        return name, setting
+    return name, setting if isinstance(value, (dict, list, str)) else value

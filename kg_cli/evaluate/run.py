@@ -90,8 +90,8 @@ def evaluate(
     with console.progress("questions") as bar:
         if run.queries:
             search(run.queries[0])  # warm-up: the first request of a connection is slower
-        asked = bar.track(run.queries, description=f"asking ({run.label})")
-        answers = {query.query_id: search(query) for query in asked}
+        queries = bar.track(run.queries, description=f"asking ({run.label})")
+        answers = {query.query_id: search(query) for query in queries}
     return SavedResult(*save_result(run, answers, started, settings.results, output))
 
 
@@ -124,8 +124,8 @@ def _run(
 
 
 def _search(client: KgClient, run: Run, choice: Choice, corpus: Corpus, query: SetQuery) -> QuestionResult:
-    asked = {**choice.asked(run.target, run.limit), "ontology": corpus.ontology}
-    call = partial(choice.asks.endpoint.ask, client, query.text, asked)
+    parameters = {**choice.asked(run.target, run.limit), "ontology": corpus.ontology}
+    call = partial(choice.asks.endpoint.ask, client, query.text, parameters)
 
     def ask_timed() -> tuple[ModeAnswer, float]:
         begun = time.perf_counter()
@@ -244,8 +244,8 @@ def print_comparison(comparison: Comparison) -> None:
         ]
         for label in comparison.labels
     ]
-    asked = pluralize(comparison.data.asked, "question")
-    title = f"{comparison.data.name}, {asked}; against: {comparison.baseline}"
+    question_count = pluralize(comparison.data.asked, "question")
+    title = f"{comparison.data.name}, {question_count}; against: {comparison.baseline}"
     names = [metric.replace("_", "\n", 1) for metric in metrics]  # on two lines, so that several columns fit
     console.print_table(["configuration", *names, "p50 ms", "p95 ms"], rows, title=title)
     for metric in metrics:
