@@ -155,11 +155,11 @@ def answer(
 
     Example: kg answer "How often does a worker renew its lease?" --ontology handbook
     """
-    asked = options.given(locals(), "as_json")
+    parameters = options.given(locals(), "as_json")
     from kg_api.schemas.answers import Answered
 
     with open_client() as client:
-        for event in client.stream_answer(**asked):
+        for event in client.stream_answer(**parameters):
             if isinstance(event, Answered):
                 emit(event, views.print_end, as_json=as_json)
             elif not as_json:
@@ -214,10 +214,10 @@ def augment(
 
     Example: kg augment draft.md --ontology notes --limit 5 --budget 2000
     """
-    asked = options.given(locals(), "kg", "file", "messages", "per_document")
+    parameters = options.given(locals(), "kg", "file", "messages", "per_document")
     text = None if messages else console.read_text(file)
     conversation = console.read_messages(file) if messages else None
-    return kg.augment(text, messages=conversation, per_document=per_document or None, **asked)
+    return kg.augment(text, messages=conversation, per_document=per_document or None, **parameters)
 
 
 PagesT = TypeVar("PagesT", "SourceHits", "HybridHits")
@@ -253,8 +253,8 @@ def _remember(answer: SourceHits | HybridHits, query: str, first: int) -> None:
 
 
 def _page_of(url: str, place: SourcePlace, query: str | None = None) -> str:
-    asked = urlencode(options.given({"at": place.paragraph, "q": query}))
-    return f"{url}/ui/read/{place.document_id}?{asked}#p{place.paragraph}"
+    query_string = urlencode(options.given({"at": place.paragraph, "q": query}))
+    return f"{url}/ui/read/{place.document_id}?{query_string}#p{place.paragraph}"
 
 
 def open_page(
@@ -347,8 +347,10 @@ def search(
 
     Example: kg search "how are retries delayed" --ontology notes --limit 5 --explain
     """
-    asked = options.given(locals(), "kg", "full", "kind", "page")
-    read = partial(kg.search_sources, **asked, kinds=kind and [kind], expand_context=window_size is not None)
+    parameters = options.given(locals(), "kg", "full", "kind", "page")
+    read = partial(
+        kg.search_sources, **parameters, kinds=kind and [kind], expand_context=window_size is not None
+    )
     return _turn_to(page, read)
 
 
@@ -395,8 +397,10 @@ def hybrid(
 
     Example: kg hybrid "who wrote the standard for type hints" --ontology peps --explain
     """
-    asked = options.given(locals(), "kg", "full", "kind", "page")
-    read = partial(kg.hybrid_search, **asked, kinds=kind and [kind], expand_context=window_size is not None)
+    parameters = options.given(locals(), "kg", "full", "kind", "page")
+    read = partial(
+        kg.hybrid_search, **parameters, kinds=kind and [kind], expand_context=window_size is not None
+    )
     return _turn_to(page, read)
 
 
@@ -472,8 +476,8 @@ def show(
     Example: kg show 3f2a9c04 --window 5 --tokens 800
         kg show notes/install.md#3
     """
-    called = options.without_place(source) if ontology is None else f"{ontology}/{source}"
-    return kg.source_context(called, window_size=window, token_budget=tokens)
+    name = options.without_place(source) if ontology is None else f"{ontology}/{source}"
+    return kg.source_context(name, window_size=window, token_budget=tokens)
 
 
 @command(show=views.print_similar)
@@ -501,8 +505,8 @@ def similar(
     Example: kg similar 3f2a9c04 --limit 5 --where 'date>=2025'
         kg similar notes/install.md#3
     """
-    asked = options.given(locals(), "kg", "source", "each")
-    return kg.similar_sources(options.without_place(source), group_duplicates=not each, **asked)
+    parameters = options.given(locals(), "kg", "source", "each")
+    return kg.similar_sources(options.without_place(source), group_duplicates=not each, **parameters)
 
 
 def subgraph(
@@ -536,7 +540,7 @@ def subgraph(
     query = valid(
         ConstructiveQuery, {**console.read_object(file), **options.given({"ontology": ontology or None})}
     )
-    asked = {name: getattr(query, name) for name in type(query).model_fields}
+    parameters = {name: getattr(query, name) for name in type(query).model_fields}
     with open_client() as client:
-        found = client.constructive_query(**asked)
+        found = client.constructive_query(**parameters)
     emit(found, views.print_subgraph, as_json=as_json)

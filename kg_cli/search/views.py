@@ -65,10 +65,10 @@ def excerpt(
     first = marks[0][0] - begin if marks else 0
     whole = text.strip()
     start = max(0, min(first - lead, len(whole) - size))
-    shown = whole[start : start + size]
-    within = [*_shift(marks, -begin - start, len(shown))]
-    more = start + len(shown) < len(whole)
-    return ["…" if start else "", *mark(shown, within), "…" if more else ""]
+    visible = whole[start : start + size]
+    within = [*_shift(marks, -begin - start, len(visible))]
+    more = start + len(visible) < len(whole)
+    return ["…" if start else "", *mark(visible, within), "…" if more else ""]
 
 
 def _shift(marks: Iterable[tuple[int, int]], by: int, length: int) -> Iterator[tuple[int, int]]:
@@ -286,10 +286,10 @@ def print_statement(statement: Statement) -> None:
 def print_end(answer: Answered) -> None:
     for cited in answer.citations:
         quote = " ".join(cited.quote.split())
-        shown = quote if len(quote) <= QUOTE_CHARACTERS else f"{quote[:QUOTE_CHARACTERS]}…"
+        shortened = quote if len(quote) <= QUOTE_CHARACTERS else f"{quote[:QUOTE_CHARACTERS]}…"
         where = " > ".join([*cited.heading, f"¶{cited.paragraph}"])
         name = (f"{cited.ontology} / {cited.document}", "bold")
-        console.block([(f"[{cited.number}] ", "cyan"), name, "  ", (where, "cyan"), f"\n    “{shown}”"])
+        console.block([(f"[{cited.number}] ", "cyan"), name, "  ", (where, "cyan"), f"\n    “{shortened}”"])
         console.block(f"    {cited.citation}", "dim")
     note_all(answer)
     counts = answer.counts
