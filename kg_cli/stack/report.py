@@ -130,10 +130,10 @@ def wait_until_ready(
             if found.serves or found.waiting_for is None:
                 return
             reason = found.waiting_for
-        said = supervisor.read(home)
-        if refused := said.get_failure():
+        state = supervisor.read(home)
+        if refused := state.get_failure():
             raise ConfigurationError(refused)
-        if failed := said.failed():
+        if failed := state.failed():
             raise ManagedProcessError(failed)
         watcher = supervisor_role(home, settings)
         if processes.running(watcher) is None:
