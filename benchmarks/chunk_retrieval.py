@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from kg_api.concepts.search import reciprocal_rank_fusion
+from kg_api.concepts.search import fuse_by_reciprocal_rank
 from kg_api.providers.local_embedding import LocalEmbedder
 from kg_api.schemas.documents import ParsedDocument
 from kg_api.schemas.embedding import Chunking
@@ -147,7 +147,7 @@ def fused(meaning: Ranking, words: Ranking) -> Ranking:
     """By reciprocal rank, as kg's search fuses."""
     pairs = zip(meaning, words, strict=True)
     lanes = [{"meaning": [f"{n:06}" for n in one], "words": [f"{n:06}" for n in two]} for one, two in pairs]
-    return [[int(name) for name in reciprocal_rank_fusion(each.values())] for each in lanes]
+    return [[int(name) for name in fuse_by_reciprocal_rank(each.values())] for each in lanes]
 
 
 def stems(text: str) -> list[str]:

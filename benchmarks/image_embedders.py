@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from kg_api.convert.image.file import compute_difference_hash, flat
+from kg_api.convert.image.file import compute_difference_hash, flatten
 from kg_api.providers.pixels import RENDERING, WEIGHTS, HistogramEmbedder, blocks
 from tests.support.image_changes import CHANGES, FOLDER, LIMITS, as_rendered
 
@@ -86,7 +86,7 @@ def main() -> None:
     arguments.add_argument("--tune", type=int, default=0)
     given = arguments.parse_args()
     files = sorted(given.folder.glob("*"))
-    pictures = [flat(Image.open(file), (1, 1)) for file in files]
+    pictures = [flatten(Image.open(file), (1, 1)) for file in files]
     trial, halves = Trial(pictures), _halves(len(files))
     singles = {at for at, file in enumerate(files) if file.stem not in TWINS}
     result: dict[str, Any] = {

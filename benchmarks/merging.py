@@ -31,7 +31,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.stack import Stack, machine, stack
-from kg_api.concepts.merging import MIN_LIKENESS, alike, likeness, merge_near, same
+from kg_api.concepts.merging import MIN_LIKENESS, compare_spelling, scale_similarity, merge_near, find_merge_reason
 from kg_api.graph.concepts import Text
 from kg_api.graph.spaces import find_space
 from kg_api.providers.embedding_port import CATALOGUE, PackagedModel
@@ -136,13 +136,13 @@ def measured(model: PackagedModel, pairs: Sequence[Pair]) -> list[Pair]:
     other = embedder.embed_passages([pair.other for pair in pairs])
     cosines: list[float] = np.sum(one * other, axis=1).tolist()
     return [
-        Pair(pair.same, pair.one, pair.other, pair.origin, likeness(cosine, calibration))
+        Pair(pair.same, pair.one, pair.other, pair.origin, scale_similarity(cosine, calibration))
         for pair, cosine in zip(pairs, cosines, strict=True)
     ]
 
 
 def by_rules(pair: Pair) -> bool:
-    return same(Text(pair.one), Text(pair.other), pair.likeness) is not None
+    return find_merge_reason(Text(pair.one), Text(pair.other), pair.likeness) is not None
 
 
 def by_vector(least: float) -> Rule:
@@ -159,7 +159,7 @@ def by_both(letters: float, least: float) -> Rule:
 
 RULES: dict[str, Rule] = {
     "kg": by_rules,
-    "kg's spelling alone": lambda pair: alike(pair.one, pair.other) is not None,
+    "kg's spelling alone": lambda pair: compare_spelling(pair.one, pair.other) is not None,
     "likeness >= 0.90": by_vector(0.90),
     "likeness >= 0.95": by_vector(0.95),
     "letters >= 90": by_letters(90),
@@ -185,17 +185,17 @@ def scores(pairs: Iterable[Pair], rule: Rule) -> dict[str, str]:
 
 
 def kinds(pairs: Iterable[Pair]) -> list[str]:
-    return sorted({kind for pair in pairs if (kind := alike(pair.one, pair.other))})
+    return sorted({kind for pair in pairs if (kind := compare_spelling(pair.one, pair.other))})
 
 
 def of_kind(pairs: Iterable[Pair], kind: str) -> dict[str, str]:
-    return scores([pair for pair in pairs if alike(pair.one, pair.other) == kind], by_rules)
+    return scores([pair for pair in pairs if compare_spelling(pair.one, pair.other) == kind], by_rules)
 
 
 def show(model: str, pairs: Iterable[Pair]) -> None:
     for pair in pairs:
         if by_rules(pair) != pair.same:
-            kind = alike(pair.one, pair.other)
+            kind = compare_spelling(pair.one, pair.other)
             least = f" (of {MIN_LIKENESS[kind]})" if kind else ""
             print(
                 model,

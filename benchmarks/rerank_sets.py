@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from benchmarks.chunk_retrieval import LANE, Chunked, Vectors, bm25
 from benchmarks.chunking import Question
 from benchmarks.chunking import load as load_spans
-from kg_api.concepts.search import reciprocal_rank_fusion
+from kg_api.concepts.search import fuse_by_reciprocal_rank
 from kg_api.schemas.documents import ParsedDocument
 from kg_api.schemas.embedding import Chunking
 from kg_api.text.documents import parse
@@ -125,7 +125,7 @@ def by_rank(meaning: Fused, words: Fused) -> Fused:
     """Reciprocal rank fusion, kg's own."""
     ranked = {"meaning": meaning, "words": words}
     names = {lane: [f"{chunk:06}" for chunk, _ in found] for lane, found in ranked.items()}
-    return [(int(name), score) for name, score in reciprocal_rank_fusion(names.values()).items()]
+    return [(int(name), score) for name, score in fuse_by_reciprocal_rank(names.values()).items()]
 
 
 def by_score(meaning: Fused, words: Fused) -> Fused:

@@ -142,7 +142,7 @@ def test_words_are_never_orders(service: ConceptService, ids: dict[str, str], te
 def test_details_show_quotes_with_positions_and_related_concepts(
     service: ConceptService, ids: dict[str, str]
 ) -> None:
-    told = service.details(ids["Analytical Engine"])
+    told = service.get_details(ids["Analytical Engine"])
     assert (told.label, told.description, told.sources) == ("Analytical Engine", "a mechanical computer", 2)
     assert (len(told.evidence), told.more_evidence) == (2, 0)
     whole = "".join(f"{each}\n\n" for each in LIVES)
@@ -154,10 +154,10 @@ def test_details_show_quotes_with_positions_and_related_concepts(
         ("Charles Babbage", "designed", False),
         ("London", "designed in", True),
     }
-    assert service.details(ids["Analytical Engine"], 1).more_evidence == 1
-    assert service.details(ids["Analytical Engine"], 1).more_related == 2
+    assert service.get_details(ids["Analytical Engine"], 1).more_evidence == 1
+    assert service.get_details(ids["Analytical Engine"], 1).more_related == 2
     with pytest.raises(NotFound, match="kg concepts search"):
-        service.details("none")
+        service.get_details("none")
 
 
 def test_adjacent_windows_of_a_document_are_joined(
@@ -166,25 +166,25 @@ def test_adjacent_windows_of_a_document_are_joined(
     store_concepts(
         kg.graph, record("more.md", ["Before.", "An Analytical Engine."]), {1: ["Analytical Engine"]}
     )
-    found = service.context(ids["Analytical Engine"], 1, 10)
+    found = service.get_context(ids["Analytical Engine"], 1, 10)
     places = [[(each.document, each.paragraph) for each in passage.sources] for passage in found.passages]
     assert places == [[("lives.md", at) for at in range(4)], [("more.md", 0), ("more.md", 1)]]
     first, second = found.passages
     assert [quote.source.paragraph for quote in first.quotes] == [0, 2]
     assert first.carried_by == [first.sources[0].source_id, first.sources[2].source_id]
     assert second.carried_by == [second.source_id] == [second.sources[1].source_id]
-    alone = service.context(ids["Analytical Engine"], 0, 2)
+    alone = service.get_context(ids["Analytical Engine"], 0, 2)
     assert [len(each.sources) for each in alone.passages] == [1, 1]
     assert (alone.more_passages, found.more_passages) == (1, 0)
 
 
 def test_related_concepts_come_hop_by_hop_each_once(service: ConceptService, ids: dict[str, str]) -> None:
     own = ids["Ada Lovelace"]
-    one = service.related(own, 1, 10)
+    one = service.find_related(own, 1, 10)
     assert [(each.concept.label, each.hops, each.via) for each in one.related] == [
         ("Analytical Engine", 1, None)
     ]
-    three = service.related(own, 3, 10)
+    three = service.find_related(own, 3, 10)
     far = {each.concept.label: (each.hops, each.via) for each in three.related}
     assert far == {
         "Analytical Engine": (1, None),
@@ -192,8 +192,8 @@ def test_related_concepts_come_hop_by_hop_each_once(service: ConceptService, ids
         "London": (2, ids["Analytical Engine"]),
         "Thames": (3, ids["London"]),
     }
-    assert len(service.related(own, 4, 2).related) == 2
-    assert service.related(own, 2, 2).more_related == 1
+    assert len(service.find_related(own, 4, 2).related) == 2
+    assert service.find_related(own, 2, 2).more_related == 1
 
 
 def test_statements_of_several_sources_are_summed_up(kg: Kg, service: ConceptService) -> None:
@@ -205,14 +205,14 @@ def test_statements_of_several_sources_are_summed_up(kg: Kg, service: ConceptSer
         {0: [triple[0], triple[2]], 1: [triple[0], triple[2]]},
         {0: [triple], 1: [again]},
     )
-    (one,) = service.related(found[triple[0]], 1, 10).related
+    (one,) = service.find_related(found[triple[0]], 1, 10).related
     assert (one.type.lower(), len(one.sources)) == ("wrote about", 2)
 
 
 def test_concepts_without_relationships_show_shared_sources(
     service: ConceptService, ids: dict[str, str]
 ) -> None:
-    found = service.related(ids["Herons"], 2, 10)
+    found = service.find_related(ids["Herons"], 2, 10)
     assert [(each.concept.label, each.type) for each in found.related] == [("water", APPEARS_WITH)]
     assert "no text states" in found.degraded[0].effect
 
@@ -221,23 +221,27 @@ def test_omitted_concepts_of_shared_sources_are_counted(kg: Kg, service: Concept
     names = ["Heron", "Reed", "Otter", "Pike", "Newt"]
     found = store_concepts(kg.graph, record("pond", [", ".join(names)]), {0: names}, {})
     own = found["Heron"]
-    assert [service.related(own, 1, limit).more_related for limit in (1, 2, 4)] == [3, 2, 0]
-    assert service.details(own, 1).more_related == 3
+    assert [service.find_related(own, 1, limit).more_related for limit in (1, 2, 4)] == [3, 2, 0]
+    assert service.get_details(own, 1).more_related == 3
 
 
 def test_concepts_are_listed_by_number_of_sources(service: ConceptService, ids: dict[str, str]) -> None:
-    page = service.page("notes", 0, 2)
+    page = service.list_concepts("notes", 0, 2)
     assert [(each.label, each.sources) for each in page.concepts] == [("Analytical Engine", 2), ("London", 2)]
     assert page.total == len(ids)
-    assert len(service.page("notes", 2, 100).concepts) == len(ids) - 2
+    assert len(service.list_concepts("notes", 2, 100).concepts) == len(ids) - 2
     with pytest.raises(NotFound):
-        service.page("none", 0, 10)
+        service.list_concepts("none", 0, 10)
 
 
 def test_unknown_concept_is_not_found(graph: Graph) -> None:
     spaces = open_spaces(graph)
     service = ConceptService(graph, spaces)
-    for asking in (service.details, lambda x: service.context(x, 1, 1), lambda x: service.related(x, 1, 1)):
+    for asking in (
+        service.get_details,
+        lambda x: service.get_context(x, 1, 1),
+        lambda x: service.find_related(x, 1, 1),
+    ):
         with pytest.raises(NotFound, match=r"concept .* not found"):
             asking("0" * 32)
     spaces.close()
@@ -248,7 +252,7 @@ def told(found: ConceptPaths) -> list[list[str]]:
 
 
 def test_shortest_path_keeps_stated_directions(service: ConceptService, ids: dict[str, str]) -> None:
-    found = service.paths(ids["Ada Lovelace"], "thames", None, 4, 5)
+    found = service.find_paths(ids["Ada Lovelace"], "thames", None, 4, 5)
     assert told(found) == [["Ada Lovelace", "Analytical Engine", "London", "Thames"]]
     assert (found.start.label, found.end.label, found.degraded) == ("Ada Lovelace", "Thames", [])
     steps = [(each.subject, each.type, each.object, len(each.sources)) for each in found.paths[0].steps]
@@ -257,33 +261,33 @@ def test_shortest_path_keeps_stated_directions(service: ConceptService, ids: dic
         (ids["Analytical Engine"], "designed in", ids["London"], 1),
         (ids["London"], "lies on", ids["Thames"], 1),
     ]
-    assert service.paths(ids["Ada Lovelace"], ids["Thames"], None, 2, 5).paths == []
-    same = service.paths("Thames", ids["Thames"], None, 1, 5)
+    assert service.find_paths(ids["Ada Lovelace"], ids["Thames"], None, 2, 5).paths == []
+    same = service.find_paths("Thames", ids["Thames"], None, 1, 5)
     assert (same.paths, [each.effect for each in same.degraded]) == (
         [],
         ["both ends are the same concept, 'Thames'. Choose two different concepts"],
     )
-    backwards = service.paths("Thames", "London", None, 1, 5).paths[0].steps[0]
+    backwards = service.find_paths("Thames", "London", None, 1, 5).paths[0].steps[0]
     assert (backwards.subject, backwards.object) == (ids["London"], ids["Thames"])
 
 
 def test_path_reports_concept_chosen_for_a_phrase(service: ConceptService, ids: dict[str, str]) -> None:
-    found = service.paths("a mechanical computer", "Ada Lovelace", None, 2, 5)
+    found = service.find_paths("a mechanical computer", "Ada Lovelace", None, 2, 5)
     assert (found.start.concept_id, len(found.paths)) == (ids["Analytical Engine"], 1)
     assert "'a mechanical computer'" in found.degraded[0].effect
     with pytest.raises(NotFound, match="'nowhere'"):
-        service.paths("Ada Lovelace", "anything", ["nowhere"], 2, 5)
+        service.find_paths("Ada Lovelace", "anything", ["nowhere"], 2, 5)
     with pytest.raises(NotFound, match=r"no concept matches 'qwertyzxcv' \(nearest: '"):
-        service.paths("Ada Lovelace", "qwertyzxcv", None, 2, 5)
+        service.find_paths("Ada Lovelace", "qwertyzxcv", None, 2, 5)
     with pytest.raises(NotFound, match="concept '0000"):
-        service.paths("Ada Lovelace", "0" * 32, None, 2, 5)
+        service.find_paths("Ada Lovelace", "0" * 32, None, 2, 5)
 
 
 def test_path_uses_shared_sources_without_relationships(
     kg: Kg, service: ConceptService, ids: dict[str, str]
 ) -> None:
     store_concepts(kg.graph, record("bank", ["Herons by the Thames"]), {0: ["Herons", "Thames"]})
-    found = service.paths("water", "London", None, 4, 5)
+    found = service.find_paths("water", "London", None, 4, 5)
     assert told(found) == [["water", "Herons", "Thames", "London"]]
     assert [each.type for each in found.paths[0].steps] == [APPEARS_WITH, APPEARS_WITH, "lies on"]
     assert all(each.sources for each in found.paths[0].steps)
@@ -295,11 +299,11 @@ def test_ends_of_two_ontologies_are_not_connected(
 ) -> None:
     away = store_concepts(kg.graph, record("x", ["Mars is red"], "other"), {0: ["Mars"]})
     with pytest.raises(InvalidInput, match="two ontologies"):
-        service.paths(ids["Thames"], away["Mars"], None, 4, 5)
+        service.find_paths(ids["Thames"], away["Mars"], None, 4, 5)
     with pytest.raises(InvalidInput, match="'Thames' is in 'notes' and 'Mars' is in 'other'"):
-        service.paths("Thames", "Mars", None, 4, 5)
+        service.find_paths("Thames", "Mars", None, 4, 5)
     store_concepts(kg.graph, record("y", ["London"], "other"), {0: ["London"]})
-    both = service.paths("London", "Mars", None, 1, 1)
+    both = service.find_paths("London", "Mars", None, 1, 1)
     assert {both.start.ontology, both.end.ontology} == {"other"}, "London is in both"
 
 
@@ -320,15 +324,15 @@ def test_hub_is_bounded_and_reported(
         end=found["end"],
     )
     monkeypatch.setattr(network, "FAN_OUT", 5)
-    paths = service.paths("hub", "end", None, 2, 20)
+    paths = service.find_paths("hub", "end", None, 2, 20)
     assert 1 <= len(paths.paths) <= 6
     assert all(len(each.steps) == 2 for each in paths.paths), "seen from the end the hub is there"
     assert any("kg followed the 5 with most sources" in each.effect for each in paths.degraded)
     monkeypatch.setattr(network, "SECONDS", -1.0)
-    late = service.paths("hub", "end", None, 2, 20)
+    late = service.find_paths("hub", "end", None, 2, 20)
     assert (late.paths, "was ended" in late.degraded[-1].effect) == ([], True)
     monkeypatch.setattr(concepts, "SCANNED", 50)
-    assert len(service.related(found["hub"], 1, 200).related) <= 50
+    assert len(service.find_related(found["hub"], 1, 200).related) <= 50
 
 
 def search(kg: Kg) -> None:
@@ -409,7 +413,7 @@ def test_search_without_relevant_concept_names_the_nearest(
     assert {each.fits for each in answer.concepts} == {None}
     assert "no concept matches 'qwertyzxcv' (nearest:" in (answer.note or "")
     with pytest.raises(NotFound, match="nearest"):
-        service.paths("qwertyzxcv", "Thames", None, 2, 1)
+        service.find_paths("qwertyzxcv", "Thames", None, 2, 1)
     assert service.search("thames", None, 5).note is None
     assert ids
 

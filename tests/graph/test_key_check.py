@@ -37,11 +37,11 @@ def test_revoked_key_is_cached_for_five_seconds(graph: Graph) -> None:
     assert check.look_up(token) is not None
     keys.revoke_key(graph, "ada")
     clock.now += KNOWN_SECONDS - 0.1
-    assert check.known(token) is not None
+    assert check.get_cached(token) is not None
     clock.now += 0.2
-    assert check.known(token) is None, "it is looked up again"
+    assert check.get_cached(token) is None, "it is looked up again"
     assert check.look_up(token) is None
-    found = check.known(token)
+    found = check.get_cached(token)
     assert found is not None
     assert found.access is None
 
@@ -52,7 +52,7 @@ def test_a_key_is_not_known_beyond_its_end(graph: Graph, driver: neo4j.Driver) -
     rows(driver, "MATCH (k:ApiKey) SET k.expires_at = datetime.realtime() + duration({seconds: 3})")
     assert check.look_up(token) is not None
     clock.now += 3.1
-    assert check.known(token) is None
+    assert check.get_cached(token) is None
 
 
 def test_new_key_is_found_on_lookup(graph: Graph, driver: neo4j.Driver) -> None:
@@ -61,7 +61,7 @@ def test_new_key_is_found_on_lookup(graph: Graph, driver: neo4j.Driver) -> None:
     assert check.look_up(token) is None
     rows(driver, "MATCH (k:ApiKey) SET k.key_id = $key_id", key_id=token.key_id)
     assert check.look_up(token) is not None
-    found = check.known(token)
+    found = check.get_cached(token)
     assert found is not None
     assert found.access is not None
 
@@ -94,11 +94,11 @@ def test_session_ends_with_its_time_or_key(graph: Graph, driver: neo4j.Driver) -
         assert (access := check.look_up(session)) is not None
         assert (access.key_id, access.name, access.scope) == (key.key_id, "ada", "read")
         check.forget(session)
-        assert check.known(session) is None, "it is looked up again"
+        assert check.get_cached(session) is None, "it is looked up again"
         rows(driver, f"MATCH (n:{owner}) SET n.expires_at = datetime.realtime() + duration({{seconds: 3}})")
         assert check.look_up(session) is not None
         clock.now += 3.1
-        assert check.known(session) is None
+        assert check.get_cached(session) is None
         rows(driver, f"MATCH (n:{owner}) SET n.expires_at = datetime.realtime() - duration({{seconds: 1}})")
         assert check.look_up(session) is None
 

@@ -654,13 +654,13 @@ def test_it_is_counted_and_advised_in_the_status(graph: Graph, invented: Setting
 @pytest.mark.usefixtures("invented")
 def test_unverified_concept_is_shown_with_its_position(graph: Graph, kg: Kg) -> None:
     service = ConceptService(graph, kg.spaces)
-    ada = next(each for each in service.page("notes", 0, 10).concepts if each.label == "Ada")
+    ada = next(each for each in service.list_concepts("notes", 0, 10).concepts if each.label == "Ada")
     assert not ada.verified
-    details = service.details(ada.concept_id, 4)
+    details = service.get_details(ada.concept_id, 4)
     assert (details.verified, details.evidence, len(details.unverified)) == (False, [], 4)
     assert details.more_unverified == 6
     assert details.unverified[0].quote in {"Ada", f"Ada: {INVENTED}"}
-    (passage,) = service.context(ada.concept_id, 1, 10).passages
+    (passage,) = service.get_context(ada.concept_id, 1, 10).passages
     assert (passage.quotes, len(passage.unverified), len(passage.carried_by)) == ([], 10, 5)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageEnhance
 
-from kg_api.convert.image.file import flat, render_opened
+from kg_api.convert.image.file import flatten, render_opened
 from kg_api.providers.embedding_port import Pixels, Rendering
 
 FOLDER = Path(__file__).parents[3] / "shared" / "data" / "sample_photos" / "images"
@@ -72,7 +72,7 @@ LIMITS: dict[str, Change] = {
 def photographs() -> dict[str, Image.Image]:
     """Return the sample photographs by name, or none without the data set."""
     files = sorted(FOLDER.glob("*")) if FOLDER.is_dir() else []
-    return {file.stem: flat(Image.open(file), (1, 1)) for file in files}
+    return {file.stem: flatten(Image.open(file), (1, 1)) for file in files}
 
 
 def as_rendered(picture: Image.Image, rendering: Rendering) -> Pixels:

@@ -10,7 +10,7 @@ from PIL import Image
 from kg_api.blobs.images import ImageKeeper, StoredFiles
 from kg_api.blobs.store import FileBlobStore, compute_blob_key
 from kg_api.convert.image.embedded import convert
-from kg_api.convert.image.stripping import stripped
+from kg_api.convert.image.stripping import strip_metadata
 from kg_api.convert.kinds import convert_with_references
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
@@ -57,7 +57,7 @@ class Pictures:
     def paths(self, content: bytes) -> list[Path]:
         """Return the files of an image. Several exist if some wait for deletion."""
         with Image.open(io.BytesIO(content)) as image:
-            kept = stripped(content, image)
+            kept = strip_metadata(content, image)
         return list(self.folder.rglob(f"{compute_blob_key(kept)}*"))
 
     def record(

@@ -79,7 +79,7 @@ def _no_graph() -> Graph:
 
 def test_without_database_no_key_is_accepted() -> None:
     check, token = KeyCheck(_no_graph), make_token()
-    assert check.known(token) is None
+    assert check.get_cached(token) is None
     with pytest.raises(Unavailable, match="not ready yet"):
         check.look_up(token)
 

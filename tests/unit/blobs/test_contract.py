@@ -83,7 +83,7 @@ def test_store_is_marked_once(store: BlobStore) -> None:
     assert store.identity() is None
     store.mark("one")
     assert store.identity() == "one"
-    assert store.sweep() == 0
+    assert store.delete_partial_files() == 0
     assert (store.identity(), store.read(name)) == ("one", b"picture")
 
 
@@ -104,7 +104,7 @@ def test_many_writers_of_one_content_make_one(store: BlobStore) -> None:
 
 def test_sweeping_keeps_stored_content(store: BlobStore) -> None:
     name = put(store, b"picture")
-    assert store.sweep() == 0
+    assert store.delete_partial_files() == 0
     assert store.read(name) == b"picture"
 
 

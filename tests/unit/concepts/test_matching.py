@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.concepts.merging import MIN_LIKENESS, alike, get_min_merge_cosine, likeness, same
+from kg_api.concepts.merging import (
+    MIN_LIKENESS,
+    compare_spelling,
+    find_merge_reason,
+    get_min_merge_cosine,
+    scale_similarity,
+)
 from kg_api.graph.concepts import Text
 from kg_api.schemas.spaces import SimilarityCalibration
 
@@ -90,29 +96,33 @@ ONE_THING = [
 
 @pytest.mark.parametrize(("one", "other"), TWO_THINGS)
 def test_different_names_stay_separate_despite_near_vectors(one: str, other: str) -> None:
-    assert same(Text(one), Text(other), 1.0) is None
-    assert same(Text(other), Text(one), 1.0) is None
+    assert find_merge_reason(Text(one), Text(other), 1.0) is None
+    assert find_merge_reason(Text(other), Text(one), 1.0) is None
 
 
 @pytest.mark.parametrize(("one", "other", "reason"), ONE_THING)
 def test_spelling_variants_match_in_both_directions(one: str, other: str, reason: str) -> None:
-    assert alike(one, other) == alike(other, one) == reason
+    assert compare_spelling(one, other) == compare_spelling(other, one) == reason
 
 
 @pytest.mark.parametrize("reason", [reason for reason in MIN_LIKENESS if "alias" not in reason])
 def test_each_spelling_needs_vectors_that_are_alike(reason: str) -> None:
     one, other = next((Text(one), Text(other)) for one, other, kind in ONE_THING if kind == reason)
     least = MIN_LIKENESS[reason]  # type: ignore[index]
-    assert same(one, other, least) == reason
-    assert same(one, other, least - 0.001) is None
+    assert find_merge_reason(one, other, least) == reason
+    assert find_merge_reason(one, other, least - 0.001) is None
 
 
 def test_stated_alias_needs_similar_vectors() -> None:
     one, other = Text("myocardial infarction", terms=("Heart Attack",)), Text("heart attack")
-    assert same(one, other, MIN_LIKENESS["alias"]) == same(other, one, MIN_LIKENESS["alias"]) == "alias"
-    assert same(one, other, MIN_LIKENESS["mutual alias"]) is None
+    assert (
+        find_merge_reason(one, other, MIN_LIKENESS["alias"])
+        == find_merge_reason(other, one, MIN_LIKENESS["alias"])
+        == "alias"
+    )
+    assert find_merge_reason(one, other, MIN_LIKENESS["mutual alias"]) is None
     both = Text("heart attack", terms=("myocardial infarction", "cardiac arrest"))
-    assert same(one, both, MIN_LIKENESS["mutual alias"]) == "mutual alias"
+    assert find_merge_reason(one, both, MIN_LIKENESS["mutual alias"]) == "mutual alias"
 
 
 @pytest.mark.parametrize(
@@ -130,40 +140,43 @@ def test_stated_alias_needs_similar_vectors() -> None:
 )
 def test_numbers_negations_and_opposites_never_match(one: str, other: str) -> None:
     a, b = Text(one, terms=(other,)), Text(other, terms=(one,))
-    assert same(a, b, 1.0) is None
-    assert same(b, a, 1.0) is None
+    assert find_merge_reason(a, b, 1.0) is None
+    assert find_merge_reason(b, a, 1.0) is None
 
 
 def test_title_before_a_name_is_optional() -> None:
     assert (
-        same(Text("Elizabeth II", terms=("Queen Elizabeth II",)), Text("Queen Elizabeth II"), 0.8) == "alias"
+        find_merge_reason(
+            Text("Elizabeth II", terms=("Queen Elizabeth II",)), Text("Queen Elizabeth II"), 0.8
+        )
+        == "alias"
     )
 
 
 def test_a_number_may_be_another_name_of_words() -> None:
     guide = Text("style guide for Python code", terms=("PEP 8",))
-    assert same(guide, Text("PEP 8"), 0.8) == "alias"
-    assert same(guide, Text("PEP 9"), 1.0) is None
+    assert find_merge_reason(guide, Text("PEP 8"), 0.8) == "alias"
+    assert find_merge_reason(guide, Text("PEP 9"), 1.0) is None
 
 
 def test_counterparts_keep_their_concepts_separate() -> None:
     one, other = Text("treaty articles", terms=("Article 5",)), Text("treaty article", terms=("Article 6",))
-    assert same(one, other, 1.0) is None
-    assert same(other, one, 1.0) is None
-    assert same(one, Text("treaty article", terms=("Article 5",)), 1.0) == "plural"
-    assert same(Text("August 6", terms=("6 August",)), Text("6th August"), 1.0) == "mark"
+    assert find_merge_reason(one, other, 1.0) is None
+    assert find_merge_reason(other, one, 1.0) is None
+    assert find_merge_reason(one, Text("treaty article", terms=("Article 5",)), 1.0) == "plural"
+    assert find_merge_reason(Text("August 6", terms=("6 August",)), Text("6th August"), 1.0) == "mark"
 
 
 def test_third_name_does_not_match_through_the_second() -> None:
     merged = Text("European Union", terms=("EU", "Union of Europe"))
-    assert same(merged, Text("Europe Unions"), 1.0) is None
-    assert same(merged, Text("EU"), 0.5) is None
+    assert find_merge_reason(merged, Text("Europe Unions"), 1.0) is None
+    assert find_merge_reason(merged, Text("EU"), 0.5) is None
 
 
 def test_likeness_is_the_same_scale_for_all_models() -> None:
-    assert likeness(1.0, BGE) == likeness(1.0, None) == 1
-    assert likeness(BGE.unrelated, BGE) == 0
-    assert likeness(0.9, BGE) > likeness(0.9, None), "an unknown model is trusted least"
+    assert scale_similarity(1.0, BGE) == scale_similarity(1.0, None) == 1
+    assert scale_similarity(BGE.unrelated, BGE) == 0
+    assert scale_similarity(0.9, BGE) > scale_similarity(0.9, None), "an unknown model is trusted least"
 
 
 TEXTS = st.text(max_size=30) | st.text("aábs'’-._ 12IVXThe&", max_size=20)
@@ -171,18 +184,20 @@ TEXTS = st.text(max_size=30) | st.text("aábs'’-._ 12IVXThe&", max_size=20)
 
 @given(TEXTS, TEXTS)
 def test_name_comparison_is_symmetric_for_any_text(one: str, other: str) -> None:
-    assert alike(one, other) == alike(other, one)
+    assert compare_spelling(one, other) == compare_spelling(other, one)
 
 
 @given(st.text("aeinrst", min_size=2, max_size=8), st.integers(0, 3000), st.integers(0, 3000))
 def test_another_number_is_another_thing(word: str, one: int, other: int) -> None:
     labels = [f"{word} {number}" for number in (one, other)]
-    assert (same(Text(labels[0]), Text(labels[1], terms=(labels[0],)), 1.0) is None) or one == other
+    assert (
+        find_merge_reason(Text(labels[0]), Text(labels[1], terms=(labels[0],)), 1.0) is None
+    ) or one == other
 
 
 @pytest.mark.parametrize("calibration", [BGE, None, SimilarityCalibration(related=0.3, unrelated=0.0)])
 def test_no_rule_matches_below_the_candidate_threshold(calibration: SimilarityCalibration | None) -> None:
     """The candidate threshold is slightly below the lowest merge threshold, because cosines are rounded."""
     least = min(MIN_LIKENESS.values())
-    assert likeness(get_min_merge_cosine(calibration), calibration) == pytest.approx(least, abs=1e-5)
-    assert likeness(get_min_merge_cosine(calibration), calibration) < least
+    assert scale_similarity(get_min_merge_cosine(calibration), calibration) == pytest.approx(least, abs=1e-5)
+    assert scale_similarity(get_min_merge_cosine(calibration), calibration) < least

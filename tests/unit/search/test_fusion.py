@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.concepts.search import RRF_K, reciprocal_rank_fusion
+from kg_api.concepts.search import RRF_K, fuse_by_reciprocal_rank
 from kg_api.schemas.spaces import SimilarityCalibration
 from kg_api.schemas.vocabulary import Fusion
 from kg_api.search.fusion import BEST, FULL_GAP, MAX_ADDED, FusedScore, LaneScores, fuse
@@ -30,13 +30,13 @@ def order(fused: dict[str, FusedScore]) -> list[str]:
 
 
 def test_the_formula_of_reciprocal_ranks() -> None:
-    found = reciprocal_rank_fusion([["a", "b"], ["b", "c"]])
+    found = fuse_by_reciprocal_rank([["a", "b"], ["b", "c"]])
     assert found == pytest.approx({"b": 1 / (RRF_K + 2) + 1 / (RRF_K + 1), "a": 1 / 61, "c": 1 / 62})
 
 
 @given(ids, ids)
 def test_reciprocal_ranks_ignore_retriever_order(one: list[str], two: list[str]) -> None:
-    there, back = reciprocal_rank_fusion([one, two]), reciprocal_rank_fusion([two, one])
+    there, back = fuse_by_reciprocal_rank([one, two]), fuse_by_reciprocal_rank([two, one])
     assert there == pytest.approx(back)
     assert list(there) == list(back)
 
