@@ -106,7 +106,8 @@ def _weigh_by_shape(lane: LaneScores, best: Sequence[float]) -> tuple[float, flo
 
     Full text: the weight is 1 / (mean * root of the best hit's relative excess over the mean). If fewer than
     50 hits exist, the rest count as 0, so rare keywords get a high weight. Common keywords lead to similar
-    scores and a low weight.
+    scores and a low weight. A hit adds at most its BM25 score. Otherwise, a stop word or a correction, which
+    has half weight in the query, would count fully if it is the only match.
     """
     if lane.calibration is not None:
         known = lane.calibration if lane.calibration.gap >= MIN_GAP else USUAL
@@ -119,7 +120,7 @@ def _weigh_by_shape(lane: LaneScores, best: Sequence[float]) -> tuple[float, flo
         return 0.0, 0.0
     excess = max((best[0] - mean) / mean, 1e-9)
     least = best[-1] * (len(best) - 1) / (BEST - 1)  # a hit in a shorter list says more
-    return 1 / (mean * math.sqrt(excess)), least
+    return min(1.0, 1 / (mean * math.sqrt(excess))), least
 
 
 # Relevance: whether any result is near the question

@@ -87,6 +87,13 @@ def test_single_hit_of_a_rare_word_ranks_first() -> None:
     assert order(fused)[0] == "rare"
 
 
+def test_match_of_a_stop_word_yields_to_vectors() -> None:
+    """`how do I fix a flat tire` found `dos mensualidades` by its `do`, with a BM25 score of 0.95."""
+    fused = fuse([vector(falling("v", 0.7, 0.5)), LaneScores("text", {"do": 0.95})])
+    assert order(fused)[0] == "v0"
+    assert fused["do"].score == pytest.approx(0.95)
+
+
 def test_vector_weight_follows_the_model_gap() -> None:
     small = LaneScores("vector:a", falling("v", 0.60, 0.58), calibration=SimilarityCalibration(0.83, 0.75))
     large = LaneScores("vector:a", falling("v", 0.60, 0.58), calibration=SimilarityCalibration(0.45, 0.05))
