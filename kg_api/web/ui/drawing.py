@@ -1,10 +1,10 @@
-"""Nodes and edges to draw graphs in a page, as lists of texts and numbers."""
+"""Nodes and edges to draw graphs in a page."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -13,13 +13,16 @@ from kg_api.schemas.image_search import RelatedSource, RelatedThrough
 from kg_api.schemas.search import CarriedConcept, DescribedPlace, Place
 from kg_api.schemas.similarity import SourceEdge
 from kg_api.web.ui.links import below
+from kg_api.wording import pluralize
 
 LABEL_CHARACTERS: Final = 40
 MARKS: Final = re.compile(r"^#+ |[*`|]+|-{3,}", re.MULTILINE)
-MAX_NAMED: Final = 10
-"""Number of the strongest neighbours to label."""
-Row = tuple[str | int | bool, ...]
-Drawing = tuple[list[Row], list[Row]]
+STRONGEST: Final = 10
+"""Number of the strongest neighbours to draw."""
+SHARED: Final = 6
+"""Number of concepts to draw that a passage shares with its neighbours."""
+Element = dict[str, str | int]
+Drawing = dict[str, list[Element]]
 
 
 def opening(text: str, characters: int) -> str:
@@ -37,58 +40,103 @@ def draw_neighbourhood(
     elsewhere: Sequence[RelatedSource],
     concepts: Mapping[str, Sequence[CarriedConcept]],
 ) -> Drawing:
-    """Draw a passage, its neighbours, its concepts, and concepts that several passages share."""
-    places = list({each.source_id: each for each in (*beside, *elsewhere)}.values())
-    carried = [(each.source_id, one) for each in places for one in concepts.get(each.source_id, ())]
+    """Draw a passage, its strongest neighbours, the passages around it, and the concepts that they share."""
+    strongest = elsewhere[:STRONGEST]
+    around = [each for each in beside if abs(each.paragraph - centre.paragraph) <= 1]
+    places = {each.source_id: each for each in (*around, *strongest)}
+    carried = [(key, one) for key in places for one in concepts.get(key, ())]
     times = Counter(one.concept_id for _, one in carried)
-    own = {each.concept_id for each in concepts.get(centre.source_id, ())}
-    named = {one.concept_id: one for _, one in carried if one.concept_id in own or times[one.concept_id] > 1}
-    strongest = {centre.source_id, *(each.source_id for each in elsewhere[:MAX_NAMED])}
-    nodes: list[Row] = [
-        _passage(
-            each,
-            "centre" if each.source_id == centre.source_id else "passage",
-            is_named=each.source_id in strongest,
-            within=centre.document_id,
-        )
-        for each in places
+    own = {
+        each.concept_id: each.label
+        for each in concepts.get(centre.source_id, ())
+        if times[each.concept_id] > 1
+    }
+    shared = dict(sorted(own.items(), key=lambda each: -times[each[0]])[:SHARED])
+    nodes = [
+        _passage(each, each.source_id == centre.source_id, centre.document_id) for each in places.values()
     ]
-    nodes += [(key, each.label, "concept", below("/ui/concepts", key), False) for key, each in named.items()]
-    edges: list[Row] = _in_order(beside)
-    for each in elsewhere:
+    nodes += [_node(key, label, "concept", "/ui/concepts") for key, label in shared.items()]
+    edges = _in_order(around)
+    for each in strongest:
         is_linked = any(through.lane == "link" for through in each.through)
-        edges.append((centre.source_id, each.source_id, "linked" if is_linked else "near"))
-    edges += [(source, one.concept_id, "names") for source, one in carried if one.concept_id in named]
-    return nodes, edges
+        edges.append(_edge(centre.source_id, each.source_id, "linked" if is_linked else "near"))
+    edges += [_edge(key, one.concept_id, "names") for key, one in carried if one.concept_id in shared]
+    return {"nodes": nodes, "edges": edges}
 
 
 def draw_document(places: Sequence[Place], edges: Sequence[SourceEdge]) -> Drawing:
     """Draw the passages from a document in reading order, with edges to similar passages."""
-    near = [(each.a, each.b, "linked" if each.linked else "near") for each in edges]
-    is_small = len(places) <= MAX_NAMED
-    return [_passage(each, "passage", is_named=is_small, within=each.document_id) for each in places], [
-        *_in_order(places),
-        *near,
+    near = [_edge(each.a, each.b, "linked" if each.linked else "near") for each in edges]
+    nodes = [_passage(each, is_centre=False, within=each.document_id) for each in places]
+    return {"nodes": nodes, "edges": [*_in_order(places), *near]}
+
+
+def draw_related(concept: ConceptDetails) -> Drawing:
+    own = concept.concept_id
+    around = {
+        each.concept.concept_id: each.concept for each in concept.related if each.concept.concept_id != own
+    }
+    steps = [
+        (own, each.type, each.concept.concept_id)
+        if each.outgoing
+        else (each.concept.concept_id, each.type, own)
+        for each in concept.related
     ]
+    return _draw_concepts([concept, *around.values()], {own}, steps)
 
 
-def _passage(place: Place, shape: str, *, is_named: bool, within: str | None = None) -> Row:
+def draw_paths(found: ConceptPaths) -> Drawing:
+    """Draw the paths between two concepts with shared parts only once."""
+    concepts = {each.concept_id: each for path in found.paths for each in path.concepts}
+    steps = [(each.subject, each.type, each.object) for path in found.paths for each in path.steps]
+    return _draw_concepts(concepts.values(), {found.start.concept_id, found.end.concept_id}, steps)
+
+
+def _draw_concepts(
+    concepts: Iterable[Concept], centres: Collection[str], steps: Sequence[tuple[str, str, str]]
+) -> Drawing:
+    nodes = [
+        _node(
+            each.concept_id,
+            each.label,
+            "concept centre" if each.concept_id in centres else "concept",
+            "/ui/concepts",
+            sources=each.sources,
+        )
+        for each in concepts
+    ]
+    return {
+        "nodes": nodes,
+        "edges": [_edge(start, end, "says", label) for start, label, end in dict.fromkeys(steps)],
+    }
+
+
+def _passage(place: Place, is_centre: bool, within: str) -> Element:
     """Get a passage to draw. The label is the heading, and the title if it is in another document."""
     title = place.title if isinstance(place, DescribedPlace) and place.document_id != within else None
     name = " › ".join(dict.fromkeys(filter(None, (title, *place.heading[-1:])))) or place.full_text
-    return (
-        place.source_id,
-        opening(name, LABEL_CHARACTERS),
-        shape,
-        below("/ui/graph", place.source_id),
-        is_named,
-    )
+    kind = "passage centre" if is_centre else "passage"
+    return _node(place.source_id, opening(name, LABEL_CHARACTERS), kind, "/ui/graph")
 
 
-def _in_order(places: Sequence[Place]) -> list[Row]:
+def _in_order(places: Sequence[Place]) -> list[Element]:
     """List edges to connect passages in reading order."""
     follows = (pair for pair in pairwise(places) if pair[1].paragraph == pair[0].paragraph + 1)
-    return [(first.source_id, second.source_id, "next") for first, second in follows]
+    return [_edge(first.source_id, second.source_id, "next") for first, second in follows]
+
+
+def _node(key: str, label: str, kind: str, path: str, sources: int = 1) -> Element:
+    return {"id": key, "label": label, "kind": kind, "href": below(path, key), "sources": sources}
+
+
+def _edge(source: str, target: str, kind: str, label: str = "") -> Element:
+    return {
+        "id": f"{source} {target} {kind} {label}",
+        "source": source,
+        "target": target,
+        "kind": kind,
+        "label": label,
+    }
 
 
 def describe_ties(source: RelatedSource) -> list[str]:
@@ -109,29 +157,4 @@ def _describe_tie(through: RelatedThrough) -> str:
             labels = ", ".join(each.label for each in through.concepts)
             return f"shares {labels}" if labels else ""
         case "document":
-            return f"{through.distance} paragraphs away in the same document"
-
-
-def draw_related(concept: ConceptDetails) -> Drawing:
-    own = concept.concept_id
-    around = {each.concept.concept_id: each.concept for each in concept.related}
-    around.pop(own, None)
-    steps: list[Row] = []
-    for each in concept.related:
-        other = each.concept.concept_id
-        steps.append((own, each.type, other) if each.outgoing else (other, each.type, own))
-    nodes = [_concept(concept, is_end=True), *(_concept(each, is_end=False) for each in around.values())]
-    return nodes, list(dict.fromkeys(steps))
-
-
-def draw_paths(found: ConceptPaths) -> Drawing:
-    """Draw the paths between two concepts with shared parts only once."""
-    ends = {found.start.concept_id, found.end.concept_id}
-    concepts = {each.concept_id: each for path in found.paths for each in path.concepts}
-    steps: list[Row] = [(each.subject, each.type, each.object) for path in found.paths for each in path.steps]
-    nodes = [_concept(each, is_end=key in ends) for key, each in concepts.items()]
-    return nodes, list(dict.fromkeys(steps))
-
-
-def _concept(concept: Concept, *, is_end: bool) -> Row:
-    return concept.concept_id, concept.label, concept.sources, is_end
+            return f"{pluralize(through.distance or 1, 'paragraph')} away in the same document"

@@ -618,26 +618,25 @@ def test_pending_document_is_displayed_as_text(http: httpx.Client) -> None:
 SOURCES = [each.source_id for each in record("bees.md", BEES).sources]
 
 
-def drawn_on(http: httpx.Client, path: str) -> tuple[list[list[str]], list[list[str]]]:
-    """The nodes and edges that a page hands to its script."""
-    (text,) = shown(http, path).xpath("//@data-source-graph")
-    nodes, edges = json.loads(text)
-    return nodes, edges
+def drawn_on(http: httpx.Client, path: str) -> tuple[dict[str, str], list[tuple[str, str, str]]]:
+    """Read the kind of each node and the edges that a page hands to its script."""
+    (text,) = shown(http, path).xpath("//@data-graph")
+    drawn = json.loads(text)
+    edges = [(each["source"], each["target"], each["kind"]) for each in drawn["edges"]]
+    return {each["id"]: each["kind"] for each in drawn["nodes"]}, edges
 
 
 def test_passage_graph_shows_neighbours_and_concepts(http: httpx.Client, ids: dict[str, str]) -> None:
     page = shown(http, f"/ui/graph/{SOURCES[1]}")
     assert words(page.xpath("//*[@id='beside']/li")) == BEES
     assert page.xpath("//a[@class='chip']/@href") == [f"/ui/concepts/{ids['waggle dance']}"]
-    nodes, edges = drawn_on(http, f"/ui/graph/{SOURCES[1]}")
-    shapes = {key: shape for key, _, shape, *_ in nodes}
-    assert shapes[SOURCES[1]] == "centre"
-    assert SOURCES[1] in {key for key, *_, is_named in nodes if is_named}
-    assert {key for key, shape in shapes.items() if shape == "passage"} == {*SOURCES} - {SOURCES[1]}
-    assert [SOURCES[1], ids["waggle dance"], "names"] in edges
-    assert [SOURCES[2], ids["waggle dance"], "names"] in edges
-    assert [SOURCES[0], SOURCES[1], "next"] in edges
-    assert {end for each in edges for end in each[:2]} <= shapes.keys()
+    kinds, edges = drawn_on(http, f"/ui/graph/{SOURCES[1]}")
+    assert kinds[SOURCES[1]] == "passage centre"
+    assert {key for key, kind in kinds.items() if kind == "passage"} == {*SOURCES} - {SOURCES[1]}
+    assert (SOURCES[1], ids["waggle dance"], "names") in edges
+    assert (SOURCES[2], ids["waggle dance"], "names") in edges
+    assert (SOURCES[0], SOURCES[1], "next") in edges
+    assert {end for each in edges for end in each[:2]} <= kinds.keys()
 
 
 def test_accepted_link_is_drawn_and_labelled(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
@@ -648,7 +647,7 @@ def test_accepted_link_is_drawn_and_labelled(http: httpx.Client, kg: KgClient, g
     page = shown(http, f"/ui/graph/{first}")
     (line,) = page.xpath(f"//*[@id='elsewhere']/li[a/@href='/ui/graph/{second}']")
     assert "accepted link" in words([line])[0]
-    assert [first, second, "linked"] in drawn_on(http, f"/ui/graph/{first}")[1]
+    assert (first, second, "linked") in drawn_on(http, f"/ui/graph/{first}")[1]
 
 
 def test_it_is_reached_from_hits_and_from_reading(http: httpx.Client, ids: dict[str, str]) -> None:

@@ -1,61 +1,69 @@
-// Draws a concept with its related concepts, or paths between two. The list has the same content. A node links to its page.
+// Draws the graph of a page. The lists of the page have the same content. A click opens a node, a double click adds
+// its neighbours.
 "use strict";
 
-const FONT = 12, LINE = 16, LETTER = 7.5;  // pixels
+{  // a block, because the scripts of single pages share the global scope
+
+const FONT = 12, LINE = 16, LETTER = 7.5, GAP = 30;  // pixels
+const style = getComputedStyle(document.documentElement);
+const colour = (name) => style.getPropertyValue(name).trim();
+const outline = { color: colour("--text"), "text-outline-color": colour("--ground"), "text-outline-width": 2, "font-size": FONT };
+const SHEET = [
+  { selector: "node", style: { ...outline, label: "data(short)", "background-color": colour("--quiet"), width: "data(size)", height: "data(size)", "text-valign": "bottom", "text-wrap": "wrap", "text-max-width": 110 } },
+  { selector: ".concept", style: { shape: "diamond", "background-color": colour("--concept") } },
+  { selector: ".centre", style: { "background-color": colour("--link"), "font-weight": "bold" } },
+  { selector: ".unnamed", style: { label: "" } },
+  { selector: "edge", style: { ...outline, "font-size": 10, width: 1.5, "line-color": colour("--quiet"), opacity: .8, "curve-style": "haystack" } },
+  { selector: ".next", style: { "line-style": "dashed" } },
+  { selector: ".names", style: { "line-style": "dotted" } },
+  { selector: ".linked", style: { "line-color": colour("--link"), width: 4 } },
+  { selector: ".says", style: { "curve-style": "bezier", "target-arrow-shape": "triangle", "target-arrow-color": colour("--quiet"), "arrow-scale": .8 } },
+  { selector: "node.hovered", style: { label: "data(label)", "z-index": 9 } },
+  { selector: "edge.hovered", style: { label: "data(label)", "line-color": colour("--link"), opacity: 1 } },
+];
 
 for (const box of document.querySelectorAll("[data-graph]")) draw(box);
 
 function draw(box) {
-  const [concepts, steps] = JSON.parse(box.dataset.graph);
-  const style = getComputedStyle(document.documentElement);
-  const colour = (name) => style.getPropertyValue(name).trim();
   box.closest(".picture").hidden = false;  // hidden without JavaScript
-  const graph = cytoscape({
-    container: box,
-    elements: [...concepts.map(node), ...steps.map(edge)],
-    style: [
-      { selector: "node", style: { label: "data(label)", color: colour("--text"), "background-color": colour("--quiet"), "font-size": FONT, "text-wrap": "wrap", "text-max-width": "110px", width: "data(size)", height: "data(size)", "text-outline-color": colour("--ground"), "text-outline-width": 2 } },
-      { selector: "node.centre", style: { "background-color": colour("--link"), "font-weight": "bold", "text-valign": "bottom" } },
-      { selector: "edge", style: { width: 1.2, "line-color": colour("--line"), "curve-style": "bezier", "target-arrow-shape": "triangle", "target-arrow-color": colour("--line"), "arrow-scale": .8 } },
-      { selector: "edge:selected, edge.near", style: { label: "data(label)", color: colour("--quiet"), "font-size": 10, "text-outline-color": colour("--ground"), "text-outline-width": 2 } },
-    ],
-    layout: { name: "null" },
-  });
-  const ends = concepts.filter((each) => each[3]);
-  if (ends.length > 1) downwards(graph, ends[0][0]);
-  else sidewards(graph, box);
-  graph.on("tap", "node", (event) => { location.href = `${box.dataset.below}/${encodeURIComponent(event.target.id())}`; });
-  graph.on("mouseover", "node", (event) => event.target.connectedEdges().addClass("near"));
-  graph.on("mouseout", "node", (event) => event.target.connectedEdges().removeClass("near"));
+  const graph = cytoscape({ container: box, elements: elements(box.dataset.graph), style: SHEET, layout: { name: "null" }, maxZoom: 4 });
+  const centres = graph.nodes(".centre");
+  if (centres.length === 1) star(graph, centres, box);
+  else graph.layout(centres.length ? { name: "breadthfirst", roots: centres.first(), nodeDimensionsIncludeLabels: true } : { name: "circle" }).run();
+  if (graph.zoom() > 1) { graph.zoom(1); graph.center(); }
+  hideOverlaps(graph);
+  for (const button of box.parentElement.querySelectorAll("[data-zoom]")) {
+    button.addEventListener("click", () => {
+      const factor = Number(button.dataset.zoom);
+      if (factor) graph.zoom({ level: graph.zoom() * factor, renderedPosition: { x: box.clientWidth / 2, y: box.clientHeight / 2 } });
+      else graph.fit(GAP);
+    });
+  }
+  // Without Ctrl, the wheel scrolls the page.
+  box.parentElement.addEventListener("wheel", (event) => { if (!event.ctrlKey) event.stopPropagation(); }, true);
+  graph.on("onetap", "node", ({ target }) => { location.href = target.data("href"); });
+  graph.on("dbltap", "node", ({ target }) => expand(graph, target));
+  graph.on("mouseover", "node", ({ target }) => target.closedNeighborhood().addClass("hovered"));
+  graph.on("mouseout", "node", ({ target }) => target.closedNeighborhood().removeClass("hovered"));
   box.dataset.drawn = String(graph.nodes().length);
 }
 
-function node([id, label, sources, isEnd]) {
-  return { data: { id, label, size: 14 + 4 * Math.min(6, Math.log2(1 + sources)) }, classes: isEnd ? "centre" : "" };
+function elements(text) {
+  const { nodes, edges } = JSON.parse(text);
+  const all = [...nodes.map((each) => ({ ...each, short: each.label, size: 12 + 4 * Math.min(6, Math.log2(1 + each.sources)) })), ...edges];
+  return all.map((data) => ({ data, classes: data.kind }));
 }
 
-function edge([source, label, target], at) {
-  return { data: { id: `step-${at}`, source, target, label } };
-}
-
-// Paths go down from the first concept to the last, so labels do not overlap.
-function downwards(graph, first) {
-  graph.nodes().style("text-valign", "bottom");
-  graph.layout({ name: "breadthfirst", roots: [first], nodeDimensionsIncludeLabels: true, spacingFactor: 1.3, animate: false }).run();
-  if (graph.zoom() > 1) { graph.zoom(1); graph.center(); }
-}
-
-// The concept is in the centre, the others in rows at both sides with outward labels, so labels do not overlap.
-function sidewards(graph, box) {
-  const { clientWidth: width, clientHeight: height } = box;
-  const others = graph.nodes().not(".centre"), rows = Math.ceil(others.length / 2), high = height / Math.max(rows, 1);
+// The centre, and the others in rows at both sides with outward labels, so labels do not overlap.
+function star(graph, centre, { clientWidth: width, clientHeight: height }) {
+  const others = graph.nodes().not(centre), rows = Math.ceil(others.length / 2), high = height / Math.max(rows, 1);
   const widest = width * .27, letters = Math.floor(widest / LETTER), lines = Math.max(1, Math.floor(high / LINE - .5));
-  graph.nodes(".centre").position({ x: width / 2, y: height / 2 }).style("text-max-width", `${width * .25}px`);
+  centre.position({ x: width / 2, y: height / 2 }).style("text-max-width", width * .25);
   others.forEach((each, at) => {
-    const right = at % 2 === 0, down = (Math.floor(at / 2) + .5) / Math.max(rows, 1);
-    each.position({ x: width * (.5 + (right ? 1 : -1) * (.12 + .06 * Math.sin(Math.PI * down))), y: height * down });
-    each.style({ "text-halign": right ? "right" : "left", "text-valign": "center", "text-margin-x": right ? 4 : -4, "text-max-width": `${widest}px` });
-    each.data("label", shorten(each.data("label"), letters, lines));
+    const side = at % 2 ? -1 : 1, down = (Math.floor(at / 2) + .5) / rows;
+    each.position({ x: width * (.5 + side * (.12 + .06 * Math.sin(Math.PI * down))), y: height * down });
+    each.style({ "text-halign": side < 0 ? "left" : "right", "text-valign": "center", "text-margin-x": 4 * side, "text-max-width": widest });
+    each.data("short", shorten(each.data("label"), letters, lines));
   });
 }
 
@@ -64,4 +72,30 @@ function shorten(label, letters, lines) {
   const most = letters * (lines > 1 ? .75 * lines : 1);
   const short = label.length > most ? `${label.slice(0, most - 1)}…` : label;
   return short.replace(new RegExp(`\\S{${letters - 1}}(?=\\S)`, "g"), "$&\u200b");
+}
+
+// The page of a node contains its neighbours.
+async function expand(graph, node) {
+  const answer = await fetch(node.data("href"));
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const found = page.querySelector("[data-graph]");
+  if (!found) { location.href = node.data("href"); return; }
+  const added = elements(found.dataset.graph).filter(({ data }) => graph.getElementById(data.id).empty());
+  graph.add(added.map(({ data, classes }) => ({ data, classes: classes.replace("centre", "") }))).nodes().position(node.position());
+  graph.nodes().removeStyle().removeClass("unnamed");
+  graph.layout({ name: "cose", animate: false, nodeDimensionsIncludeLabels: true, padding: GAP }).run();
+  hideOverlaps(graph);
+  graph.container().dataset.drawn = String(graph.nodes().length);
+}
+
+// A label that would cover an earlier one is shown only under the pointer.
+function hideOverlaps(graph) {
+  const taken = [];
+  graph.nodes().forEach((node) => {
+    const own = node.boundingBox({ includeNodes: false, includeEdges: false });
+    if (taken.some((each) => own.x1 < each.x2 && each.x1 < own.x2 && own.y1 < each.y2 && each.y1 < own.y2)) node.addClass("unnamed");
+    else taken.push(own);
+  });
+}
+
 }
