@@ -1,11 +1,12 @@
-"""Plurals, page numbers, and host names for messages."""
+"""Plurals, page numbers, weaker results, and host names for messages."""
 
 from __future__ import annotations
 
 import ipaddress
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, pairwise
+from typing import Final
 
 # Plurals
 
@@ -39,6 +40,22 @@ def name_pages(numbers: Sequence[int]) -> str:
     runs = [[n for _, n in run] for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])]
     ranges = ", ".join(f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
     return f"page {ranges}" if len(numbers) == 1 else f"pages {ranges}"
+
+
+# Weaker results
+
+MIN_DROPS: Final = 2  # a pair of hits has no gap
+GAP: Final = 0.15  # minimum drop before weaker hits, as a share of the best score
+
+
+def find_gap(scores: Sequence[float]) -> int | None:
+    """Find the index of the first weaker hit: behind a drop of more than half of the range of scores."""
+    drops = [better - worse for better, worse in pairwise(scores)]
+    if len(drops) < MIN_DROPS or min(drops) < 0:  # diversified hits are not ordered by score
+        return None
+    largest = max(drops)
+    clear = largest > (scores[0] - scores[-1]) / 2 and largest > GAP * abs(scores[0])
+    return drops.index(largest) + 1 if clear else None
 
 
 # Hosts

@@ -134,16 +134,10 @@ def describe_link_reason(
     kind: ProposalKind, similarity: float, *, within: int, hops: int, contrast: float, shared: list[str]
 ) -> str:
     noun = _NOUNS[kind]
-    nearest = f"the nearest {noun}" if within == 1 else f"one of the {within} nearest {noun}s"
-    steps = f"{hops} step{'s' if hops > 1 else ''}"
-    near = f"cosine {similarity:.2f}, {contrast:.2f} over what else is near"
-    parts = [
-        f"Each is to the other {nearest} of another document ({near})",
-        f"no link, concept or relationship connects them within {steps}",
-    ]
-    if shared:
-        parts.append(f"both say {', '.join(shared)}")
-    return "; ".join(parts) + "."
+    closest = "Closest" if within == 1 else f"Among the {within} closest"
+    near = f"similarity {similarity:.2f}, {contrast:.2f} above other neighbours"
+    told = f"{closest} {noun}s of two documents ({near}). Not connected within {pluralize(hops, 'step')}."
+    return f"{told} Shared words: {', '.join(shared)}." if shared else told
 
 
 def find_shared_words(one: str, other: str) -> list[str]:

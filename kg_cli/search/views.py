@@ -6,10 +6,9 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from kg_api.wording import describe_ocr, describe_pages, pluralize
+from kg_api.wording import describe_ocr, describe_pages, find_gap, pluralize
 from kg_cli.terminal import console
 from kg_cli.terminal.answers import SHORT_ID, Column, note_all, print_rows, short_id
 from kg_cli.terminal.console import Part
@@ -36,8 +35,6 @@ QUOTE_CHARACTERS = 300
 INDENT = 4  # width of the number of a hit
 TEXT_LINES = 2
 DATE = len("2026-01-31")
-MIN_DROPS = 2  # a pair of hits has no gap
-GAP = 0.15  # minimum drop before weaker hits, as a share of the best score
 _SPACE = re.compile(r"\s+")
 MAX_EDGES = 50
 
@@ -205,16 +202,6 @@ def _print_ranking(hits: Sequence[SourceHit], *, full: bool, first: int, spaces:
             notes=notes,
             whole=full,
         )
-
-
-def find_gap(scores: Sequence[float]) -> int | None:
-    """Find the index of the first weaker hit: behind a drop of more than half of the range of scores."""
-    drops = [better - worse for better, worse in pairwise(scores)]
-    if len(drops) < MIN_DROPS or min(drops) < 0:  # diversified hits are not ordered by score
-        return None
-    largest = max(drops)
-    clear = largest > (scores[0] - scores[-1]) / 2 and largest > GAP * abs(scores[0])
-    return drops.index(largest) + 1 if clear else None
 
 
 def _explain(hit: SourceHit) -> Iterator[str]:

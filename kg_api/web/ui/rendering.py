@@ -417,9 +417,8 @@ async def _parse_question(
 
 AskedQuestion = Annotated[Question, Depends(_parse_question)]
 
-Typing = Literal["", "keys", "pause", "end"]
-"""`keys`: after each key, keywords only, with the last word as a prefix. `pause`: when typing pauses.
-`end`: when typing pauses after a word that no text contains, which may be misspelled."""
+Typing = Literal["", "keys", "pause"]
+"""`keys`: after each key, keywords only. `pause`: when typing pauses. Both use the last word as a prefix."""
 
 # Common parameters of pages and forms
 

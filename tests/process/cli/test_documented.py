@@ -70,7 +70,7 @@ PRINTED: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "Review proposed links": {
         "proposals list": ("owls.md#0", "ears.md#0", "voles", "1 of 1 proposal"),
-        "proposals show": ("source open", "Barn owls hunt at dusk", "Each is to the other"),
+        "proposals show": ("source open", "Barn owls hunt at dusk", "of two documents"),
         "proposals accept": ("are linked", "kg proposals undo"),
         "proposals reject": ("are never proposed again",),
         "proposals undo": ("is open again",),

@@ -153,9 +153,13 @@ def test_unfinished_word_finds_passages_without_a_note(page: Page) -> None:
 
 
 @pytest.mark.usefixtures("ids")
-def test_misspelled_word_is_corrected_when_typing_pauses(page: Page) -> None:
+def test_misspelled_word_is_corrected_on_enter(page: Page) -> None:
     page.goto("/ui/search?mode=text")
-    page.keyboard.type("wagle")
+    with page.expect_response(lambda each: "typing=pause" in each.url):
+        page.keyboard.type("wagle")
+    expect(page.locator("#told")).to_contain_text("Press Enter to correct the spelling")
+    expect(page.locator("#results .note")).to_have_count(0)
+    page.keyboard.press("Enter")
     expect(page.locator("#results .note")).to_contain_text("'waggle'")
     expect(page.locator(".hits .hit").first).to_contain_text("waggle dance")
 

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from rich.text import Text
 
 from kg_api.schemas.search import SourcePlace, WordMatch
-from kg_cli.search.views import SHOWN_CHARACTERS, excerpt, find_gap, find_marks, mark
+from kg_api.wording import find_gap
+from kg_cli.search.views import SHOWN_CHARACTERS, excerpt, find_marks, mark
 from kg_cli.terminal.console import styled
 
 LONG = "before " * 200 + "needle " + "after " * 200

@@ -93,10 +93,12 @@ def test_a_copy_says_nothing_new() -> None:
 def test_reason_describes_the_measurements() -> None:
     told = describe_link_reason("concept", 0.876, within=2, hops=1, contrast=0.1, shared=["voles"])
     assert told == (
-        "Each is to the other one of the 2 nearest concepts of another document (cosine 0.88, 0.10 over what "
-        "else is near); no link, concept or relationship connects them within 1 step; both say voles."
+        "Among the 2 closest concepts of two documents (similarity 0.88, 0.10 above other neighbours). "
+        "Not connected within 1 step. Shared words: voles."
     )
-    assert "both say" not in describe_link_reason("source", 0.9, within=1, hops=2, contrast=0.1, shared=[])
+    assert "Shared words" not in describe_link_reason(
+        "source", 0.9, within=1, hops=2, contrast=0.1, shared=[]
+    )
 
 
 def test_shared_words_are_rare_ones() -> None:

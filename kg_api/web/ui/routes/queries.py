@@ -49,6 +49,7 @@ from kg_api.web.ui.rendering import (
     render_pieces,
     wants_part,
 )
+from kg_api.wording import find_gap
 
 pages = Routes()
 
@@ -167,12 +168,14 @@ def search_page(
     if not question.is_blank:
         searched = replace(question, way="text") if by_words or typing == "keys" else question
         search = searched.as_search(
-            cursor=cursor or None, prefix=typing in {"keys", "pause"}, include_concepts=typing != "keys"
+            cursor=cursor or None, prefix=bool(typing), include_concepts=typing != "keys"
         )
         found = container.search.search(limit_to_visible(container.graph, search))
     context: dict[str, Any] = {"asked": question, "found": found, "seen": seen, "typing": typing}
     context["question"] = replace(question, way="text") if by_words else question
     context |= {"is_part": is_part, "by_words": by_words}
+    context["is_unknown"] = typing and found and all(hit.ranks.text is None for hit in found.sources)
+    context["weaker"] = find_gap([hit.score for hit in found.sources]) if found and not seen else None
     context["judged"] = judged_hits(container, question, found) if found and question.judging else {}
     if found is None or not is_part:
         context |= {"ontologies": list_ontology_names(container.graph), "counts": {}}
@@ -245,7 +248,7 @@ def facets(container: Open, question: AskedQuestion, *, typing: Typing = "") -> 
     def sample(asked: Question) -> SourceHits:
         by_words = _is_paid(container, asked)
         search = replace(asked, way="text") if by_words else asked
-        request = search.as_search(SAMPLE, prefix=typing == "pause", include_concepts=False)
+        request = search.as_search(SAMPLE, prefix=bool(typing), include_concepts=False)
         return container.search.search(limit_to_visible(container.graph, request))
 
     if question.is_blank:
