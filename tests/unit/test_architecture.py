@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from graphlib import TopologicalSorter
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -215,19 +214,3 @@ def test_every_module_that_is_named_is_there() -> None:
 
 def test_every_setting_is_described() -> None:
     assert [name for name, field in variables() if len(field.description or "") < len("API key of X.")] == []
-
-
-def test_table_rows_match_the_width_of_headers() -> None:
-    lines = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()
-    torn = [
-        below
-        for above, below in pairwise(lines)
-        if above.startswith("|") and below.startswith("|") and above.count("|") != below.count("|")
-    ]
-    assert not torn
-    named = [
-        name
-        for row in lines
-        if row.startswith("|") and (name := row.split("|")[1].strip()).startswith("`kg_")
-    ]
-    assert len(named) == len(set(named))

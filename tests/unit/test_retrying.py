@@ -73,13 +73,6 @@ def gave_up(reason: str, asked: float | None) -> EmbeddingUnavailable:
     return EmbeddingUnavailable(reason, retry_after_seconds=asked)
 
 
-def test_successful_request_is_sent_once() -> None:
-    time = Time()
-    ask = Failing(time, [])
-    assert time.policy().call(ask, gave_up) == "done"
-    assert (len(ask.left), time.slept) == (1, [])
-
-
 def test_retry_delays_double_with_jitter() -> None:
     time = Time()
     ask = Failing(time, [RetryableError(f"no {n}") for n in range(9)])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.errors import Conflict, NotFound, SchemaTooNew
+from kg_api.errors import NotFound, SchemaTooNew
 from kg_api.local.processes import Home
 from kg_api.settings import load_settings
 from kg_api.transfer.backup import (
@@ -76,11 +76,6 @@ def test_backup_of_later_neo4j_is_rejected(tmp_path: Path) -> None:
         require_known_neo4j(read_manifest(write_backup(tmp_path, "kg-1", neo4j_version=version)))
     with pytest.raises(SchemaTooNew, match="Nothing was changed"):
         require_known_neo4j(read_manifest(write_backup(tmp_path, "kg-1", neo4j_version="2026.10.0")))
-
-
-def test_unknown_backup_format_is_rejected(tmp_path: Path) -> None:
-    with pytest.raises(Conflict, match="in another format"):
-        read_manifest(write_backup(tmp_path, "kg-1", format=1))
 
 
 def test_interrupted_restore_is_reported(tmp_path: Path) -> None:

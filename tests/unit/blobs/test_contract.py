@@ -102,12 +102,6 @@ def test_many_writers_of_one_content_make_one(store: BlobStore) -> None:
     assert not names
 
 
-def test_sweeping_keeps_stored_content(store: BlobStore) -> None:
-    name = put(store, b"picture")
-    assert store.delete_partial_files() == 0
-    assert store.read(name) == b"picture"
-
-
 def test_unusable_store_is_reported(tmp_path: Path) -> None:
     (tmp_path / "blobs").write_text("a file")
     closed = S3Settings(bucket=BUCKET, endpoint="http://127.0.0.1:9", seconds=1)

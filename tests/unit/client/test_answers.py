@@ -73,18 +73,6 @@ def test_an_unknown_path_is_not_found() -> None:
 
 
 @pytest.mark.parametrize(
-    "path",
-    [
-        *("/documents/notes%2Fa.md", "/documents/notes%2Fa.md/pages/1.png", "/images/a%2Fb/thumbnail"),
-        *("/queries/sources/a%2Fb/related", "/reading/a%2Fb", "/sources/a%2Fb%230/context"),
-    ],
-)
-def test_path_with_slashes_has_the_original_message(path: str) -> None:
-    body = bytes(problem(404, "http", "Not Found", "nothing found at GET /x").body)
-    assert str(slashed(path, body)) == "nothing found at GET /x"
-
-
-@pytest.mark.parametrize(
     "body", ["", "<html>", "[]", "null", "{}", '{"type": 7}', '{"type": "urn:kg:not-found"}']
 )
 def test_error_without_problem_body_shows_its_status(body: str) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,7 +14,6 @@ from kg_api.evaluation.comparing import (
     correct_p_values,
     interval,
 )
-from kg_api.evaluation.saved import read_result
 from kg_api.evaluation.scores import scores
 from kg_api.evaluation.scoring import means, per_query
 from kg_api.schemas.evaluation import (
@@ -234,16 +232,3 @@ def test_baseline_is_the_best_or_a_named_result() -> None:
 def test_incomparable_results_are_rejected(other: EvalResult, told: str) -> None:
     with pytest.raises(InvalidInput, match=told):
         compare([measured("a", [1, 1]), other], None, "first")
-
-
-def test_results_are_read_again(tmp_path: Path) -> None:
-    path = tmp_path / "r.json"
-    made = measured("a", [1, 2])
-    path.write_text(made.model_dump_json())
-    assert read_result(path) == made
-    path.write_text('{"metrics": {}}')
-    with pytest.raises(InvalidInput, match="is not a result of `kg eval run`"):
-        read_result(path)
-    path.write_text(made.model_copy(update={"format": 99}).model_dump_json())
-    with pytest.raises(InvalidInput, match="newer kg"):
-        read_result(path)

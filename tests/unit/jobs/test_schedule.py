@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from kg_api.errors import DatabaseUnavailable, LeaseLost, LlmUnavailable
 from kg_api.graph.jobs import ClaimedJob, Owner, must_wait_to_restart
-from kg_api.jobs.backfill import ALWAYS, enqueue_periodically
+from kg_api.jobs.backfill import enqueue_periodically
 from kg_api.jobs.runner import (
     MAX_DELAY_SECONDS,
     MIN_DELAY_SECONDS,
@@ -68,11 +68,6 @@ def test_missed_ticks_cause_one_run() -> None:
     with enqueue_periodically(FakeGraph(slow).graph, 0.2):
         wait_until(lambda: len(done) == 3, 10)
     assert done[2] - done[1] > 0.05, "no burst"
-
-
-def test_missed_tick_behaviour_is_configured_explicitly() -> None:
-    assert ALWAYS["misfire_grace_time"] is None, "however late"
-    assert ALWAYS["coalesce"] is True
 
 
 def test_ticks_continue_after_a_database_outage() -> None:

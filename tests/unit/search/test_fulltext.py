@@ -103,11 +103,6 @@ def test_each_field_uses_the_same_words(text: str) -> None:
         assert QUOTED.findall(scope) == [parts(word) for word in hidden]
 
 
-def test_query_uses_the_normal_form() -> None:
-    (query,) = build_lucene_queries(terms("cafe\u0301 ｔｅａ"))
-    assert QUOTED.findall(query)[:2] == ["café", "tea"]
-
-
 def test_variants_apply_to_each_field() -> None:
     (query,) = build_lucene_queries(["5", "kg"], variants=find_variants("5 kg"))
     assert query.count('"5kg"^2.0') == len(FIELDS) + 1

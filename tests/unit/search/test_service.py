@@ -117,10 +117,6 @@ def test_without_model_keywords_ignore_the_threshold(least: float | None) -> Non
     assert ("min_similarity was not applied" in answer.degraded[0].effect) == (least is not None)
 
 
-def test_threshold_omits_dissimilar_hits() -> None:
-    assert ids(searched(CannedGraph(), min_similarity=0.5)) == ["by vector"]
-
-
 def test_ignored_words_are_counted() -> None:
     answer = searched(CannedGraph(), query_text=" ".join(f"w{n}" for n in range(70)), mode="text")
     assert [each.effect for each in answer.degraded] == [
@@ -262,15 +258,6 @@ def test_vector_search_reports_pending_sources() -> None:
     assert [each.effect[:50] for each in told] == ["o1: embedding is in progress (3 of 9 sources). Vec"]
     assert len(searched(graph, mode="vector").degraded) == 2
     assert searched(graph).degraded == [], "words tell it by what they find"
-
-
-def test_single_retriever_keeps_order_and_scores() -> None:
-    lane = [found("b", 3.0), found("a", 2.0)]
-    answer = hits(lanes(text=lane), 10)
-    assert [(hit.source_id, hit.score, hit.ranks.text, hit.ranks.vector) for hit in answer] == [
-        ("b", 3.0, 1, None),
-        ("a", 2.0, 2, None),
-    ]
 
 
 def test_fused_hits_contain_both_ranks() -> None:

@@ -149,13 +149,6 @@ def test_best_hit_is_never_omitted_first(found: Asked, budget: int, more: int) -
         assert richer[0].hits[0] == found.hits[0].source_id
 
 
-def test_adjacent_windows_are_joined() -> None:
-    places = document(["a"] * 12)
-    windows, _ = merge_windows([hit(places, 8, 1), hit(places, 1, 1), hit(places, 4, 1)], tokens_of, None)
-    assert read(windows) == [["d-7", "d-8", "d-9"], [f"d-{at}" for at in range(6)]]
-    assert [window.hits for window in windows] == [["d-8"], ["d-1", "d-4"]]
-
-
 def test_hits_precede_neighbours_by_distance() -> None:
     places = document(["a"] * 20)
     hits = [hit(places, 4, 3), hit(places, 14, 3)]
@@ -172,25 +165,6 @@ def test_chunk_coverage_precedes_neighbours() -> None:
     places = document(["a"] * 20)
     hits = [hit(places, 4, 3, covers=[4, 5, 6]), hit(places, 14, 3)]
     assert read(merge_windows(hits, tokens_of, 4)[0]) == [["d-4", "d-5", "d-6"], ["d-14"]]
-
-
-def test_too_large_hit_is_counted_and_replaced() -> None:
-    places = document(["a" * 50, "b", "c" * 50, "d", "e"])
-    windows, left_out = merge_windows([hit(places, 0, 1), hit(places, 3, 2)], tokens_of, 10)
-    assert (read(windows), left_out) == ([["d-3", "d-4"]], 1)
-    assert merge_windows([hit(places, 0, 1)], tokens_of, 10) == ([], 1)
-
-
-def test_neighbour_beyond_a_gap_is_not_added() -> None:
-    places = document(["a", "b" * 50, "c", "d"])
-    windows, left_out = merge_windows([hit(places, 2, 3)], tokens_of, 10)
-    assert (read(windows), left_out) == ([["d-2", "d-3"]], 0)
-
-
-def test_two_chunks_of_one_source_are_one_hit() -> None:
-    places = document(["a", "b", "c"])
-    (window,), left_out = merge_windows([hit(places, 1, 1), hit(places, 1, 1)], tokens_of, 3)
-    assert (window.hits, window.source_ids, window.tokens, left_out) == (["d-1"], ["d-0", "d-1", "d-2"], 3, 0)
 
 
 def test_paragraphs_changed_between_reads_are_not_joined() -> None:
