@@ -4,7 +4,7 @@
 
 Questions of a set are asked to its own passages (something is near), and to those of every other set, with
 44 phrases of other fields (nothing is; sets whose subjects meet are told apart less well). A question is near
-where kg says so: by the floor of the model, or where one of the ten nearest passages has all of its words.
+where kg says so: by the floor of the model, or where the nearest passage has half of its words.
 No database, and so no keyword search: benchmarks.note_errors measures whole searches.
 """
 
@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.providers.embedding import open_embedder
 from kg_api.providers.embedding_port import Embedder
-from kg_api.schemas.search import DescribedPlace
+from kg_api.schemas.search import MatchedChunk, Ranks, SourceHit
 from kg_api.schemas.spaces import ModelChoice
-from kg_api.search.fusion import MARGIN, find_content_words, get_relevance_floor, has_words
+from kg_api.search.fusion import MARGIN, count_words, find_content_words, get_relevance_floor, has_enough
 from kg_api.settings import load_settings
 from kg_api.spaces.open_spaces import calibrate_similarity
 
@@ -36,7 +36,6 @@ PEPS = ["0257", "0405", "0492", "0572", "0634", "0654"]
 CHROMA = {"state_of_the_union": 50_000, "pubmed": 180_000, "chatlogs": 50_000, "wikitexts": 60_000}
 """By corpus, the characters that are taken."""
 QUESTIONS = 50
-SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -86,10 +85,8 @@ def _is_near(space: Any, among: Set, question: str, vector: NDArray[np.float32])
     cosines = among.vectors @ vector
     floor = get_relevance_floor(space, len(words))
     assert floor is not None
-    best = np.argsort(-cosines)[:SHOWN]
-    return bool(cosines.max() >= floor - MARGIN) or has_words(
-        [_place(among.passages[at]) for at in best], words
-    )
+    nearest = _hit(among.passages[int(cosines.argmax())])
+    return bool(cosines.max() >= floor - MARGIN) or has_enough(count_words(nearest, words), words)
 
 
 def texts_of(data: Path) -> Iterable[tuple[str, tuple[list[str], list[str]]]]:
@@ -169,9 +166,11 @@ def _passages(documents: Iterable[tuple[str, str]]) -> list[str]:
     return [source.full_text for record in records for source in record.sources]
 
 
-def _place(text: str) -> DescribedPlace:
+def _hit(text: str) -> SourceHit:
     where: dict[str, Any] = dict.fromkeys(("source_id", "ontology", "document", "document_id"), "")
-    return DescribedPlace(**where, paragraph=0, heading=[], start=0, end=len(text), full_text=text)
+    chunk = MatchedChunk(text=text, start=0, end=len(text))
+    about: dict[str, Any] = {"similarity": None, "score": 0, "ranks": Ranks(), "chunk": chunk}
+    return SourceHit(**where, **about, paragraph=0, heading=[], start=0, end=len(text), full_text=text)
 
 
 if __name__ == "__main__":

@@ -511,12 +511,13 @@ def stem_question(words: Sequence[str], chosen: Collection[str | None] = (None,)
 
 @lru_cache(KNOWN_FORMS)
 def get_word_forms(word: str) -> frozenset[str]:
-    """Return a word without accents, and its stems in English and in the languages with stems.
+    """Return a word without accents, its stems in all languages with stems, and other spellings of a number.
 
     Words that share a form may be forms of the same word in some language.
     """
     lower = word.lower()
-    return frozenset({fold(word), *(fold(stem(lower, each)) for each in ("english", *LANGUAGES))})
+    stems = (fold(stem(lower, each)) for each in ("english", *LANGUAGES))
+    return frozenset({fold(word), *stems, *regroup_thousands(word)})
 
 
 def _guessed(words: Sequence[str]) -> Sequence[str]:

@@ -317,8 +317,8 @@ class HybridHits(Answer):
     concepts: list[ConceptHit]
     sources: list[SourceHit]
     near: bool | None = None
-    """Whether a source is relevant: its similarity is high for the model, or it contains all query keywords.
-    Null if unknown, as in mode `text`."""
+    """Whether a source is relevant: the first has half of the query keywords, or the similarity is high. Only
+    keywords decide if the model does not know the language. Null if unknown, as in mode `text`."""
     note: str | None = None
     concepts_note: str | None = None
     next_cursor: str | None = None

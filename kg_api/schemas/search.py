@@ -333,8 +333,9 @@ class SourceHits(Answer):
     left_out: LeftOut = Field(default_factory=LeftOut)
     """Candidates that `min_similarity` excluded."""
     near: bool | None = None
-    """Whether a result is relevant: its similarity is high for the model, or it contains all query keywords.
-    Null if unknown, as in mode `text` or with `hyde`."""
+    """Whether a result is relevant: the first has half of the query keywords, or the similarity is high. Only
+    keywords decide if the model does not know the language. Null if unknown, as in mode `text` or with
+    `hyde`."""
     note: str | None = None
     """Note that no result is relevant, or that the model does not know the language of the query."""
     windows: list[ContextWindow] = Field(default_factory=list[ContextWindow])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, NamedTuple
@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 from kg_api.concepts.search import RRF_K
 from kg_api.graph.fulltext import split_question_terms, terms
 from kg_api.graph.spaces import Space
-from kg_api.graph.text_analysis import find_stop_words, fold, get_word_forms
+from kg_api.graph.text_analysis import detect_language, find_stop_words, fold, get_word_forms
 from kg_api.providers.embedding_port import advise_on_languages, knows_language
 from kg_api.schemas.metadata import find_aliases
-from kg_api.schemas.search import DescribedPlace, LeftOut
+from kg_api.schemas.search import LeftOut, Respelling, SourceHit
 from kg_api.schemas.spaces import USUAL, SimilarityCalibration
 from kg_api.schemas.vocabulary import Fusion
 from kg_api.search.plan import SearchPlan
@@ -129,8 +129,10 @@ FEW_WORDS = 3
 """Maximum number of content words in a short question. These have cosines in a different range."""
 MARGIN = 0.01
 """Distance below the cosine where relevance starts that can be an error in the calibration."""
-AGREED_WORDS = 0.3
-"""Share of the words that have to be in a hit, if it is the first by vectors and by keywords."""
+HALF = 0.5  # share of the content words that makes the first hit relevant
+UNKNOWN_LANGUAGE = 0.3
+"""Share that it needs in a language that the model does not know, as compounds differ more."""
+READ_HITS, READ_CHARACTERS = 3, 300  # start of the first hits, to recognize the language of the texts
 MAX_TOLD = 100
 
 USUAL_SHARES: Final = (0.8, 0.8)
@@ -153,50 +155,63 @@ class Nearness:
 UNKNOWN: Final = Nearness()
 
 
-def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[DescribedPlace]) -> Nearness:
-    """Judge the relevance, using the nearest passage in each space and the keywords in the hits.
+def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[SourceHit]) -> Nearness:
+    """Judge the relevance, using the keywords in the first hit and the nearest passage in each space.
 
-    A first hit that is also the first of each retriever is relevant, although its cosine is low. The
-    relevance is unknown without vectors, or if the model has no calibration or a small gap. It is also
+    The first hit is relevant if it has half of the content words, and two if there are several. Otherwise,
+    the cosine decides. In a language that a model does not know, all passages are near, so words decide. If
+    a few keywords do not show their language, use that of the texts.
+
+    The relevance is unknown without vectors, or if the model has no calibration or a small gap. It is also
     unknown with hypothetical answers, which are nearer to passages than any question. For an image as the
-    best hit, no measurements exist. In a language that a model does not know, all passages are near: in
-    German, 87 % of the questions without an answer had no note.
+    best hit, no measurements exist.
     """
     words = find_content_words(plan.text)
     if not plan.usable or plan.concepts_alone or any(each.hypothetical for each in plan.vectors):
         return UNKNOWN
+    matched = count_words(shown[0], words, plan.notes.respelt) if shown else 0
+    enough = has_enough(matched, words)
     language, models = plan.wording.language, [each.space.identity.model for each in plan.usable.values()]
-    for model in models:
-        if language is not None and not knows_language(model, language):
-            effect = f"the question is {language.capitalize()}; {advise_on_languages(model)}"
-            return Nearness(near=has_words(shown, words) or None, note=effect)
-    measured: list[tuple[float, float]] = []
+    read = language
+    if read is None and words and not enough:
+        read = detect_language("\n".join(each.full_text[:READ_CHARACTERS] for each in shown[:READ_HITS]))
+    foreign = [model for model in models if read is not None and not knows_language(model, read)]
+    note = None
+    if language and foreign:
+        note = f"the question is {language.capitalize()}; {advise_on_languages(foreign[0])}"
+    if enough or (foreign and matched >= UNKNOWN_LANGUAGE * len(words)):
+        return Nearness(near=True, note=note)
+    if foreign:
+        reason = f"the first hit has {matched} of its {len(words)} words" + (f", and {note}" if note else "")
+    else:
+        measured = [*_measure(plan, candidates, len(words))]
+        if any(nearest >= floor - MARGIN for nearest, floor in measured):
+            return Nearness(near=True)
+        if len(measured) < len(plan.scope.models):
+            return UNKNOWN
+        nearest, floor = max(measured, key=lambda each: each[0] - each[1])
+        reason = (
+            f"the nearest passage has a similarity of {nearest:.2f}, and close matches start at {floor:.2f}"
+        )
+    seen = (lane for name, lane in candidates.lanes.items() if name.startswith(PICTURES))
+    # A previous page may contain a passage with the keywords
+    if plan.page.given or (
+        shown and any(hit.source.source_id == shown[0].source_id for lane in seen for hit in lane)
+    ):
+        return Nearness(note=note)
+    query = f" {plan.text[:MAX_TOLD]!r}" if plan.text else " the vector"
+    blind = " in its text. The content of images is not checked" if plan.pictured else ""
+    return Nearness(near=False, note=f"no close match for{query}{blind}: {reason}")
+
+
+def _measure(plan: SearchPlan, candidates: Candidates, words: int) -> Iterator[tuple[float, float]]:
+    """Yield for each calibrated space the nearest cosine, and the cosine where relevance starts."""
     for space in plan.scope.models:
         lane = candidates.lanes.get(f"{VECTOR}{space.slug}", ()) if space.slug in plan.usable else ()
         nearest = max((hit.similarity for hit in lane if hit.similarity is not None), default=None)
-        floor = get_relevance_floor(space, len(words))
+        floor = get_relevance_floor(space, words)
         if nearest is not None and floor is not None:
-            measured.append((nearest, floor))
-    lanes = [lane for name, lane in candidates.lanes.items() if lane and not name.startswith(PICTURES)]
-    first = {lane[0].source.source_id for lane in lanes} if len(lanes) > 1 else frozenset[str]()
-    agreed = [each for each in shown[:1] if first == {each.source_id}]
-    close = any(nearest >= floor - MARGIN for nearest, floor in measured)
-    if close or (measured and (has_words(agreed, words, AGREED_WORDS) or has_words(shown, words))):
-        return Nearness(near=True)
-    # A previous page may contain a passage with all keywords
-    if len(measured) < len(plan.scope.models) or plan.page.given:
-        return UNKNOWN
-    seen = (lane for name, lane in candidates.lanes.items() if name.startswith(PICTURES))
-    if shown and any(hit.source.source_id == shown[0].source_id for lane in seen for hit in lane):
-        return UNKNOWN
-    nearest, floor = max(measured, key=lambda each: each[0] - each[1])
-    query = f" {plan.text[:MAX_TOLD]!r}" if plan.text else " the vector"
-    blind = " in its text. The content of images is not checked" if plan.pictured else ""
-    note = (
-        f"no close match for{query}{blind}: the nearest passage has a similarity of {nearest:.2f}, and close "
-        f"matches start at {floor:.2f}"
-    )
-    return Nearness(near=False, note=note)
+            yield nearest, floor
 
 
 def find_content_words(text: str) -> frozenset[str]:
@@ -205,23 +220,24 @@ def find_content_words(text: str) -> frozenset[str]:
     return words - find_stop_words(words) or words
 
 
-def has_words(shown: Iterable[DescribedPlace], words: frozenset[str], share: float = 1.0) -> bool:
-    """Check if a passage has a share of the words, also in headings, title, and aliases.
+def count_words(hit: SourceHit, words: Iterable[str], respelt: Iterable[Respelling] = ()) -> int:
+    """Count the words that a passage has, also in headings, title, and aliases.
 
-    Words match in any form.
+    Words match in any form or as corrected.
     """
-    wanted = [get_word_forms(word) for word in words]
+    meant = {each.word: each.meant for each in respelt}
+    wanted = [frozenset[str]().union(*map(get_word_forms, (word, *meant.get(word, ())))) for word in words]
     begin = {form[:2] for forms in wanted for form in forms}
-    for place in shown if words else ():
-        text_words = terms(
-            " ".join([place.full_text, *place.heading, place.title or "", *find_aliases(place.metadata)])
-        )
-        there = frozenset[str]().union(
-            *(get_word_forms(word) for word in text_words if fold(word)[:2] in begin)
-        )
-        if sum(not there.isdisjoint(forms) for forms in wanted) >= share * len(wanted):
-            return True
-    return False
+    longest = max(hit.full_text, hit.chunk.text, key=len)  # a chunk may contain several paragraphs
+    texts = [longest, *hit.heading, hit.title or "", *find_aliases(hit.metadata)]
+    text_words = (word for word in terms("\n".join(texts)) if fold(word)[:2] in begin)
+    there = frozenset[str]().union(*map(get_word_forms, text_words))
+    return sum(not there.isdisjoint(forms) for forms in wanted)
+
+
+def has_enough(matched: int, words: Sized) -> bool:
+    """Check if this number of the words makes a hit relevant: half of them, and two if there are several."""
+    return matched > 0 and matched >= max(min(2, len(words)), HALF * len(words))
 
 
 def get_relevance_floor(space: Space, words: int) -> float | None:

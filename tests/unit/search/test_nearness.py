@@ -6,16 +6,24 @@ import numpy as np
 import pytest
 
 from kg_api.graph.search import Filters
+from kg_api.schemas.search import MatchedChunk, Ranks, Respelling, SourceHit
 from kg_api.schemas.spaces import SimilarityCalibration
-from kg_api.search.fusion import UNKNOWN, find_content_words, get_relevance_floor, nearness
+from kg_api.search.fusion import UNKNOWN, Nearness, find_content_words, get_relevance_floor, nearness
 from kg_api.search.plan import HitPage, SearchPlan, Wording
 from kg_api.search.question import PictureVector, QueryVector
 from kg_api.search.retrieve import PICTURES
 from kg_api.search.scope import SpaceScope
-from tests.unit.search.found import SPACE, found, lanes, place, plan
+from tests.unit.search.found import SAID, SPACE, found, lanes, plan
+from tests.unit.search.found import place as found_place
 
 CALIBRATED = replace(SPACE, calibration=SimilarityCalibration(related=0.6, unrelated=0.1))
 """Near begins at 0.5."""
+
+
+def place(identity: str, text: str = SAID, chunk: str = "") -> SourceHit:
+    matched = MatchedChunk(text=chunk or text, start=0, end=len(chunk or text))
+    about = found_place(identity, text).model_dump()
+    return SourceHit(**about, similarity=None, score=1, ranks=Ranks(), chunk=matched)
 
 
 def asked(question: str, space: object = CALIBRATED, hypothetical: tuple[str, ...] = ()) -> SearchPlan:
@@ -53,54 +61,79 @@ def test_best_image_by_content_is_not_judged() -> None:
     assert nearness(asking, both, [place("p", "a red boat")]).near, "its words are"
 
 
-def test_passage_with_all_query_words_is_near() -> None:
-    far = lanes({"default": [found("a", 1, 0.2)]})
-    assert nearness(asked("which is the FOX that runs"), far, [place("a")]).near
-    assert nearness(asked("top fox"), far, [place("a")]).near, "headings count"
-    aliased = place("a").model_copy(update={"metadata": {"aliases": ["HHB-77", "quayside manual"]}})
-    assert nearness(asked("quayside manual"), far, [aliased]).near, "aliases count"
-    assert nearness(asked("fox wolf"), far, [place("a")]).near is False
-    assert nearness(asked("fox hill"), far, [place("a", "A fox."), place("b", "A hill.")]).near is False
-
-
-def test_first_hit_of_vectors_and_keywords_is_near() -> None:
-    question, crew = (
-        asked("who pays for the boat trip of the crew"),
-        place("a", "The crew sleeps on the boat."),
-    )
-    by_vector, by_words = [found("a", 1, 0.2), found("b", 1, 0.1)], [found("a", 9), found("b", 1)]
-    both = lanes({"default": by_vector}, by_words)
-    assert nearness(question, both, [crew, place("b")]).near
-    assert nearness(question, both, [place("b"), crew]).near is False, "reranking put another first"
-    assert nearness(question, lanes({"default": by_vector}, by_words[::-1]), [crew]).near is False
-    assert nearness(question, lanes({"default": by_vector}), [crew]).near is False, "only vectors found it"
-    assert nearness(question, both, [place("a", "The crew sleeps.")]).near is False, "one word of four"
-
-
-def test_note_names_a_language_unknown_to_the_model() -> None:
-    bge = replace(CALIBRATED, identity=replace(SPACE.identity, model="bge-small-en-v1.5"))
-    near, question = lanes({"default": [found("a", 1, 0.9)]}), "wie viel Kaution muss ich zahlen"
-    german = replace(asked(question, bge), wording=Wording(language="german"))
-    told = nearness(german, near, [place("a")])
-    assert told.near is None, "everything is near"
-    assert (told.note or "").startswith("the question is German; bge-small-en-v1.5 supports English.")
-    with_all = nearness(german, near, [place("a", "Wie viel Kaution muss ich zahlen?")])
-    assert (with_all.near, with_all.note) == (True, told.note)
-    assert nearness(replace(german, wording=Wording(language="english")), near, []).note is None
+FARM = "The drought began in May, and the harvest was lost. It was the year 1945."
+ROOF = "Three offers for the roof must be obtained."
 
 
 @pytest.mark.parametrize(
-    ("question", "text"),
+    ("question", "text", "near"),
     [
-        ("Zwiebel", "zwanzig Zwiebeln"),
-        ("Kurbisse", "Kürbisse im Herbst"),
-        ("configuring services", "the service is configured"),
+        ("drought wheat harvest 1945", FARM, True),
+        ("droughts and harvesting", FARM, True),  # in any form
+        ("wheat harvest prices 1945", FARM, True),
+        ("wheat market prices 1945", FARM, False),
+        ("roof repair offers", ROOF, True),
+        ("roof repair", ROOF, False),  # one of two words says little
+        ("roof", ROOF, True),
+        ("Zwiebel", "zwanzig Zwiebeln", True),
+        ("Kurbisse", "Kürbisse im Herbst", True),
+        ("configuring services", "the service is configured", True),
+        ("6254", "Die Rechnung war 6.254 Euro", True),
+        ("Top 100 hills", "One hill", True),  # the heading is `Top`
+        ("purple elephants dancing", FARM, False),
     ],
 )
-def test_passage_with_inflected_query_words_is_near(question: str, text: str) -> None:
+def test_first_hit_with_half_the_words_is_near(question: str, text: str, near: bool) -> None:
     far = lanes({"default": [found("a", 1, 0.2)]})
-    assert nearness(asked(question), far, [place("a", text)]).near
-    assert nearness(asked(f"{question} wolf"), far, [place("a", text)]).near is False
+    assert nearness(asked(question), far, [place("a", text)]).near is near
+    assert nearness(asked(question), far, [place("b", "Nothing of it."), place("a", text)]).near is False
+
+
+def test_words_of_chunks_aliases_and_corrections_count() -> None:
+    far = lanes({"default": [found("a", 1, 0.2)]})
+    chunk = place("a", "The harvest of 1945.", chunk="The drought began.\n\nThe harvest of 1945.")
+    assert nearness(asked("drought harvest"), far, [chunk]).near, "a chunk has several paragraphs"
+    aliased = place("a").model_copy(update={"metadata": {"aliases": ["HHB-77", "quayside manual"]}})
+    assert nearness(asked("quayside manual"), far, [aliased]).near
+    misspelt, starter = asked("sourdoh starter"), place("a", "Feed the sourdough starter.")
+    assert nearness(misspelt, far, [starter]).near is False
+    misspelt.notes.respelt = [Respelling(word="sourdoh", meant=["sourdough"])]
+    assert nearness(misspelt, far, [starter]).near
+
+
+BGE = replace(CALIBRATED, identity=replace(SPACE.identity, model="bge-small-en-v1.5"))
+RENT = "Der Mieter darf Hunde nur mit Zustimmung des Vermieters halten. Die Kaution ist hoch."
+SUITE = "Das Haus ist alt und die Treppe wird nicht von dem Vermieter gereinigt."
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "near"),
+    [
+        ("Wer darf die Heizung im Keller der Firma reparieren?", "german", False),
+        ("Darf ich eine Katze halten?", "german", True),
+        ("Wie strickt man einen Pullover?", "german", False),
+        ("Tiere halten", None, True),
+        ("Dinosaurier Aussterben", None, False),
+    ],
+)
+def test_words_decide_in_a_language_unknown_to_the_model(
+    question: str, language: str | None, near: bool
+) -> None:
+    """All cosines are high."""
+    high = lanes({"default": [found("a", 1, 0.9)]})
+    asking = replace(asked(question, BGE), wording=Wording(language=language))
+    told = nearness(asking, high, [place("a", RENT), place("b", SUITE)])
+    assert told.near is near
+    named = "the question is German; bge-small-en-v1.5 supports English."
+    assert (named in (told.note or "")) is (language is not None)
+    assert (told.note or "").startswith(f"no close match for {question!r}: the first hit has") is not near
+
+
+def test_cosine_decides_in_a_known_language() -> None:
+    high = lanes({"default": [found("a", 1, 0.9)]})
+    for language in ("english", None):
+        asking = replace(asked("how do I knit a sweater", BGE), wording=Wording(language=language))
+        assert nearness(asking, high, [place("a")]) == Nearness(near=True)
 
 
 def test_relevance_is_unknown_without_vector_or_calibration() -> None:
