@@ -84,16 +84,16 @@ WHERE b.key > $after AND NOT b.key IN waiting AND NOT EXISTS {
 RETURN b.key AS key ORDER BY b.key LIMIT $limit
 
 // name: lose
-// Mark a blob whose file is missing or damaged. Synced folders then read the possible source files again, even if
-// they look unchanged.
+// Mark a blob whose file is missing or damaged. Synced folders and ingestion then read the possible source files
+// again, even if they look unchanged.
 MATCH (b:Blob {key: $key})
 SET b.lost = true
 WITH b
 MATCH (b)<-[:STORED_AS|SHOWN_AS|ORIGINAL]-(n)
 MATCH (d:Document {document_id: n.document_id})
-WHERE d.file_stamp IS NOT NULL OR d.file_hash IS NOT NULL
+WHERE d.file_stamp IS NOT NULL OR d.file_hash IS NOT NULL OR d.sent_as IS NOT NULL
 WITH DISTINCT d ORDER BY d.document_id
-SET d.file_stamp = null, d.file_hash = null
+SET d.file_stamp = null, d.file_hash = null, d.sent_as = null
 
 // name: lost
 // Return the blobs whose files were missing or damaged.

@@ -12,6 +12,19 @@ WHERE s.paragraph = 0 AND ($ontologies IS NULL OR s.ontology IN $ontologies)
 RETURN s.document_id AS document_id, s.ontology AS ontology, s.document AS document
 ORDER BY ontology, document
 
+// name: as_sent
+// Return a document that was read from the same file, with the stored files of its images and of itself. A pending
+// version excludes it, because a file that is sent again replaces that version.
+MATCH (d:Document {document_id: $document_id})
+WHERE d.sent_as = $sent_hash + d.content_hash AND NOT EXISTS { (:WaitingDocument {document_id: $document_id}) }
+RETURN d.title AS title, d.sources AS sources, COLLECT {
+  MATCH (d)-[:ORIGINAL]->(b:Blob) RETURN b {.key, .generation}
+  UNION ALL
+  MATCH (s:Source)-[:STORED_AS|SHOWN_AS]->(b:Blob)
+  WHERE s.document_id = $document_id AND s.paragraph >= 0
+  RETURN b {.key, .generation}
+} AS blobs
+
 // name: begin_with
 // Return documents with an id prefix. More than one is ambiguous.
 MATCH (d:Document)
@@ -185,7 +198,7 @@ WITH d, space, language, row, w, w IS NOT NULL AS waited,
 FOREACH (each IN CASE WHEN w IS NULL THEN [] ELSE [w] END | DETACH DELETE each)
 RETURN d.document_id AS document_id, d.content_hash AS content_hash, d.uri AS uri, d.sources AS sources,
        d.written_by AS written_by, d.title AS title, d.metadata AS metadata, d.changes AS changes,
-       space, language, waited, of_file
+       d.sent_as AS sent_as, space, language, waited, of_file
 
 // name: matching
 // Return the documents that match a filter, in one row per ontology because rows are slow. They are sorted by name

@@ -147,6 +147,12 @@ class StoredFiles:
             mark_blobs_restored(self._graph, sorted(mended))
         return hold.hold_id
 
+    def has_all(self, blobs: Sequence[Blob]) -> bool:
+        """Check that files exist. A damaged file counts, until a reader reports it."""
+        if blobs:
+            self._right.require()
+        return all(self._store.has(format_blob_name(*each)) for each in blobs)
+
     def read(self, key: str) -> bytes:
         """Read a file. Raise FileLost (missing or damaged) or Unavailable (no answer, or another store)."""
         try:

@@ -11,6 +11,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph import concept_writes
@@ -24,6 +25,7 @@ from kg_api.graph.documents import (
     build_new_row,
     build_placed_row,
     build_scope_tokens,
+    build_sent_as,
     build_source_row,
     find_difference,
     find_same_texts,
@@ -37,7 +39,7 @@ from kg_api.graph.filters import (
     matches_absent_field,
 )
 from kg_api.graph.fulltext import require_language
-from kg_api.graph.images import release_holds, write_images, write_originals
+from kg_api.graph.images import Blob, release_holds, to_blobs, write_images, write_originals
 from kg_api.graph.jobs import IMAGE_EMBEDDING, SOURCE_EMBEDDING, request_job
 from kg_api.graph.library import summaries
 from kg_api.graph.names import identify_document, is_whole_id, note_on_ontologies, require_ontologies
@@ -66,6 +68,12 @@ class StoreResult:
     change: StoredChange
     job_id: str | None
     unread: int = 0  # sources to extract: new sources, and sources with changed block kinds
+
+
+class SentDocument(NamedTuple):
+    title: str
+    sources: int
+    blobs: list[Blob]
 
 
 def store_document(
@@ -143,6 +151,12 @@ def storing(
     return store
 
 
+def find_sent(graph: Graph, document_id: str, sent_hash: str) -> SentDocument | None:
+    """Find a document that was read from the same file with the same options, and waits for no approval."""
+    rows = graph.read("documents/as_sent", document_id=document_id, sent_hash=sent_hash)
+    return next((SentDocument(row["title"], row["sources"], to_blobs(row["blobs"])) for row in rows), None)
+
+
 def preview_document(graph: Graph, record: DocumentRecord) -> tuple[StoredChange, list[SourceRecord]]:
     """Show what would change if a document was stored, with its new sources."""
     rows = graph.read("documents/stored", document_id=record.document_id)
@@ -159,20 +173,21 @@ def _store(
 ) -> dict[str, StoreResult]:
     same = [row for record, row in known if row["content_hash"] == record.content_hash]
     outcomes = {row["document_id"]: StoreResult(unchanged(row), None) for row in same}
-    # The time of a file may change although its document is unchanged
-    times = [
-        {
-            "document_id": record.document_id,
-            "properties": {
+    # The file, such as its time, may change although its document is unchanged
+    files = list[Row]()
+    for record, row in known:
+        properties: Row = {}
+        if record.has_file_time and row["metadata"] != record.metadata:
+            properties = {
                 "metadata": record.metadata,
                 **build_metadata_properties(record.metadata, row["metadata"]),
-            },
-        }
-        for record, row in known
-        if record.has_file_time and record.document_id in outcomes and row["metadata"] != record.metadata
-    ]
-    if times:
-        tx.run("documents/write_properties", rows=times)
+            }
+        if record.sent_hash and row["sent_as"] != build_sent_as(record):
+            properties["sent_as"] = build_sent_as(record)
+        if properties and record.document_id in outcomes:
+            files.append({"document_id": record.document_id, "properties": properties})
+    if files:
+        tx.run("documents/write_properties", rows=files)
     wanted = [(record, row) for record, row in known if record.document_id not in outcomes]
     if not wanted:
         return outcomes

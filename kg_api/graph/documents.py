@@ -162,6 +162,11 @@ def build_scope_tokens(record: DocumentRecord, source: SourceRecord, language: s
     return build_source_scope(record.ontology, record.document_id, texts, language, aliases=aliases)
 
 
+def build_sent_as(record: DocumentRecord) -> str | None:
+    """Build the mark by which `find_sent` recognizes a file. Any other change of the content voids it."""
+    return record.sent_hash and record.sent_hash + record.content_hash
+
+
 def build_document_row(record: DocumentRecord, before: Row, mark: str) -> Row:
     file = before["of_file"]  # pending file of a synced folder, which becomes the document's file
     properties = {
@@ -170,6 +175,7 @@ def build_document_row(record: DocumentRecord, before: Row, mark: str) -> Row:
         "uri": record.uri,
         "format": record.format,
         "content_hash": record.content_hash,
+        "sent_as": build_sent_as(record),
         "text_hash": record.text_hash,
         "characters": record.characters,
         "preface": record.preface or None,

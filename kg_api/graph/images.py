@@ -70,7 +70,7 @@ def forget_holds(graph: Graph) -> None:
 
 
 def find_blob(graph: Graph, key: str) -> Blob | None:
-    return next(iter(_blobs(graph.read("blobs/find", key=key))), None)
+    return next(iter(to_blobs(graph.read("blobs/find", key=key))), None)
 
 
 def sample_blobs(graph: Graph, limit: int) -> list[SampledBlob]:
@@ -122,7 +122,7 @@ def mark_unused_blobs_dead(graph: Graph, keys: Sequence[str]) -> None:
 
 def list_dead_blobs(graph: Graph, limit: int = LOOKED_AT_ONCE) -> list[Blob]:
     """List dead blobs, to delete their files."""
-    return _blobs(graph.read("blobs/dead", limit=limit))
+    return to_blobs(graph.read("blobs/dead", limit=limit))
 
 
 def forget_dead(graph: Graph, blobs: Sequence[Blob]) -> int:
@@ -131,7 +131,7 @@ def forget_dead(graph: Graph, blobs: Sequence[Blob]) -> int:
     return graph.write("blobs/delete_dead", dead=dead)[0]["deleted"]
 
 
-def _blobs(rows: Sequence[Row]) -> list[Blob]:
+def to_blobs(rows: Sequence[Row]) -> list[Blob]:
     return [_blob(row) for row in rows]
 
 

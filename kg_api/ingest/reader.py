@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from itertools import chain
 from pathlib import PurePath
 from typing import Final, Literal, Protocol, cast
 
+from kg_api import __version__
 from kg_api.blobs.images import ImageKeeper
 from kg_api.errors import UnreadableDocument
 from kg_api.ingest.records import Incoming
+from kg_api.schemas.base import digest
 from kg_api.schemas.documents import Converted
 from kg_api.schemas.formats import CONVERTED, IN_TEXT, ConvertedFormat, OcrMode
 from kg_api.schemas.images import FoundImage, PlacedImage, StoredImage
@@ -18,6 +23,7 @@ from kg_api.schemas.metadata import MetadataValue
 from kg_api.text.decoding import check_text, decode
 from kg_api.text.documents import detect_format
 from kg_api.text.linked_files import count_remote_images, list_references, references, take_inline_images
+from kg_api.text.sources import SPLITTER_VERSION
 
 Notes = tuple[str, ...]
 
@@ -57,6 +63,18 @@ class DocumentReader:
 
     def looking(self) -> DocumentReader:
         return replace(self, images=ImageKeeper())
+
+    def hash_sent(self, content: bytes, incoming: Incoming, beside: Mapping[str, bytes]) -> str:
+        """Return a hash of a sent file and of everything else that decides how kg reads it."""
+        about = asdict(replace(incoming, review=False))
+        files = ((name, hashlib.sha256(each).hexdigest()) for name, each in sorted(beside.items()))
+        return digest(
+            f"{SPLITTER_VERSION}:{__version__}",
+            self.pdfs_read_by(),
+            json.dumps(about, sort_keys=True),
+            hashlib.sha256(content).hexdigest(),
+            *chain.from_iterable(files),
+        )
 
     def from_bytes(
         self, content: bytes, incoming: Incoming, beside: Mapping[str, bytes] | None = None

@@ -21,7 +21,7 @@ from kg_api.schemas.documents import (
 )
 from kg_api.schemas.formats import CONVERTED, Format, OcrMode
 from kg_api.schemas.images import PlacedImage
-from kg_api.schemas.metadata import MetadataValue, add_file_time
+from kg_api.schemas.metadata import MetadataValue, add_file_time, add_named_date
 from kg_api.text.documents import parse, with_images
 from kg_api.text.sources import SPLITTER_VERSION, assign_blocks, split
 
@@ -43,6 +43,7 @@ class Incoming:
     images: tuple[PlacedImage, ...] = ()
     original: str | None = None  # storage key of the original file, if kept
     ocr: OcrMode = "auto"
+    sent_hash: str | None = None
     hold: str | None = None
     """Id of the hold that keeps the stored files until the document is stored or pending."""
 
@@ -61,7 +62,7 @@ def to_record(incoming: Incoming) -> tuple[DocumentRecord, tuple[str, ...]]:
     sources = _sources(identity, parsed, incoming)
     if not sources:
         raise UnreadableDocument("the file contains no text. Nothing was stored")
-    given = {**parsed.metadata, **incoming.metadata}
+    given = add_named_date({**parsed.metadata, **incoming.metadata}, incoming.document)
     metadata = json.dumps(given, ensure_ascii=False, sort_keys=True)
     dated = json.dumps(add_file_time(given, incoming.modified), ensure_ascii=False, sort_keys=True)
     record = DocumentRecord(
@@ -79,6 +80,7 @@ def to_record(incoming: Incoming) -> tuple[DocumentRecord, tuple[str, ...]]:
         sources=sources,
         original=incoming.original,
         hold=incoming.hold,
+        sent_hash=incoming.sent_hash,
         waits_as=json.dumps(asdict(incoming), ensure_ascii=False) if incoming.review else None,
     )
     return record, notes

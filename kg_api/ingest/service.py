@@ -21,6 +21,7 @@ from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import (
     AskForExtraction,
     StoreResult,
+    find_sent,
     preview_document,
     split_to_transactions,
     store_document,
@@ -37,7 +38,7 @@ from kg_api.graph.review import (
 from kg_api.ingest.conversations import consolidate
 from kg_api.ingest.reader import DocumentReader
 from kg_api.ingest.records import Incoming, build_incoming, to_record
-from kg_api.schemas.base import digest
+from kg_api.schemas.base import digest, document_id
 from kg_api.schemas.documents import (
     MAX_REVIEWED,
     Approval,
@@ -87,7 +88,12 @@ class IngestService:
     def ingest(
         self, incoming: Incoming, content: bytes | None = None, beside: Mapping[str, bytes] | None = None
     ) -> Ingested:
-        """Store a text, or a file, whose text replaces `incoming.text`."""
+        """Store a text, or a file, whose text replaces `incoming.text`. The same file is read only once."""
+        if content is not None:
+            require(incoming.ontology)
+            incoming = replace(incoming, sent_hash=self._reader.hash_sent(content, incoming, beside or {}))
+            if known := self._find_sent(incoming):
+                return known
         return self._store(*_read(self._reader, incoming, content, beside))
 
     def ingest_conversation(self, conversation: Conversation) -> Ingested:
@@ -134,6 +140,22 @@ class IngestService:
         record, more = to_record(incoming)
         change, new = preview_document(self._graph, record)
         return Preview(record, change, new, [*notes, *more])
+
+    def _find_sent(self, incoming: Incoming) -> Ingested | None:
+        """Return the outcome for a document that was read from the same file, if its images are stored."""
+        identity = document_id(incoming.ontology, incoming.document)
+        found = find_sent(self._graph, identity, incoming.sent_hash or "")
+        files = self._reader.images.files
+        if found is None or files is None or not files.has_all(found.blobs):
+            return None
+        return Ingested(
+            document_id=identity,
+            ontology=incoming.ontology,
+            document=incoming.document,
+            title=found.title,
+            change="unchanged",
+            sources=SourceChanges(added=0, kept=found.sources, removed=0),
+        )
 
     def _store(self, incoming: Incoming, read: Sequence[str], notes: Sequence[str] = ()) -> Ingested:
         record, more = to_record(incoming)

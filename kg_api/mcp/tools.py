@@ -26,9 +26,10 @@ from kg_api.mcp.tool import ArgumentsT, Run, Tool, degradations
 from kg_api.schemas.answers import HybridSearch
 from kg_api.schemas.base import ID_DIGITS, Body, Flag, OntologyName, Text
 from kg_api.schemas.concepts import ConceptHit, find_meant, format_nearest_labels
+from kg_api.schemas.embedding import find_document_date
 from kg_api.schemas.filters import Limit, Window
 from kg_api.schemas.image_search import ImageHit, ImageSearch, RelatedSearch, RelatedSource
-from kg_api.schemas.metadata import find_document_date
+from kg_api.schemas.metadata import MODIFIED
 from kg_api.schemas.problems import valid
 from kg_api.schemas.search import Degradation, MatchedChunk, Place, SourceHit, SourceSearch
 from kg_api.schemas.similarity import SimilarSearch
@@ -355,6 +356,7 @@ def read_document(library: Library, arguments: ReadArguments, pager: Pager) -> I
         document_id=about.document_id,
         title=None if about.title == about.document else about.title,
         date=find_document_date(about.metadata),
+        modified=about.metadata.get(MODIFIED),
         uri=about.uri,
         paragraphs=[],
         degraded=degradations(part.degraded),
@@ -653,7 +655,11 @@ def list_documents(library: Library, arguments: DocumentsArguments, pager: Pager
     page = library.documents(ontology, pager.page_start, DOCUMENTS_AT_ONCE, arguments.where or ())
     fields = {"ontology", "document", "document_id", "title", "uri", "characters", "sources", "updated_at"}
     entries = [
-        item(**each.model_dump(mode="json", include=fields), date=find_document_date(each.metadata))
+        item(
+            **each.model_dump(mode="json", include=fields),
+            date=find_document_date(each.metadata),
+            modified=each.metadata.get(MODIFIED),
+        )
         for each in page.documents
     ]
     frame: Item = {"total": page.total, "documents": [], "notes": page.notes, "degraded": []}

@@ -153,6 +153,7 @@ class DocumentRecord:
     approves: str | None = None  # version of the pending document that this approves
     original: str | None = None  # key of the original file, if kg stores it
     hold: str | None = None  # hold that protects the files until the document is stored or pending
+    sent_hash: str | None = None  # of the file that was sent, with the options of the request
     has_file_time: bool = False
     """Whether `metadata` has the modification time of the file. `content_hash` does not include the time."""
 

@@ -12,12 +12,11 @@ from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model
 
 from kg_api.schemas.base import Answer, Body, Flag, OntologyName, Text
 from kg_api.schemas.documents import Change, SourceChanges, VectorCounts
-from kg_api.schemas.metadata import MODIFIED, MetadataValue
+from kg_api.schemas.metadata import DATES, MODIFIED, MetadataValue
 from kg_api.schemas.problems import valid
 from kg_api.schemas.spaces import FIRST_SLUG, Slug
 from kg_api.schemas.vocabulary import MAX_NAMES, ContextMode, EmbeddedKind, Selection, Strategy
 
-_DATES = ("date", "published", "updated", "created")
 _PEOPLE = ("author", "authors", "by")
 
 
@@ -80,7 +79,11 @@ def select_context_fields(
 def find_date_and_people(metadata: Mapping[str, MetadataValue]) -> tuple[str, str]:
     """Find the date of writing and the authors of a document. Unknown values are empty."""
     folded = {key.casefold(): value for key, value in metadata.items()}
-    return _first(folded, _DATES), _first(folded, _PEOPLE)
+    return _first(folded, DATES), _first(folded, _PEOPLE)
+
+
+def find_document_date(metadata: Mapping[str, MetadataValue]) -> str | None:
+    return find_date_and_people(metadata)[0] or None
 
 
 def _first(folded: Mapping[str, MetadataValue], names: Iterable[str]) -> str:

@@ -37,9 +37,9 @@ CONVERTED: Mapping[ConvertedFormat, frozenset[str]] = MappingProxyType(
 )
 PROGRAMS = _suffixes(
     "py pyi js jsx mjs cjs ts tsx mts cts java go rs c h cc cpp cxx hh hpp cs rb sh bash"
-    " sql cypher r jl toml yaml yml ini cfg conf log"
+    " sql cypher r jl toml yaml yml ini cfg conf log json jsonl xml"
 )
-"""Extensions of program text, settings, and logs. In the first line, kg finds functions and classes."""
+"""Extensions of program text, settings, data, and logs. In the first line, kg finds functions and classes."""
 IN_TEXT: frozenset[ConvertedFormat] = frozenset({"html", "csv", "email", "notebook"})
 """Text formats, which a client may send as text."""
 CONVERTED_SUFFIXES = frozenset(suffix for some in CONVERTED.values() for suffix in some)

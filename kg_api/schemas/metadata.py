@@ -6,6 +6,7 @@ import calendar
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from pathlib import PurePosixPath
 from typing import Annotated, Final, NamedTuple, cast
 
 from pydantic import AfterValidator, Field, StringConstraints
@@ -17,6 +18,7 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TIME = re.compile(
     r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?\s*(Z|[+-]\d{2}:?\d{2})?", re.IGNORECASE
 )
+_DAY_IN_NAME = re.compile(r"((?:19|20)\d\d)(-?)(\d\d)\2(\d\d)(?!\d)")
 LIKE_A_DAY = re.compile(r"\d{4}-\d{2}(-\d{2})?")
 """Pattern of an intended day or month, including invalid ones."""
 LAST_YEAR = 9999
@@ -78,7 +80,8 @@ INT64 = 2**63
 MODIFIED: Final = "modified"
 """Modification time of a document or file. Prompts and chunk contexts omit it, because a change of one
 paragraph would invalidate all of them."""
-_OWN_DATES: Final = ("date", MODIFIED, "published", "updated", "created")
+DATES: Final = ("date", "published", "updated", "created")
+"""Keys with the date of a document, best first."""
 ALIASES: Final = ("aliases", "alias")
 
 
@@ -134,20 +137,24 @@ def format_file_time(seconds: float) -> str | None:
         return None
 
 
+def add_named_date(metadata: dict[str, MetadataValue], document: str) -> dict[str, MetadataValue]:
+    """Add the date at the start of a file's name, unless the metadata contains the date of the document."""
+    found = _DAY_IN_NAME.match(PurePosixPath(document).name)
+    day = found.expand(r"\1-\3-\4") if found else ""
+    if "date" in metadata or not moment(day) or any(_is_date(metadata.get(key)) for key in DATES):
+        return metadata
+    return {**metadata, "date": day}
+
+
 def add_file_time(metadata: dict[str, MetadataValue], modified: str | None) -> dict[str, MetadataValue]:
     """Add the modification time, unless the metadata contains a date."""
-    stated = any(_is_date(metadata.get(key)) for key in _OWN_DATES)
+    stated = any(_is_date(metadata.get(key)) for key in (*DATES, MODIFIED))
     return metadata if modified is None or stated else {**metadata, MODIFIED: modified}
 
 
 def _is_date(value: MetadataValue) -> bool:
     is_year = isinstance(value, int) and not isinstance(value, bool) and year(value) is not None
     return is_year or bool(parse_moments(value))
-
-
-def find_document_date(metadata: Mapping[str, MetadataValue]) -> str | None:
-    found = metadata.get("date") or metadata.get(MODIFIED)
-    return str(found) if found else None
 
 
 def find_aliases(metadata: Mapping[str, MetadataValue]) -> list[str]:

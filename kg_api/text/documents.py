@@ -72,7 +72,7 @@ _READERS = (
     _Reader("markdown", _suffixes("md markdown"), markdown.blocks, front=read_front_matter),
     _Reader("rst", _suffixes("rst rest"), rst.blocks, rst.pep_title),
     _Reader("org", _suffixes("org"), org.blocks, front=org.read_keywords),
-    _Reader("text", _suffixes("txt text"), markdown.text_blocks),
+    _Reader("text", _suffixes("txt text tex"), markdown.text_blocks),
     *(_Reader("text", frozenset({each}), partial(program_blocks, suffix=each[1:])) for each in PROGRAMS),
     *(
         _Reader(form, suffixes, markdown.whole_image if form == "image" else markdown.blocks)

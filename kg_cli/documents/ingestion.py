@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 import time
 from collections import Counter, defaultdict
@@ -301,16 +302,18 @@ def describe_duplicates(found: Sequence[tuple[str, str]], count: int | None = No
     """Describe the documents with the text of another document, or one line for many."""
     count = len(found) if count is None else count
     if count <= MAX_NAMED_ALONE:
-        yield from (f"{document} has the same text as {other}" for document, other in found)
+        for document, other in found:
+            delete = f"kg delete document {shlex.quote(document)}"
+            yield f"{document} has the same text as {other}, and kg stores both. To keep one: {delete}"
     else:
         document, other = found[0]
         yield f"{count} documents have the same text as another, such as {document} as {other}"
 
 
 def describe_notes(ingested: Iterable[Ingested]) -> Iterator[str]:
-    """Describe the notes on files. For many notes that differ only in numbers, yield the first."""
+    """Describe the notes on new and changed files. For many that differ only in numbers, yield the first."""
     alike: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for each in ingested:
+    for each in (each for each in ingested if each.change != "unchanged"):
         for note in each.notes:
             alike[_NUMBERS.sub("#", note)].append((each.document, note))
     for found in alike.values():
@@ -388,7 +391,7 @@ def run(client: KgClient, selection: FileSelection, into: Destination, *, wait: 
                 )
             else:
                 _report(outcome, selection, ontology, waited=wait)
-    if outcome.ingested and not as_json:
+    if any(each.change != "unchanged" for each in outcome.ingested) and not as_json:
         with suppress(KgError):  # the command itself has succeeded
             listed = client.ontologies().ontologies
             console.note(*(note for each in listed if each.ontology == ontology for note in each.notes))

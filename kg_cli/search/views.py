@@ -80,7 +80,7 @@ def _shift(marks: Iterable[tuple[int, int]], by: int, length: int) -> Iterator[t
 
 def format_title(place: SourcePlace, width: int = sys.maxsize) -> list[Part]:
     """Return document, place and date. To fit the width, drop the date, the first headings, and letters."""
-    from kg_api.schemas.metadata import find_document_date
+    from kg_api.schemas.embedding import find_document_date
 
     day = (find_document_date(getattr(place, "metadata", {})) or "")[:DATE]
     name, steps = f"{place.ontology} / {place.document}", _where(place).split(" > ")
@@ -246,7 +246,7 @@ def print_context(context: SourceWindow) -> None:
 
 def print_reading(part: DocumentReading) -> None:
     """Print paragraphs in document order below the title, and how to continue."""
-    from kg_api.schemas.metadata import find_document_date
+    from kg_api.schemas.embedding import find_document_date
 
     note_all(part)
     about = part.document

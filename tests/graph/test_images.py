@@ -6,6 +6,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import neo4j
 import pytest
@@ -21,9 +22,10 @@ from kg_api.graph.review import reject_waiting
 from kg_api.ingest.folders import FolderSync
 from kg_api.ingest.reader import DocumentReader
 from kg_api.ingest.records import Incoming, to_record
-from kg_api.ingest.service import ReviewService
+from kg_api.ingest.service import IngestService, ReviewService
 from kg_api.schemas.base import document_id
-from kg_api.schemas.documents import Approval, DocumentChange
+from kg_api.schemas.documents import Approval, Converted, DocumentChange
+from kg_api.schemas.formats import ConvertedFormat, OcrMode
 from tests.conftest import wipe
 from tests.support.cypher import rows
 from tests.support.images import drawn, encoded
@@ -160,6 +162,54 @@ def test_pending_document_keeps_its_files(pictures: Pictures, graph: Graph) -> N
     assert (labels(graph), pictures.collect(), pictures.files) == (1, 0, 2)
     delete_document(graph, pictures.record(PLAN, "x.jpg").document_id)
     assert pictures.collect() == 2
+
+
+class CountedReading(InThisProcess):
+    def __init__(self) -> None:
+        self.converted = 0
+
+    def convert(self, data: bytes, form: ConvertedFormat, ocr: OcrMode = "auto") -> Converted:
+        self.converted += 1
+        return super().convert(data, form, ocr)
+
+
+def test_same_file_is_converted_once_until_something_changes(pictures: Pictures, graph: Graph) -> None:
+    converters = CountedReading()
+    reader = DocumentReader(converters, ImageKeeper(pictures.stored))
+    service = IngestService(graph, reader, lambda *_: None)
+
+    def ingest(content: bytes = BOAT, **given: Any) -> tuple[str, int]:
+        before = converters.converted
+        told = service.ingest(Incoming("notes", "a.png", "", **given), content)
+        assert told.title == "a"
+        return told.change, converters.converted - before
+
+    assert [ingest(), ingest(), ingest(review=True)] == [("created", 1), ("unchanged", 0), ("unchanged", 0)]
+    assert [ingest(modified="2026-01-01"), ingest(modified="2026-01-01")] == [
+        ("unchanged", 1),
+        ("unchanged", 0),
+    ]
+    assert [ingest(uri="file:///a"), ingest(PLAN), ingest(PLAN)] == [
+        ("updated", 1),
+        ("updated", 1),
+        ("unchanged", 0),
+    ]
+    assert [ingest(review=True), ingest(PLAN), ingest(PLAN)] == [
+        ("waiting", 1),
+        ("unchanged", 1),
+        ("unchanged", 0),
+    ]
+    assert ingest() == ("updated", 1)
+    pictures.lose(BOAT)
+    assert ingest() == ("unchanged", 1)
+    assert pictures.read(compute_blob_key(BOAT)) == BOAT
+    pictures.damage(BOAT)
+    assert ingest() == ("unchanged", 0)
+    with pytest.raises(FileLost, match="damaged"):
+        pictures.read(compute_blob_key(BOAT))
+    assert ingest() == ("unchanged", 1)
+    store_document(graph, pictures.record(PLAN, "a.png"))
+    assert ingest() == ("updated", 1)
 
 
 def test_a_followed_folder_brings_a_lost_file_again(

@@ -20,7 +20,7 @@ PROPERTIES: Final = {
     ),
     "Document": _words(  # folder_id to file_content: of the folder that it came from
         "document_id ontology document title uri format content_hash characters metadata sources created_at "
-        "touched_at updated_at written_by changes preface text_hash folder_id file_stamp file_hash "
+        "touched_at updated_at written_by changes preface text_hash sent_as folder_id file_stamp file_hash "
         "file_content"
     ),
     "WaitingDocument": _words(

@@ -8,8 +8,8 @@ from pydantic import ValidationError
 from kg_api.ingest.records import Incoming, build_incoming, to_record
 from kg_api.providers.chat import select_short_metadata
 from kg_api.schemas.documents import DocumentRecord, DocumentUpload
-from kg_api.schemas.embedding import select_context_fields
-from kg_api.schemas.metadata import MetadataValue, find_document_date, format_file_time
+from kg_api.schemas.embedding import find_document_date, select_context_fields
+from kg_api.schemas.metadata import MetadataValue, format_file_time
 
 FILE = "2025-03-01T09:30:00Z"
 OTHER = "2026-01-01T00:00:00Z"
@@ -84,7 +84,27 @@ def test_file_time_is_excluded_from_prompts_and_contexts() -> None:
     assert select_short_metadata(known) == (("author", "Ada"),)
 
 
-def test_date_of_falls_back_to_the_file() -> None:
+def test_time_of_a_file_is_no_document_date() -> None:
     assert find_document_date({"date": "2020", "modified": FILE}) == "2020"
-    assert find_document_date({"modified": FILE}) == FILE
-    assert find_document_date({"updated": FILE}) is None
+    assert find_document_date({"modified": FILE}) is None
+    assert find_document_date({"published": "2019-05"}) == "2019-05"
+
+
+@pytest.mark.parametrize(
+    ("name", "metadata", "date"),
+    [
+        ("minutes/2025-10-23 Protokoll.pdf", {}, "2025-10-23"),
+        ("20251023_x.txt", {}, "2025-10-23"),
+        ("2025-10-23.md", {"modified": FILE}, "2025-10-23"),
+        ("2025-10-23 a.md", {"date": "2020"}, "2020"),
+        ("2025-10-23 a.md", {"published": "2020-01"}, None),
+        ("2025-10-23 a.md", {"date": "someday"}, "someday"),
+        *((name, {}, None) for name in ("2025-13-23.md", "202510231.md", "2025-1023.md", "a 2025-10-23.md")),
+        *((name, {}, None) for name in ("2025-10-23/a.md", "18991023.md")),
+    ],
+)
+def test_date_at_the_start_of_a_name(name: str, metadata: dict[str, MetadataValue], date: str | None) -> None:
+    record = to_record(Incoming("o", name, "Text.", "text", metadata=metadata, modified=OTHER))[0]
+    assert json.loads(record.metadata).get("date") == date
+    if name == "20251023_x.txt":
+        assert not record.has_file_time
