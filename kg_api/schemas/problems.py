@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
@@ -102,7 +103,12 @@ def valid(model: type[ModelT], values: Mapping[str, Any]) -> ModelT:
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise InvalidInput(describe_problems(error.errors(include_url=False))) from None
+        errors = error.errors(include_url=False)
+        for each in errors:
+            if each["type"] == "extra_forbidden" and len(each["loc"]) == 1:
+                meant = get_close_matches(str(each["loc"][0]), model.model_fields, 1)
+                each["msg"] = f"unknown field{f'. Did you mean {meant[0]!r}?' if meant else ''}"
+        raise InvalidInput(describe_problems(errors)) from None
 
 
 def _message(error: Mapping[str, Any]) -> str:

@@ -307,13 +307,38 @@ def build(
         console.say(f"when the build is complete: {then}")
 
 
+FIXES = {
+    "model": "check the provider, its key and the model: kg admin spaces health",
+    "index": "wait until Neo4j has populated the index, or create it again: kg down, then kg up",
+    "refused": "see the texts: kg admin source-embeddings refused --ontology NAME, or activate with "
+    "--accept-refused",
+    "vectors": "embed again: kg admin regenerate-embeddings --ontology NAME --force",
+    "found": "wait until Neo4j has updated the index, and check again",
+}
+UNFINISHED = "wait until the build is complete: kg jobs watch"
+
+
+def print_check(found: schemas.SpaceCheck) -> None:
+    """Print the findings, and the fix of each failed check."""
+    Table(
+        "findings",
+        {"check": "name", "result": lambda each: "ok" if each.ok else "failed", "detail": "detail"},
+    )(found)
+    failed = dict.fromkeys(each.name for each in found.findings if not each.ok)
+    for name in failed:
+        console.say(f"-> {name}: {FIXES.get(name, UNFINISHED)}")
+    if failed:
+        console.say(f"{found.slug} cannot be activated until all checks are ok.")
+    else:
+        console.say(
+            f"All checks are ok. To use {found.slug} for searches: kg admin spaces activate {found.slug}"
+        )
+
+
 @command(
     spaces_group,
     asks="check_space",
-    show=Table(
-        "findings",
-        {"check": "name", "result": lambda each: "ok" if each.ok else "NOT OK", "detail": "detail"},
-    ),
+    show=print_check,
     exit_code=lambda found: int(not found.ok),
 )
 def check(

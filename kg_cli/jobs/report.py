@@ -6,7 +6,7 @@ import datetime as dt
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import TypeVar
 
@@ -139,6 +139,7 @@ class JobBars(Progress):
 # Tables of jobs and the queue
 
 MAX_SET_ASIDE = 20
+NO_WORKER = "No worker is running: start one with `kg up`, or `kg worker` on a server."
 MAX_ERROR_LENGTH = 200  # characters of an error in a list: `kg jobs show` prints the whole error
 
 
@@ -242,7 +243,7 @@ def print_queue(status: QueueStatus) -> None:
     if workers:
         console.print_table(["worker", "last heartbeat", "job"], workers)
     else:
-        console.say("No worker is running: start one with `kg up`, or `kg worker` on a server.")
+        console.say(NO_WORKER)
     print_failed(status.failed)
 
 
@@ -260,7 +261,7 @@ T = TypeVar("T")
 POLL_SECONDS = 0.5
 BACKFILL_SECONDS = 90.0  # longer than the interval of the scheduler, which creates missing jobs
 AWAY_SECONDS = 90.0  # maximum outage of the service or database: a killed Neo4j takes a minute
-PATIENCE_SECONDS = 20.0  # after this time without a worker, print a hint
+PATIENCE_SECONDS = 20.0  # after this time in the queue, print the reason
 DONE = frozenset({JobState.SUCCEEDED, JobState.SUCCEEDED_WITH_ERRORS})
 
 
@@ -287,8 +288,7 @@ def unfinished_jobs(client: KgClient, *, kind: str | None = None, ontology: str 
 
 def wait_for_jobs(client: KgClient, job_ids: Sequence[str]) -> list[Job]:
     """Wait until the jobs have ended, with a bar for each, and return them."""
-    hint = "No worker has taken the job yet. Is one running? `kg status` and `kg jobs queue` show it."
-    impatience = threading.Timer(PATIENCE_SECONDS, console.say, [hint])
+    impatience = threading.Timer(PATIENCE_SECONDS, explain_wait, [client])
     impatience.daemon = True
     impatience.start()
     with ExitStack() as ending, JobBars() as bars:
@@ -306,6 +306,14 @@ def wait_for_jobs(client: KgClient, job_ids: Sequence[str]) -> list[Job]:
     if failed := [job for job in ended if job.state not in DONE]:
         raise JobFailed("\n".join(map(_why, failed)))
     return ended
+
+
+def explain_wait(client: KgClient) -> None:
+    with suppress(KgError):  # the caller reports it
+        if any(each.alive for each in client.queue().workers):
+            console.say("The worker is busy with other jobs: kg jobs queue")
+        else:
+            console.say(NO_WORKER)
 
 
 def wait_until_embedded(client: KgClient, ontology: str, job_ids: Sequence[str]) -> None:

@@ -211,7 +211,10 @@ def _explain(hit: SourceHit) -> Iterator[str]:
         return
     for part in explanation.lanes:
         rank = "not found, but measured" if part.rank is None else f"#{part.rank}"
-        score = f"score {part.score:.3g}, weight {part.weight:.3g}, adds {part.contribution:.3g}"
+        score = f"score {part.score:.3g}, "
+        if explanation.fusion == "adaptive" and part.weight:  # adds weight * (score - baseline)
+            score += f"baseline {round(part.score - part.contribution / part.weight, 3):g}, "
+        score += f"weight {part.weight:.3g}, adds {part.contribution:.3g}"
         yield f"  {part.lane}: {rank}, {score} ({part.index})"
     yield f"  fused ({explanation.fusion}): #{explanation.fused_rank}, {explanation.fused_score:.3g}"
     if explanation.rerank_rank is not None:

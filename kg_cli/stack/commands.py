@@ -121,6 +121,8 @@ def serve(
 def worker() -> None:
     """Run a worker in the foreground. `kg up` starts one for you. Several workers share the jobs.
 
+    `kg status` lists this worker, but `kg down` does not stop it. To stop it, press Ctrl-C.
+
     Example: KG_NEO4J__URI=bolt://127.0.0.1:7687 KG_NEO4J__PASSWORD=... kg worker
     """
     from kg_api.settings import load_settings

@@ -313,6 +313,13 @@ def print_status(status: StackStatus) -> None:
     if jobs := status.jobs:
         stalled = f", {jobs.stalled} stalled" if jobs.stalled else ""
         rows.append(("jobs", f"{jobs.running} running, {jobs.queued} queued{stalled}"))
+        known = {process.pid for process in status.processes}
+        if others := [
+            f"{each.pid} on {each.host}" for each in jobs.workers if each.alive and each.pid not in known
+        ]:
+            rows.append(
+                ("workers", f"{', '.join(others)}: started with `kg worker`, so `kg down` does not stop them")
+            )
     if status.to_review:
         pending = f"{pluralize(status.to_review, 'document')} to approve or reject"
         rows.append(("review", f"{pending}: {runnable()} documents waiting"))

@@ -136,7 +136,7 @@ def print_backups(folder: Path | None, *, as_json: bool) -> None:
     elif not found:
         console.say(f"No backups in {place}.")
     else:
-        console.print_table(["backup", "made", "size", "whole"], [_row(each) for each in found])
+        console.print_table(["backup", "made", "size", "complete"], [_row(each) for each in found])
 
 
 def _as_json(found: FoundBackup) -> dict[str, Any]:
@@ -148,8 +148,8 @@ def _as_json(found: FoundBackup) -> dict[str, Any]:
 
 
 def _row(found: FoundBackup) -> list[str | Text]:
-    whole = Text("yes", "green") if found.problem is None else Text(found.problem, "red")
+    complete = Text("yes", "green") if found.problem is None else Text(found.problem, "red")
     if (manifest := found.manifest) is None:
-        return [found.path.name, "-", "-", whole]
+        return [found.path.name, "-", "-", complete]
     made = manifest.made_at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    return [found.path.name, made, console.megabytes(manifest.bytes), whole]
+    return [found.path.name, made, console.megabytes(manifest.bytes), complete]

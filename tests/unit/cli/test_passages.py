@@ -7,6 +7,8 @@ from kg_api.schemas.answers import HybridHits
 from kg_api.schemas.concepts import ConceptHit
 from kg_api.schemas.search import (
     Degradation,
+    Explanation,
+    LanePart,
     LeftOut,
     MatchedChunk,
     Place,
@@ -114,6 +116,15 @@ def test_full_hits_have_whole_ids_and_lines(narrow: Console) -> None:
     shown = narrow.export_text()
     assert PLACE.source_id in shown
     assert "    one line\n    \n    and another\n" in shown
+
+
+@pytest.mark.parametrize(("fusion", "baseline"), [("adaptive", "baseline 0.38, "), ("rrf", "")])
+def test_explained_score_has_its_baseline(narrow: Console, fusion: str, baseline: str) -> None:
+    found = hits(0.66)
+    part = LanePart(lane="vector:a", index="i", rank=1, score=0.66, weight=9.0, contribution=2.52)
+    found.sources[0].explanation = Explanation(lanes=[part], fusion=fusion, fused_rank=1, fused_score=2.52)
+    print_hits(found)
+    assert f"vector:a: #1, score 0.66, {baseline}weight 9, adds 2.52 (i)" in narrow.export_text()
 
 
 def test_weaker_hits_are_marked_on_the_first_page(narrow: Console) -> None:

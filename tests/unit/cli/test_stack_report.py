@@ -3,6 +3,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from kg_api.local import processes
 from kg_api.local.processes import Home
 from kg_api.local.supervisor import RoleStatus
-from kg_api.schemas.operations import QueueStatus
+from kg_api.schemas.operations import QueueStatus, WorkerInfo
 from kg_api.settings import Settings
 from kg_cli import main
 from kg_cli.stack import report
@@ -19,6 +20,15 @@ from kg_cli.terminal import console
 
 QUEUE = QueueStatus(
     queued=2, waiting=1, running=1, stalled=1, failed=0, oldest_waiting_seconds=4, backlog_age_seconds=9
+)
+WORKER = WorkerInfo(
+    name="here:7",
+    host="here",
+    pid=7,
+    started_at=datetime(2026, 1, 1, tzinfo=UTC),
+    seen_seconds_ago=1,
+    alive=True,
+    job=None,
 )
 STATUS = StackStatus(
     api_url="http://127.0.0.1:1",
@@ -40,6 +50,17 @@ def test_status_counts_jobs(capsys: pytest.CaptureFixture[str]) -> None:
     told = capsys.readouterr()
     assert "jobs     1 running, 2 queued, 1 stalled" in told.out
     assert told.err == ""
+
+
+def test_status_lists_workers_that_down_does_not_stop(capsys: pytest.CaptureFixture[str]) -> None:
+    others = [
+        WORKER,
+        WORKER.model_copy(update={"pid": 8}),
+        WORKER.model_copy(update={"alive": False, "pid": 9}),
+    ]
+    jobs = QUEUE.model_copy(update={"workers": others})
+    report.print_status(replace(STATUS, jobs=jobs, processes=[RunningProcess("worker", 7)]))
+    assert "workers  8 on here: started with `kg worker`" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from kg_api.client import KgClient
 from kg_api.errors import DatabaseUnavailable, InvalidInput, KgError
 from kg_cli.jobs import report
 from kg_cli.jobs.report import patiently
+from tests.unit.cli.test_stack_report import QUEUE, WORKER
 
 
 def failing(times: int, error: KgError) -> Callable[[], str]:
@@ -30,6 +34,19 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_retry_is_reported_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert patiently(failing(3, DatabaseUnavailable("Neo4j is away [really]"))) == "done"
     assert capsys.readouterr().err == "retrying: Neo4j is away [really]\n"
+
+
+@pytest.mark.parametrize(
+    ("alive", "told"),
+    [([], "No worker is running"), ([False], "No worker is running"), ([False, True], "worker is busy")],
+)
+def test_wait_in_the_queue_is_explained(
+    capsys: pytest.CaptureFixture[str], alive: list[bool], told: str
+) -> None:
+    workers = [WORKER.model_copy(update={"alive": each}) for each in alive]
+    client = cast("KgClient", SimpleNamespace(queue=lambda: QUEUE.model_copy(update={"workers": workers})))
+    report.explain_wait(client)
+    assert told in capsys.readouterr().err
 
 
 def test_it_ends_when_the_service_stays_away() -> None:

@@ -204,14 +204,15 @@ def test_unknown_citation_is_an_error(server: Server[Any], citation: str) -> Non
         ("search_sources", {"query": "  "}, "query: is blank"),
         ("search_sources", {"query": "x", "limit": 0}, "limit: "),
         ("search_sources", {"query": "x", "limit": "5.5"}, "limit: "),
-        ("search_sources", {"query": "x", "limits": 5}, "limits: Extra inputs"),
+        ("search_sources", {"query": "x", "limits": 5}, "limits: unknown field. Did you mean 'limit'?"),
+        ("search_sources", {"query": "x", "ontology": "a"}, "unknown field. Did you mean 'ontologies'?"),
         ("search_sources", {"query": "x", "mode": "best"}, "mode: "),
         ("search_sources", {"query": "x", "ontologies": ["a/b"]}, "ontologies.0: "),
         ("search_sources", {"query": "x", "token_budget": 1}, "token_budget: "),
         ("search_sources", {"query": "a\x00b"}, "U+0000"),
         ("get_source_context", {"citation": "x", "window": 21}, "window: "),
         ("list_documents", {"ontology": "a/b"}, "ontology: "),
-        ("list_ontologies", {"cypher": "MATCH (n) DETACH DELETE n"}, "cypher: Extra inputs"),
+        ("list_ontologies", {"cypher": "MATCH (n) DETACH DELETE n"}, "cypher: unknown field"),
     ],
 )
 def test_wrong_arguments_are_explained(
