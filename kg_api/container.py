@@ -106,7 +106,7 @@ class Container:
             batch_size_of=partial(get_space_batch_size, settings),
         )
 
-        ask = self.extraction_requests.ask
+        ask = self.extraction_requests.request
         self.ingest = IngestService(graph, self.reader, ask)
         self.review = ReviewService(graph, ask)
         self.folders = FolderService(graph, _folder_access(settings))
@@ -136,7 +136,7 @@ class Container:
         batch, many = self.settings.worker.sources_a_batch, self.settings.embedding.requests_at_once
         texts = TextModels(self.spaces, passages, many)
         images = ImageModels(self.image_spaces, self.files.read, many)
-        looks = (self.proposals.look, self.communities.look)
+        looks = (self.proposals.start_pending_searches, self.communities.start_pending_detections)
         handlers: list[Handler] = [
             SourceEmbedding(self.graph, self.contexts, texts, batch),
             SpaceCleanup(self.graph),
@@ -150,7 +150,7 @@ class Container:
         ]
         if self.settings.sync.scans:
             largest = self.settings.api.max_document_bytes
-            ask, access = self.extraction_requests.ask, _folder_access(self.settings)
+            ask, access = self.extraction_requests.request, _folder_access(self.settings)
             handlers.append(FolderSync(self.graph, access, largest, self.reader, ask))
         return handlers
 
