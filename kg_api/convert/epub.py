@@ -13,8 +13,8 @@ from kg_api.convert.html.elements import NAVIGATION, parse
 from kg_api.convert.html.page import describe, write_chapter
 from kg_api.convert.image.embedded import ImagesWithin
 from kg_api.convert.shared.containers import (
+    build_metadata,
     get_local_name,
-    metadata,
     open_archive,
     parse_date,
     read_entry,
@@ -76,7 +76,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     return Converted(
         writer.text(),
         join_lines(next(iter(properties.get("title", [])), "")),
-        metadata(
+        build_metadata(
             author=unwrap_single(properties.get("creator", [])),
             date=next((found for each in properties.get("date", []) if (found := parse_date(each))), ""),
             language=next(iter(properties.get("language", [])), ""),

@@ -20,8 +20,8 @@ from kg_api.convert.html.elements import parse
 from kg_api.convert.html.page import convert_letter
 from kg_api.convert.image.embedded import MailImage, MailImages
 from kg_api.convert.shared.accounting import MissingText, split_tokens
-from kg_api.convert.shared.containers import metadata, parse_date, unwrap_single
-from kg_api.convert.shared.markdown_text import MarkdownWriter, heading, join_lines, paragraph
+from kg_api.convert.shared.containers import build_metadata, parse_date, unwrap_single
+from kg_api.convert.shared.markdown_text import MarkdownWriter, join_lines, write_heading, write_paragraph
 from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import Converted
 from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
@@ -58,7 +58,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
         raise UnreadableDocument("the message has neither a subject nor a text. Nothing was stored")
     if attachments:
         notes.append(f"attachments that were not read: {', '.join(attachments)}")
-    about = metadata(
+    about = build_metadata(
         author=unwrap_single(_list_people(message, "from")),
         to=_list_people(message, "to"),
         cc=_list_people(message, "cc"),
@@ -74,7 +74,7 @@ def _write_head(writer: MarkdownWriter, message: EmailMessage, level: int = 1) -
     """Write the subject as a heading, and people and date below it, because users search for them."""
     subject = join_lines(_get_header(message, "subject"))
     if subject:
-        writer.add(heading(level, subject))
+        writer.add(write_heading(level, subject))
     people = {name: _format_people(_list_people(message, name.lower())) for name in ("From", "To", "Cc")}
     headers = {**people, "Date": join_lines(_get_header(message, "date"))[:_MAX_DATE]}
     writer.add("\n".join(f"{name}: {words}" for name, words in headers.items() if words))
@@ -350,12 +350,12 @@ def _add(writer: MarkdownWriter, words: list[str]) -> None:
         return
     first, more = words[0], [_format_continuation(line) for line in words[1:]]
     if (item := _LIST.match(first)) and item[0].strip() in {"-", "*", "+", "•"}:
-        writer.item(first[item.end() :], more=more)
+        writer.add_item(first[item.end() :], more=more)
     else:
-        writer.add("\n".join([paragraph(first), *more]))
+        writer.add("\n".join([write_paragraph(first), *more]))
 
 
 def _format_continuation(line: str) -> str:
     """Return a continuation line of a paragraph as Markdown."""
-    words = paragraph(line)
+    words = write_paragraph(line)
     return f"\\{words}" if _UNDERLINE.match(words) else words

@@ -13,8 +13,13 @@ import nbformat
 
 from kg_api.convert.html.page import convert_letter
 from kg_api.convert.image.embedded import NotebookImages
-from kg_api.convert.shared.containers import metadata, unwrap_single
-from kg_api.convert.shared.markdown_text import MarkdownWriter, fence, join_lines, remove_unstorable
+from kg_api.convert.shared.containers import build_metadata, unwrap_single
+from kg_api.convert.shared.markdown_text import (
+    MarkdownWriter,
+    join_lines,
+    remove_unstorable,
+    write_code_block,
+)
 from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import Converted
 from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
@@ -45,7 +50,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     return Converted(
         writer.text(),
         join_lines(str(about.get("title") or "")),
-        metadata(author=unwrap_single(authors)),
+        build_metadata(author=unwrap_single(authors)),
         notes=(
             *notes,
             *(f"skipped: {count:,} {what}" for what, count in left_out.items() if count),
@@ -86,7 +91,7 @@ def _write(
         images.write_prose(writer, remove_unstorable(source).replace("\r\n", "\n").strip("\n"), attached)
         return
     if source.strip():
-        writer.add(fence(source, language))
+        writer.add(write_code_block(source, language))
     found = [_mapping(each) for each in _list(cell.get("outputs"))]
     _write_words(writer, [_format_output(each, left_out) for each in found], left_out)
     for each in found:
@@ -97,7 +102,7 @@ def _write(
 def _write_words(writer: MarkdownWriter, outputs: Sequence[str], left_out: Counter[str]) -> None:
     output_text = "\n".join(filter(None, (each.strip("\n") for each in outputs)))
     if output_text.strip():
-        writer.add(fence(output_text[:MAX_OUTPUT]))
+        writer.add(write_code_block(output_text[:MAX_OUTPUT]))
     left_out["characters of long outputs"] += max(len(output_text) - MAX_OUTPUT, 0)
 
 

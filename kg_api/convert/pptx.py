@@ -15,8 +15,8 @@ from kg_api.convert.ooxml.drawings import read_lines, read_paragraph, write_grap
 from kg_api.convert.ooxml.package import SLIDE_PARTS, Package, XmlElement, parse_part, q, resolve_alternatives
 from kg_api.convert.ooxml.text import BULLET, ListWriter, format_slide_number
 from kg_api.convert.shared.accounting import note_missing
-from kg_api.convert.shared.containers import core_properties, open_office
-from kg_api.convert.shared.markdown_text import MarkdownWriter, heading, paragraph, table
+from kg_api.convert.shared.containers import open_office, read_core_properties
+from kg_api.convert.shared.markdown_text import MarkdownWriter, write_heading, write_paragraph, write_table
 from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import Converted
 from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
@@ -52,7 +52,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
         ) from error
     if not any(slide_texts):
         raise UnreadableDocument("no slide contains text or an image. Nothing was stored")
-    title, about = core_properties(archive)
+    title, about = read_core_properties(archive)
     title = "" if title in _NO_TITLES else title
     names = filter(_COMMENTS.fullmatch, archive.namelist())
     deck.left_out["comments"] = sum(len(_COMMENT.findall(archive.read(name))) for name in names)
@@ -79,7 +79,7 @@ class _Deck:
         self.pages.append(writer.position)
         title = slide.shapes.title
         words = "" if title is None else " ".join(read_lines(title.element))
-        writer.add(heading(2, words or f"Slide {len(self.pages)}"))
+        writer.add(write_heading(2, words or f"Slide {len(self.pages)}"))
         before = writer.position
         layout = slide.slide_layout
         self._numbered = any(
@@ -93,7 +93,7 @@ class _Deck:
                     words = "" if kind == "SLIDE_NUMBER" else " ".join(read_lines(shape.element))
                     self.left_out["words of footers"] += len(words.split())
                 elif getattr(shape, "has_table", False):
-                    self.writer.add(table(map(_read_row, shape.element.iter(q("a:tr")))))
+                    self.writer.add(write_table(map(_read_row, shape.element.iter(q("a:tr")))))
                 elif shape.has_text_frame:
                     self._write_text(shape, listed=bool(kind) and kind not in _TITLES)
                 elif (graphic := next(shape.element.iter(*_GRAPHICS), None)) is not None:
@@ -114,7 +114,7 @@ class _Deck:
             resolve_alternatives(slide.notes_slide.element)
             place = slide.notes_slide.notes_placeholder
             slide_title = "" if place is None else " ".join(read_lines(place.element))
-            writer.add(paragraph(f"Notes: {slide_title}") if slide_title else "")
+            writer.add(write_paragraph(f"Notes: {slide_title}") if slide_title else "")
         return bool(words) or writer.position > before
 
     def _find_shapes(self, shapes: Iterable[Any]) -> Iterator[Any]:
@@ -138,9 +138,9 @@ class _Deck:
         except (AttributeError, KeyError, ValueError, OSError):  # no image, or an external one
             content = None
         if (found := self.images.read(content)) is not None:
-            self.writer.image(found, described, shape.image.filename or f"image.{shape.image.ext}")
+            self.writer.add_image(found, described, shape.image.filename or f"image.{shape.image.ext}")
         elif described:
-            self.writer.add(paragraph(described))
+            self.writer.add(write_paragraph(described))
 
     def _write_text(self, shape: Any, *, listed: bool) -> None:
         paragraphs = shape.element.iterfind(f"{q('p:txBody')}/{q('a:p')}")
@@ -157,7 +157,7 @@ class _Deck:
             else:
                 depth = -1
                 lists.close()
-                self.writer.add(paragraph(text))
+                self.writer.add(write_paragraph(text))
 
 
 def _read_row(row: XmlElement) -> list[str]:

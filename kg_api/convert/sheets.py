@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from kg_api.convert.ooxml.text import InlineText, Script
-from kg_api.convert.shared.markdown_text import MarkdownWriter, join_lines, paragraph, table
+from kg_api.convert.shared.markdown_text import MarkdownWriter, join_lines, write_paragraph, write_table
 from kg_api.errors import UnreadableDocument
 
 MAX_CELLS = 2_000_000
@@ -107,11 +107,11 @@ def write_grid(writer: MarkdownWriter, rows: Sequence[Row]) -> None:
     """Write the titles and tables of a grid. A single-row table becomes a paragraph."""
     for block in split_tables(rows):
         if isinstance(block, str):
-            writer.add(paragraph(block))
+            writer.add(write_paragraph(block))
         elif len(block) == 1:
-            writer.add(paragraph(_join(block[0])))
+            writer.add(write_paragraph(_join(block[0])))
         else:
-            writer.add(table(block))
+            writer.add(write_table(block))
 
 
 def is_value(cell: str) -> bool:

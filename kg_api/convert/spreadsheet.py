@@ -13,14 +13,14 @@ import python_calamine
 
 from kg_api.convert.shared.accounting import note_missing
 from kg_api.convert.shared.containers import (
-    core_properties,
+    build_metadata,
     get_local_name,
-    metadata,
     open_archive,
+    read_core_properties,
     read_entry,
     read_xml,
 )
-from kg_api.convert.shared.markdown_text import MarkdownWriter, heading, join_lines, paragraph
+from kg_api.convert.shared.markdown_text import MarkdownWriter, join_lines, write_heading, write_paragraph
 from kg_api.convert.shared.number_format import format_datetime, format_duration, write_digits
 from kg_api.convert.sheets import MAX_CELLS, Sheet, SheetNotes, report_too_large, write_grid
 from kg_api.convert.xlsx import read_xlsx_sheets
@@ -40,7 +40,7 @@ def convert(data: bytes) -> Converted:
     archive = None if data.startswith(_OLE) else open_archive(data, _KIND)
     writer, pages, notes = MarkdownWriter(), list[int](), SheetNotes()
     descriptions, has_text = list[str](), False
-    with _damage(_KIND):
+    with _report_damage(_KIND):
         is_ods = archive is not None and "content.xml" in archive.namelist()
         if archive is None or is_ods:
             sheets = _read_values(data, notes)
@@ -49,11 +49,11 @@ def convert(data: bytes) -> Converted:
             sheets = read_xlsx_sheets(archive, notes)
         for sheet in sheets:
             pages.append(writer.position)
-            writer.add(heading(2, sheet.name))
+            writer.add(write_heading(2, sheet.name))
             before = writer.position
             write_grid(writer, sheet.rows)
             for text in sheet.texts:
-                writer.add(paragraph(text))
+                writer.add(write_paragraph(text))
             has_text = has_text or writer.position > before
             descriptions += _describe_hidden(sheet)
         if archive and is_ods:
@@ -61,7 +61,7 @@ def convert(data: bytes) -> Converted:
     if not has_text:
         lines = [each for each in (*descriptions, *notes.describe()) if each != _VALUES_ONLY]
         raise UnreadableDocument("; ".join(["all sheets are empty", *lines]) + ". Nothing was stored")
-    title, about = core_properties(archive) if archive else ("", metadata())
+    title, about = read_core_properties(archive) if archive else ("", build_metadata())
     return Converted(writer.text(), title, about, tuple(pages), (*descriptions, *notes.describe()))
 
 
@@ -74,7 +74,7 @@ def _describe_hidden(sheet: Sheet) -> Iterator[str]:
 
 
 @contextmanager
-def _damage(what: str) -> Generator[None]:
+def _report_damage(what: str) -> Generator[None]:
     """Convert any error of a reader to `UnreadableDocument`. A panic of calamine is not an `Exception`."""
     try:
         yield

@@ -99,12 +99,14 @@ def _read_styles(root: Any) -> list[_Style]:
     for each in root:
         if get_local_name(each) == "numFmts":
             for form in each:
-                forms[_number(form.get("numFmtId"))] = parse_number_format(str(form.get("formatCode") or ""))
+                forms[_parse_number(form.get("numFmtId"))] = parse_number_format(
+                    str(form.get("formatCode") or "")
+                )
         elif get_local_name(each) == "fonts":
             fonts = list(each)
         elif get_local_name(each) == "cellXfs":
             for xf in each:
-                form, font = _number(xf.get("numFmtId")), _number(xf.get("fontId"))
+                form, font = _parse_number(xf.get("numFmtId")), _parse_number(xf.get("fontId"))
                 marks = fonts[font] if font < len(fonts) else ()
                 styles.append(
                     _Style(forms.get(form) or find_builtin_format(form), is_struck=_is_on(marks, "strike"))
@@ -152,13 +154,13 @@ class _SheetReader:
         for each in iterate_xml(self._book.package.read(self._part), self._part):
             name = get_local_name(each)
             if name == "row":
-                row = max(_number(each.get("r")), row + 1)  # a smaller number would overwrite rows
+                row = max(_parse_number(each.get("r")), row + 1)  # a smaller number would overwrite rows
                 if texts := self._read_row(each):
                     self._sheet.add_row(row, texts)
                     self._sheet.hidden_rows += each.get("hidden") in _TRUE or each.get("ht") == "0"
                 each.clear()
             elif name == "col" and (each.get("hidden") in _TRUE or each.get("width") == "0"):
-                hidden.append(range(_number(each.get("min")) - 1, _number(each.get("max"))))
+                hidden.append(range(_parse_number(each.get("min")) - 1, _parse_number(each.get("max"))))
             elif name in _PAGE_TEXTS:
                 self._book.notes.add_page_text(_PAGE_CODE.sub(" ", str(each.text or "")).replace("&&", "&"))
         if hidden:
@@ -174,7 +176,7 @@ class _SheetReader:
                 continue
             place = cell.get("r", "").rstrip("0123456789")
             column = _find_column(place) if place else column + 1
-            at = _number(cell.get("s"))
+            at = _parse_number(cell.get("s"))
             style = styles[at] if at < len(styles) else _PLAIN
             if text := join_lines(self._read_cell(cell, style)):
                 cells[column] = strike_text(text) if style.is_struck and "~~" not in text else text
@@ -269,7 +271,7 @@ def _find_column(letters: str) -> int:
     return column - 1
 
 
-def _number(text: str | None) -> int:
+def _parse_number(text: str | None) -> int:
     try:
         return int(text or 0)
     except ValueError:

@@ -23,9 +23,16 @@ from kg_api.convert.ooxml.drawings import read_paragraph, write_graphic
 from kg_api.convert.ooxml.package import WORD_PARTS, Package, XmlElement, q
 from kg_api.convert.ooxml.text import BULLET, ListWriter, format_number
 from kg_api.convert.shared.accounting import note_missing
-from kg_api.convert.shared.containers import core_properties, open_office, read_entry
+from kg_api.convert.shared.containers import open_office, read_core_properties, read_entry
 from kg_api.convert.shared.formulas import write_formula
-from kg_api.convert.shared.markdown_text import MarkdownWriter, fence, heading, join_lines, paragraph, table
+from kg_api.convert.shared.markdown_text import (
+    MarkdownWriter,
+    join_lines,
+    write_code_block,
+    write_heading,
+    write_paragraph,
+    write_table,
+)
 from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import Converted
 from kg_api.schemas.images import ReadImage
@@ -59,7 +66,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
         raise UnreadableDocument("the document is nested too deeply. Save a simpler version") from error
     if not writer.text():
         raise UnreadableDocument("the file contains no text. Nothing was stored")
-    title, about = core_properties(archive)
+    title, about = read_core_properties(archive)
     text = writer.text()
     # Count comments, and distinct texts of page headers and footers.
     comments = "word/comments.xml"
@@ -150,12 +157,12 @@ class _Document:
     def _write_text(self, text: str) -> None:
         if text.strip():
             self._close()
-            self._writer.add(paragraph(text))
+            self._writer.add(write_paragraph(text))
 
     def _close(self) -> None:
         self._lists.close()
         if self._code:
-            self._writer.add(fence("\n".join(self._code)))
+            self._writer.add(write_code_block("\n".join(self._code)))
             self._code = []
 
     def _write_paragraph(self, element: XmlElement) -> None:
@@ -181,14 +188,14 @@ class _Document:
         if level:
             self._close()
             label = number.text if number and number.text != BULLET else ""
-            self._writer.add(heading(level, f"{label} {text}"))
+            self._writer.add(write_heading(level, f"{label} {text}"))
         elif number:
             self._lists.write(number.level, number.text, first)
         else:
             self._lists.close()
-            self._writer.add(paragraph(first))
+            self._writer.add(write_paragraph(first))
         for each in more:
-            self._writer.add(paragraph(each), self._lists.indent)
+            self._writer.add(write_paragraph(each), self._lists.indent)
 
     def _read_paragraph(self, element: XmlElement) -> tuple[ParagraphText, ParagraphNumber | None]:
         """Read a paragraph, and count its number if Word shows the paragraph."""
@@ -208,7 +215,7 @@ class _Document:
         """Write images, text boxes, and graphics after the block with their anchor."""
         for each in anchored:
             if isinstance(each, FoundPicture):
-                self._writer.image(each.image, each.words or words, each.name, self._lists.indent)
+                self._writer.add_image(each.image, each.words or words, each.name, self._lists.indent)
                 continue
             self._close()
             if isinstance(each, str):
@@ -222,7 +229,7 @@ class _Document:
                 self._write_blocks(each)
                 self._close()
             else:
-                self._writer.add(paragraph(read_paragraph(each)))
+                self._writer.add(write_paragraph(read_paragraph(each)))
 
     def _find_image(self, relationship: str) -> tuple[ReadImage, str] | None:
         self._picture_count += 1
@@ -255,9 +262,9 @@ class _Document:
             line_text = join_lines(" ".join(line))
             anchored += [(each, line_text) for each in found]
         if len(lines) > 1:
-            self._writer.add(table(lines))
+            self._writer.add(write_table(lines))
         else:
-            self._writer.add(paragraph(" ".join(cell for line in lines for cell in line)))
+            self._writer.add(write_paragraph(" ".join(cell for line in lines for cell in line)))
         for each, line_text in anchored:
             self._write_anchored([each], line_text)
 

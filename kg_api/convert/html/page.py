@@ -28,8 +28,15 @@ from kg_api.convert.html.elements import (
 )
 from kg_api.convert.html.simplify import apply_sheet, simplify
 from kg_api.convert.image.embedded import ImagesWithin
-from kg_api.convert.shared.containers import keywords, metadata, parse_date, unwrap_single
-from kg_api.convert.shared.markdown_text import MarkdownWriter, fence, heading, join_lines, paragraph, table
+from kg_api.convert.shared.containers import build_metadata, parse_date, split_keywords, unwrap_single
+from kg_api.convert.shared.markdown_text import (
+    MarkdownWriter,
+    join_lines,
+    write_code_block,
+    write_heading,
+    write_paragraph,
+    write_table,
+)
 from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import Converted
 from kg_api.schemas.images import ReadImage
@@ -109,17 +116,17 @@ class PageWalk:
             around = [element, *element.iterchildren("code"), *islice(element.iterancestors(), 2)]
             named = (_LANGUAGE.search(each.get("class", "")) for each in around)
             language = next((found[1] for found in named if found and found[1] not in _NO_LANGUAGE), "")
-            self._add(fence(self._read_code(element), language))
+            self._add(write_code_block(self._read_code(element), language))
         elif tag == "table" and element not in self._layout and not self._level:
             self._flush()
             for caption in element.iterchildren("caption"):
                 if not get_skip_reason(caption):
-                    self._add(paragraph(get_inline_text(caption, self.left_out)))
+                    self._add(write_paragraph(get_inline_text(caption, self.left_out)))
             cells = read_rows(element, self.left_out)
             if len(cells) > 1:
-                self._add(table(cells))
+                self._add(write_table(cells))
             else:
-                self._add(paragraph(" ".join(join_lines(cell) for row in cells for cell in row)))
+                self._add(write_paragraph(" ".join(join_lines(cell) for row in cells for cell in row)))
             for image in element.iter("img"):
                 above = takewhile(lambda each: each is not element, image.iterancestors())
                 if not any(get_skip_reason(each) for each in (image, *above)):
@@ -177,7 +184,7 @@ class PageWalk:
         if self._level and tag in _HEADINGS:
             level, self._level = self._level, 0
             has_words = any(each.strip() for each in self._words)
-            self._add(heading(level, self._take_label() + "".join(self._words)) if has_words else "")
+            self._add(write_heading(level, self._take_label() + "".join(self._words)) if has_words else "")
             self._words = []
             self._add_images()
         elif tag in BLOCKS or tag in _LISTS:
@@ -204,10 +211,10 @@ class PageWalk:
             level, text = self._get_innermost_level(), self._take_label() + text
             self._ended = None
             if level and level.marker:
-                self._writer.item(text, level.indent, level.marker)
+                self._writer.add_item(text, level.indent, level.marker)
                 level.inside, level.marker = level.indent + " " * len(level.marker), ""
             else:
-                self._add(paragraph(text))
+                self._add(write_paragraph(text))
         self._add_images()
 
     def _take(self, element: Element, else_words: Callable[[], str] = str) -> bool:
@@ -226,7 +233,7 @@ class PageWalk:
     def _add_images(self) -> None:
         level = self._get_innermost_level()
         for image, text, name in self._images:
-            self._writer.image(image, text, name, level.inside if level else "")
+            self._writer.add_image(image, text, name, level.inside if level else "")
         self._images = []
 
     def _take_label(self) -> str:
@@ -239,7 +246,7 @@ class PageWalk:
         if block and level and level.marker not in {"", "- "}:  # the number of an item precedes its block
             self._label, level.marker = level.marker.strip(), ""
         if block and self._label:
-            self._writer.add(paragraph(self._take_label()), level.indent if level else "")
+            self._writer.add(write_paragraph(self._take_label()), level.indent if level else "")
         self._writer.add(block, (level.indent if level.marker else level.inside) if level else "")
 
     def _get_innermost_level(self) -> _Level | None:
@@ -346,13 +353,13 @@ def _read_head(tree: Element) -> tuple[str, dict[str, MetadataValue]]:
         name = (meta.get("name") or meta.get("property") or "").strip().lower()
         properties.setdefault(name, []).append(meta.get("content") or "")
     title = next((join_lines("".join(each.itertext())) for each in tree.iter("title")), "")
-    return title or join_lines(properties.get("og:title", [""])[0]), metadata(
+    return title or join_lines(properties.get("og:title", [""])[0]), build_metadata(
         author=unwrap_single(author for name in _AUTHORS for author in properties.get(name, [])),
         date=next(
             filter(None, (parse_date(each) for name in _DATES for each in properties.get(name, []))), ""
         ),
         description=next(iter(properties.get("description", []) + properties.get("og:description", [])), ""),
-        tags=[word for each in properties.get("keywords", []) for word in keywords(each)],
+        tags=[word for each in properties.get("keywords", []) for word in split_keywords(each)],
         language=tree.get("lang")
         or tree.get("{http://www.w3.org/XML/1998/namespace}lang")
         or tree.get("xml:lang")

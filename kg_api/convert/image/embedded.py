@@ -171,7 +171,7 @@ class MailImages:
         image = self._parts[id(part)]
         if image.identity not in self._named and (found := self._read(image)):
             name = image.name if "/" not in image.name else "image"
-            writer.image(found, re.sub(r"\.\w{1,5}$", "", name), name)
+            writer.add_image(found, re.sub(r"\.\w{1,5}$", "", name), name)
 
     def write_page(self, writer: MarkdownWriter, page: Converted) -> None:
         begin = writer.position
@@ -269,13 +269,13 @@ class NotebookImages:
                 continue
             if _is_own_line(text, found.start(), found.end()):
                 writer.add(text[at : found.start()].strip("\n").rstrip())
-                writer.image(image, found[1], name)
+                writer.add_image(image, found[1], name)
                 at = found.end()
             else:
                 behind.append((image, found[1], name))
         writer.add(text[at:].strip("\n").rstrip())
         for image, words, name in behind:
-            writer.image(image, words, name)
+            writer.add_image(image, words, name)
 
     @staticmethod
     def _take_inline(text: str) -> tuple[str, dict[str, str]]:
@@ -293,7 +293,7 @@ class NotebookImages:
     def write_output(self, writer: MarkdownWriter, content: str) -> None:
         """Write an image output. Its text is the prose before."""
         if image := self._read(content):
-            writer.image(image, get_last_words(self._prose.split("\n\n")), "output")
+            writer.add_image(image, get_last_words(self._prose.split("\n\n")), "output")
 
     def notes(self) -> tuple[str, ...]:
         return self._images.notes()

@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 
-from kg_api.convert.shared.containers import metadata, parse_date
+from kg_api.convert.shared.containers import build_metadata, parse_date
 from kg_api.convert.shared.markdown_text import join_lines
 from kg_api.errors import UnreadableDocument
 from kg_api.providers.embedding_port import Rendering
@@ -56,7 +56,7 @@ def read_description(picture: Image.Image) -> AboutImage:
         _parse_date(exif.get_ifd(_EXIF).get(_TAKEN)),
         _parse_date(exif.get(_CHANGED) or texts.get("creation time")),
     )
-    values = metadata(
+    values = build_metadata(
         author=_decode_text(exif.get(_AUTHOR)) or _decode_text(texts.get("author")), date=taken or made
     )
     dated = f"Taken {taken[:10]}" if taken else f"Dated {made[:10]}" if made else ""

@@ -27,7 +27,7 @@ from kg_api.convert.isolated.child import (
     receive,
     send,
 )
-from kg_api.convert.shared.ocr import find_missing_reason, fingerprint
+from kg_api.convert.shared.ocr import compute_fingerprint, find_missing_reason
 from kg_api.errors import TooBusy, UnreadableDocument
 from kg_api.providers.embedding_port import Pixels, Rendering
 from kg_api.providers.pixels import CHANNELS, fits
@@ -257,7 +257,7 @@ class ConverterPool:
 
     def get_ocr_fingerprint(self) -> str:
         """Get the fingerprint of the current OCR engine and its limits."""
-        return fingerprint(self._settings)
+        return compute_fingerprint(self._settings)
 
     def render(self, data: bytes, rendering: Rendering) -> Pixels:
         sides = (rendering.width, rendering.height)

@@ -17,8 +17,8 @@ from kg_api.convert.shared.formulas import write_formula
 from kg_api.convert.shared.markdown_text import (
     MarkdownWriter,
     join_lines,
-    paragraph,
-    table,
+    write_paragraph,
+    write_table,
 )
 from kg_api.convert.shared.number_format import format_number, parse_number_format
 
@@ -92,7 +92,9 @@ def read_chart(root: XmlElement) -> list[str]:
         parent = each.getparent()
         if parent is not None and parent.tag != q("c:ser"):
             rich = each.find(q("c:rich"))
-            blocks.append(paragraph(" ".join(read_lines(rich)) if rich is not None else _read_text(each)))
+            blocks.append(
+                write_paragraph(" ".join(read_lines(rich)) if rich is not None else _read_text(each))
+            )
     tables: dict[tuple[str, ...], list[list[str]]] = {}
     for each in root.iter(q("c:ser")):
         columns = tables.setdefault(_read_points(each, "cat", "xVal"), [])
@@ -101,7 +103,7 @@ def read_chart(root: XmlElement) -> list[str]:
         if sizes := _read_points(each, "bubbleSize"):
             columns.append(["", *sizes])
     for categories, columns in tables.items():
-        blocks.append(table(list(zip_longest(["", *categories], *columns, fillvalue=""))))
+        blocks.append(write_table(list(zip_longest(["", *categories], *columns, fillvalue=""))))
     return list(filter(None, blocks))
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import groupby
 from typing import Literal
 
-from kg_api.convert.shared.markdown_text import MarkdownWriter, lower_text, paragraph, raise_text
+from kg_api.convert.shared.markdown_text import MarkdownWriter, lower_text, raise_text, write_paragraph
 
 Script = Literal["", "raised", "lowered"]
 
@@ -92,9 +92,9 @@ class ListWriter:
         else:
             marker = ""
         if marker:
-            self._writer.item(text, indent, marker)
+            self._writer.add_item(text, indent, marker)
         else:
-            self._writer.add(paragraph(f"{number} {text}"), indent)
+            self._writer.add(write_paragraph(f"{number} {text}"), indent)
         within = indent + " " * len(marker)
         if len(self._open) < _MAX_LEVELS:
             self._open.append((level, within, bulleted))

@@ -72,11 +72,11 @@ class Annotations:
             lines = list(_write(item, turn))
             # Skip a text that the page content has at the same position.
             place = turn_box(item.box, turn)
-            there = _letters(" ".join(each.text for each in text.pieces if _is_within(each, place)))
-            if not there or _letters(item.value) not in there:
+            there = _normalize_text(" ".join(each.text for each in text.pieces if _is_within(each, place)))
+            if not there or _normalize_text(item.value) not in there:
                 text.shown += lines
-        letters = _letters(" ".join(item.value for item in items))
-        if comments := [each for each in comments if _letters(each) not in letters]:
+        letters = _normalize_text(" ".join(item.value for item in items))
+        if comments := [each for each in comments if _normalize_text(each) not in letters]:
             self._comments[number + 1] = comments
         text.plain = "\n".join([text.plain, *(each.run.text for each in text.shown)])
         return page, objects, text
@@ -111,12 +111,12 @@ class Annotations:
                 continue
             try:
                 if not raw.FPDFAnnot_GetFlags(annotation) & (_HIDDEN | _NO_VIEW):
-                    self._look(annotation, items, comments)
+                    self._read_annotation(annotation, items, comments)
             finally:
                 raw.FPDFPage_CloseAnnot(annotation)
         return items, comments
 
-    def _look(self, annotation: Any, items: list[_Item], comments: list[str]) -> None:
+    def _read_annotation(self, annotation: Any, items: list[_Item], comments: list[str]) -> None:
         kind: int = raw.FPDFAnnot_GetSubtype(annotation)
         box = _read_box(annotation)
         size = raw.FPDFAnnot_GetAP(annotation, raw.FPDF_ANNOT_APPEARANCEMODE_NORMAL, None, 0)
@@ -196,7 +196,7 @@ def _is_within(run: TextRun, box: Box) -> bool:
     return box[0] <= along <= box[2] and box[1] <= across <= box[3]
 
 
-def _letters(text: str) -> str:
+def _normalize_text(text: str) -> str:
     return "".join(each for each in text.casefold() if each.isalnum()) or "".join(text.split())
 
 

@@ -10,7 +10,14 @@ from itertools import pairwise
 from typing import Literal
 
 from kg_api.convert.pdf.layout import Line, Vocabulary
-from kg_api.convert.shared.markdown_text import fence, get_last_words, heading, paragraph, picture, table
+from kg_api.convert.shared.markdown_text import (
+    get_last_words,
+    write_code_block,
+    write_heading,
+    write_image_line,
+    write_paragraph,
+    write_table,
+)
 from kg_api.schemas.documents import WordBox
 from kg_api.schemas.images import ReadImage
 
@@ -47,7 +54,7 @@ def find_body_size(lines: Iterable[Line]) -> float:
     return sizes.most_common(1)[0][0] if sizes else 0
 
 
-def headings(lines: Sequence[Line], outline: Sequence[OutlineEntry]) -> dict[int, Heading]:
+def find_headings(lines: Sequence[Line], outline: Sequence[OutlineEntry]) -> dict[int, Heading]:
     """Return the headings among all lines of a document, by the `id` of each line."""
     pages: dict[int, list[Line]] = defaultdict(list)
     for line in lines:
@@ -56,7 +63,7 @@ def headings(lines: Sequence[Line], outline: Sequence[OutlineEntry]) -> dict[int
     begin: dict[int, int] = defaultdict(int)
     for entry in outline:
         for page in (entry.page, entry.page + 1, entry.page - 1):
-            place = _place(pages.get(page, []), _letters(entry.title), begin[page])
+            place = _find_title(pages.get(page, []), _normalize_text(entry.title), begin[page])
             if place:
                 found.append(Heading(min(entry.level, MAX_LEVEL), pages[page][slice(*place)]))
                 begin[page] = place[1]
@@ -64,28 +71,30 @@ def headings(lines: Sequence[Line], outline: Sequence[OutlineEntry]) -> dict[int
     taken = {id(line) for heading in found for line in heading.lines}
     groups = [
         group
-        for group in _groups(lines, find_body_size(lines))
+        for group in _group_heading_lines(lines, find_body_size(lines))
         if not any(id(line) in taken for line in group)
     ]
     # Skip lines of a table of contents: the text of a heading elsewhere, with its page number.
-    titles = {_letters(entry.title) for entry in outline} | {_letters(_words(group)) for group in groups}
+    titles = {_normalize_text(entry.title) for entry in outline} | {
+        _normalize_text(_join_words(group)) for group in groups
+    }
     by_size: list[list[Line]] = []
     for group in groups:
-        text = _words(group)
-        is_entry = _PAGE_NUMBER.search(text) and _letters(_PAGE_NUMBER.sub("", text)) in titles
+        text = _join_words(group)
+        is_entry = _PAGE_NUMBER.search(text) and _normalize_text(_PAGE_NUMBER.sub("", text)) in titles
         if not (group[-1].ends_in_page_number or is_entry):
             by_size.append(group)
-    found += _by_size(by_size, found)
+    found += _find_headings_by_size(by_size, found)
     return {id(line): heading for heading in found for line in heading.lines}
 
 
-def _place(lines: list[Line], title: str, begin: int) -> tuple[int, int] | None:
+def _find_title(lines: list[Line], title: str, begin: int) -> tuple[int, int] | None:
     """Return the range of lines with this title after a short prefix. Prefer the largest font."""
     found: list[tuple[float, int, int]] = []
     for start in range(begin, len(lines) if title else 0):
         letters = ""
         for stop in range(start, min(start + _MAX_LINES, len(lines))):
-            letters += _letters(lines[stop].text)
+            letters += _normalize_text(lines[stop].text)
             prefix = len(letters) - len(title)
             if prefix > _MAX_PREFIX:
                 break
@@ -99,11 +108,11 @@ def _place(lines: list[Line], title: str, begin: int) -> tuple[int, int] | None:
     return -start, stop
 
 
-def _letters(text: str) -> str:
+def _normalize_text(text: str) -> str:
     return "".join(letter for letter in text.casefold() if letter.isalnum())
 
 
-def _groups(lines: Sequence[Line], body: float) -> Iterator[list[Line]]:
+def _group_heading_lines(lines: Sequence[Line], body: float) -> Iterator[list[Line]]:
     """Yield groups of consecutive lines in larger or bold letters that can be a heading."""
     group: list[Line] = []
     for i, line in enumerate(lines):
@@ -117,7 +126,7 @@ def _groups(lines: Sequence[Line], body: float) -> Iterator[list[Line]]:
         yield group
 
 
-def _words(group: Sequence[Line]) -> str:
+def _join_words(group: Sequence[Line]) -> str:
     return " ".join(line.text for line in group)
 
 
@@ -128,7 +137,7 @@ def _continues_heading(last: Line, line: Line) -> bool:
 
 
 def _can_be_heading(group: list[Line], before: Sequence[Line], after: Line | None, body: float) -> bool:
-    text, first, last = _words(group), group[0], group[-1]
+    text, first, last = _join_words(group), group[0], group[-1]
     larger = first.size > body * _LARGER
     short = len(text) <= (_MAX_LETTERS if larger else _MAX_BOLD_LETTERS)
     if not short or len(group) > (_MAX_LINES if larger else 2) or not _WORD.search(text):
@@ -145,23 +154,23 @@ def _can_be_heading(group: list[Line], before: Sequence[Line], after: Line | Non
     return room and after is not None and after.column is last.column and len(after.pieces) == 1
 
 
-def _by_size(groups: Sequence[list[Line]], known: Sequence[Heading]) -> Iterator[Heading]:
+def _find_headings_by_size(groups: Sequence[list[Line]], known: Sequence[Heading]) -> Iterator[Heading]:
     """Yield headings with levels by font size, where levels of the outline take precedence."""
 
-    def look(line: Line) -> tuple[float, bool]:
+    def get_font(line: Line) -> tuple[float, bool]:
         return round(line.size), line.bold
 
     votes: dict[tuple[float, bool], Counter[int]] = defaultdict(Counter)
     for each in known:
-        votes[look(each.lines[0])][each.level] += 1
+        votes[get_font(each.lines[0])][each.level] += 1
     levels = {kind: counter.most_common(1)[0][0] for kind, counter in votes.items()}
     lowest = max(levels.values(), default=0)
-    kinds = sorted({look(group[0]) for group in groups} - set(levels), reverse=True)
+    kinds = sorted({get_font(group[0]) for group in groups} - set(levels), reverse=True)
     for rank, kind in enumerate(kinds, 1):
         above = max((level for other, level in levels.items() if other > kind), default=0)
         levels[kind] = min(above + 1, lowest + 1, MAX_LEVEL) if known else min(rank, MAX_LEVEL)
     for group in groups:
-        yield Heading(levels[look(group[0])], group)
+        yield Heading(levels[get_font(group[0])], group)
 
 
 # Tables: consecutive lines with pieces in the same columns
@@ -182,7 +191,7 @@ class Table:
     cells: list[list[str]]
 
 
-def tables(lines: Sequence[Line], is_other: Callable[[Line], bool]) -> dict[int, Table]:
+def find_tables(lines: Sequence[Line], is_other: Callable[[Line], bool]) -> dict[int, Table]:
     """Return the tables by the `id` of each line. A line for which `is_other` is true ends a table."""
     groups: list[list[Line]] = [[]]
     for line in lines:
@@ -194,7 +203,7 @@ def tables(lines: Sequence[Line], is_other: Callable[[Line], bool]) -> dict[int,
             groups[-1].append(line)
         else:
             groups.append([])
-    found = (table for group in groups if group and (table := _table(group)))
+    found = (table for group in groups if group and (table := _build_table(group)))
     return {id(line): table for table in found for line in table.lines}
 
 
@@ -204,7 +213,7 @@ def _continues_table(group: Sequence[Line], line: Line) -> bool:
     return near and (len(line.pieces) > 1 or line.left > group[0].pieces[0].right)
 
 
-def _table(group: list[Line]) -> Table | None:
+def _build_table(group: list[Line]) -> Table | None:
     """Assign each piece to its column, or return None if a piece spans columns."""
     counts = Counter(len(line.pieces) for line in group if len(line.pieces) > 1)
     width, count = counts.most_common(1)[0]
@@ -260,7 +269,7 @@ class PdfBlock:
         return self.lines[-1]
 
 
-def leading(lines: Sequence[Line]) -> float:
+def compute_leading(lines: Sequence[Line]) -> float:
     """Return the usual distance of two baselines, as a multiple of the font size."""
     ratios: Counter[float] = Counter()
     for above, line in pairwise(lines):
@@ -280,7 +289,7 @@ def is_typescript(lines: Iterable[Line]) -> bool:
     return mono > _MONO_SHARE * letters
 
 
-def blocks(lines: Sequence[Line], found: Mapping[int, Heading]) -> list[PdfBlock]:
+def group_into_blocks(lines: Sequence[Line], found: Mapping[int, Heading]) -> list[PdfBlock]:
     """Group the lines of a document, in reading order, into blocks."""
     code = not is_typescript(lines)
 
@@ -289,8 +298,8 @@ def blocks(lines: Sequence[Line], found: Mapping[int, Heading]) -> list[PdfBlock
             id(line) in found or (code and line.mono) or _is_begun(line) or bool(_LEADERS.search(line.text))
         )
 
-    in_tables = tables(lines, cannot_be_cell)
-    builder = _Builder(found, leading(lines), code=code)
+    in_tables = find_tables(lines, cannot_be_cell)
+    builder = _Builder(found, compute_leading(lines), code=code)
     for line in lines:
         builder.add(line, in_tables.get(id(line)))
     # Rejoin paragraphs across columns and pages if the sentence clearly continues.
@@ -344,7 +353,7 @@ class _Builder:
             last.column is line.column
             and full
             and not self._starts_new_block(last, line)
-            and not _ends(last.text)
+            and not _ends_sentence(last.text)
         )
 
     def _continues_block(self, block: PdfBlock, line: Line) -> bool:
@@ -386,7 +395,7 @@ def _is_indented(block: PdfBlock, line: Line) -> bool:
     if len(block.lines) > 1 and first.left < last.left - step:
         return line.left < first.left + step / 2
     if line.left > last.left + step:
-        return len(block.lines) > 1 or _is_short(last, 0.1) or _ends(last.text)
+        return len(block.lines) > 1 or _is_short(last, 0.1) or _ends_sentence(last.text)
     return False
 
 
@@ -399,14 +408,14 @@ def _stops_early(last: Line, line: Line) -> bool:
         return True
     if room > 0.3 * last.column.width and not line.text[:1].islower():
         return True
-    return room > 2 * line.size and _ends(last.text) and not line.text[:1].islower()
+    return room > 2 * line.size and _ends_sentence(last.text) and not line.text[:1].islower()
 
 
 def _is_short(line: Line, share: float) -> bool:
     return line.right < line.column.right - share * line.column.width
 
 
-def _ends(text: str) -> bool:
+def _ends_sentence(text: str) -> bool:
     return bool(_SENTENCE_END.search(text))
 
 
@@ -415,7 +424,7 @@ def _is_rest(held: PdfBlock, block: PdfBlock) -> bool:
     if held.kind not in {"paragraph", "item"} or block.kind != "paragraph" or first.column is last.column:
         return False
     size = abs(first.size - last.size) <= _SAME_SIZE
-    goes_on = first.text[:1].islower() and not _ends(last.text) and not _LEADERS.search(last.text)
+    goes_on = first.text[:1].islower() and not _ends_sentence(last.text) and not _LEADERS.search(last.text)
     return size and goes_on and 0 <= first.page - last.page <= 1
 
 
@@ -425,7 +434,7 @@ _MARK = re.compile(r"\S+\s*")
 _EMPTY_LINE = 1.9  # times the usual distance of lines of code, above which an empty line is between them
 
 
-def markdown(blocks: Sequence[PdfBlock], pages: int) -> tuple[str, tuple[int, ...], list[int]]:
+def write_markdown(blocks: Sequence[PdfBlock], pages: int) -> tuple[str, tuple[int, ...], list[int]]:
     """Return the text, the offset of each page, and the offset of each block."""
     words = Vocabulary(line.text for block in blocks for line in block.lines)
     parts: list[str] = []
@@ -434,7 +443,11 @@ def markdown(blocks: Sequence[PdfBlock], pages: int) -> tuple[str, tuple[int, ..
     offset = 0
     for i, block in enumerate(blocks):
         is_image = block.kind == "image"
-        text = picture(block.label or get_last_words(parts), block.name) if is_image else _block(block, words)
+        text = (
+            write_image_line(block.label or get_last_words(parts), block.name)
+            if is_image
+            else _write_block(block, words)
+        )
         if not text:
             each.append(offset)
             continue
@@ -446,7 +459,7 @@ def markdown(blocks: Sequence[PdfBlock], pages: int) -> tuple[str, tuple[int, ..
         begins.setdefault(block.lines[0].page, offset)
         for at, (above, line) in enumerate(pairwise(block.lines), 1):
             if line.page != above.page:  # a paragraph may continue on the next page
-                before = _block(replace(block, lines=block.lines[:at]), words)
+                before = _write_block(replace(block, lines=block.lines[:at]), words)
                 begins.setdefault(line.page, offset + len(before))
         parts.append(text)
         offset += len(text)
@@ -459,22 +472,22 @@ def markdown(blocks: Sequence[PdfBlock], pages: int) -> tuple[str, tuple[int, ..
     return "".join(parts), tuple(reversed(offsets)), each
 
 
-def _block(block: PdfBlock, words: Vocabulary) -> str:
+def _write_block(block: PdfBlock, words: Vocabulary) -> str:
     if block.kind == "code":
-        return _code(block.lines)
+        return _write_code(block.lines)
     if block.kind == "table":
-        return table([[words.joined(cell.split("\n")) for cell in row] for row in block.cells])
+        return write_table([[words.join_lines(cell.split("\n")) for cell in row] for row in block.cells])
     lines = [line.text for line in block.lines]
     if block.kind == "item":
-        text = words.joined([_MARK.sub("", lines[0].lstrip(), count=1), *lines[1:]])
-        return f"{block.mark} {paragraph(text)}" if text else ""
-    text = words.joined(lines)
+        text = words.join_lines([_MARK.sub("", lines[0].lstrip(), count=1), *lines[1:]])
+        return f"{block.mark} {write_paragraph(text)}" if text else ""
+    text = words.join_lines(lines)
     if block.kind == "heading":
-        return heading(block.level, text) if text else ""
-    return paragraph(text)
+        return write_heading(block.level, text) if text else ""
+    return write_paragraph(text)
 
 
-def _code(lines: Sequence[Line]) -> str:
+def _write_code(lines: Sequence[Line]) -> str:
     left = min(line.left for line in lines)
     pieces = [piece for line in lines for piece in line.pieces]
     longest = max(pieces, key=lambda piece: len(piece.text))
@@ -490,7 +503,7 @@ def _code(lines: Sequence[Line]) -> str:
             blanks = max(round((piece.left - left) / width) - len(row), 1 if row else 0)
             row += " " * blanks + piece.text.strip()
         rows.append(row.replace("\xad", "").rstrip())
-    return fence("\n".join(rows))
+    return write_code_block("\n".join(rows))
 
 
 # Positions of OCR words in the Markdown

@@ -26,14 +26,14 @@ from kg_api.convert.pdf.letters import (
     SizedText,
     Style,
     Styles,
-    along,
     are_cjk,
     combine_accent,
+    decode_letters,
+    get_extent,
     get_visible_text,
     is_from_right,
-    letters,
+    join_letters,
     write_scripts,
-    written,
 )
 
 _MIN_LETTERS = 3  # minimum letters of a column of single letters (fewer may be table cells)
@@ -43,7 +43,7 @@ _CELL, _DIGITS = 1.4, 3
 """Maximum width (in font sizes) and digits of a horizontal number within a vertical column."""
 
 
-def stack(found: Sequence[FoundRun]) -> list[FoundRun]:
+def stack_letters(found: Sequence[FoundRun]) -> list[FoundRun]:
     """Join letters that are stacked vertically.
 
     If most of the page is stacked, the letters become vertical lines, like those of a font for vertical
@@ -67,7 +67,7 @@ def stack(found: Sequence[FoundRun]) -> list[FoundRun]:
         if stacked + down > across:
             if _is_cell(first) and any(_is_cjk(each.run) for each in chain):
                 left, right = -first.run.top, -chain[-1].run.bottom
-                run = replace(run, left=left, right=right, baseline=_middle(first.run))
+                run = replace(run, left=left, right=right, baseline=_get_middle(first.run))
                 chain = [FoundRun(DOWN, run)]  # noqa: PLW2901
         elif len(chain) >= _MIN_LETTERS:
             run = replace(run, baseline=chain[len(chain) // 2].run.baseline)
@@ -80,7 +80,7 @@ def _goes_down(above: FoundRun, below: FoundRun) -> bool:
     if not (_is_cell(above) and _is_cell(below)):
         return False
     size = max(above.run.size, below.run.size)
-    beside = abs(_middle(above.run) - _middle(below.run)) < _VERTICAL_ASIDE * size
+    beside = abs(_get_middle(above.run) - _get_middle(below.run)) < _VERTICAL_ASIDE * size
     return beside and _MIN_STEP * size < above.run.baseline - below.run.baseline < _MAX_STEP * size
 
 
@@ -94,7 +94,7 @@ def _is_cjk(run: TextRun) -> bool:
     return are_cjk(run.text, run.text)
 
 
-def _middle(run: TextRun) -> float:
+def _get_middle(run: TextRun) -> float:
     return (run.left + run.right) / 2
 
 
@@ -112,7 +112,7 @@ def _take_numbers(found: Sequence[FoundRun]) -> Iterator[FoundRun]:
 
 
 def _is_within(run: TextRun, column: TextRun) -> bool:
-    beside = abs(_middle(run) - column.baseline) < _VERTICAL_ASIDE * column.size
+    beside = abs(_get_middle(run) - column.baseline) < _VERTICAL_ASIDE * column.size
     return beside and column.left - 2 * column.size < -run.baseline < column.right + 2 * column.size
 
 
@@ -187,7 +187,7 @@ class _Open:
         self.from_right = self.unmapped = 0
         self.starts = [(0, style)]  # starts of letters with another size or baseline
 
-    def takes(self, style: Style, left: float, bottom: float) -> bool:
+    def continues_with(self, style: Style, left: float, bottom: float) -> bool:
         size = style.size
         if style is not self.style:
             size = max(self.style.size, size)
@@ -204,7 +204,7 @@ class _Open:
         below = top < self.last_bottom + size / 2 and abs(left - self.last_left) < _ASIDE * size
         return below and style is self.last_style and style.turn == 0
 
-    def takes_from_right(self, style: Style, right: float) -> bool:
+    def continues_from_right(self, style: Style, right: float) -> bool:
         size = max(self.style.size, style.size)
         return self._is_adjacent(style, size) and -_OVERLAP * size < self.last_left - right < _WIDE_GAP * size
 
@@ -241,7 +241,7 @@ class _Open:
         self.last_left, self.last_right = left, right
         self.of_last_style += 1
 
-    def closed(self) -> TextRun:
+    def build_run(self) -> TextRun:
         self.styles[self.last_style] += self.of_last_style
         self.of_last_style = 0
         most = self.styles.most_common(1)[0][0]
@@ -249,7 +249,7 @@ class _Open:
         bold = sum(number for style, number in self.styles.items() if style.bold) / count
         mono = sum(number for style, number in self.styles.items() if style.mono) / count
         return TextRun(
-            written(self._parts()),
+            join_letters(self._parts()),
             self.left,
             self.right,
             most.baseline,
@@ -299,9 +299,9 @@ class _Reader:
                 self.inserted = True
                 continue
             if (here := ctypes.addressof(text_object.contents)) != address:
-                address, self.style = here, styles.style(text_object, i)
+                address, self.style = here, styles.get_style(text_object, i)
             unmapped = code in MEANINGLESS or (styles.font.unchecked and self._is_unmapped(i))
-            if text := letters(code) or (UNKNOWN if unmapped else ""):
+            if text := decode_letters(code) or (UNKNOWN if unmapped else ""):
                 self._add(i, code, text)
                 if unmapped and self.open:
                     self.open.unmapped += 1
@@ -320,12 +320,12 @@ class _Reader:
     def _add(self, i: int, code: int, text: str) -> None:
         raw.FPDFText_GetLooseCharBox(self.page, i, self.box)
         style, last, bottom = self.style, self.open, self.box.bottom
-        left, right = along(style.turn, self.box)
-        if last and last.takes(style, left, bottom):
+        left, right = get_extent(style.turn, self.box)
+        if last and last.continues_with(style, left, bottom):
             space = self.space or last.has_missing_space(style, left, text, inserted=self.inserted)
             last.add(style, text, left, right, space=space)
             last.last_bottom = bottom
-        elif last and is_from_right(code) and last.takes_from_right(style, right):
+        elif last and is_from_right(code) and last.continues_from_right(style, right):
             last.add(style, text, left, right, space=self.space or self.inserted)
             last.from_right += 1
         elif last and last.is_above(style, left, self.box.top):
@@ -349,7 +349,7 @@ class _Reader:
 
     def _close(self) -> None:
         if self.open:
-            self.found.append(FoundRun(self.open.style.turn, self.open.closed()))
+            self.found.append(FoundRun(self.open.style.turn, self.open.build_run()))
             self.open = None
 
 
@@ -386,7 +386,7 @@ def read(page: pdfium.PdfPage, objects: PageObjects) -> PageText:
         plain = get_visible_text(text_page.get_text_range(errors="ignore"))
     finally:
         text_page.close()
-    found = stack(runs)
+    found = stack_letters(runs)
     turns: Counter[int] = Counter()
     for turn, piece in found:
         turns[turn] += len(piece.text)

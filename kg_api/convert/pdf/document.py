@@ -28,12 +28,12 @@ _NOBODY = {"anonymous", "unspecified", "unknown", "user", "(anonymous)", "(unspe
 
 
 @contextmanager
-def opened(data: bytes) -> Generator[pdfium.PdfDocument]:
+def open_document(data: bytes) -> Generator[pdfium.PdfDocument]:
     """Open a PDF, or raise an error with the reason."""
     try:
         document = pdfium.PdfDocument(data)
     except pdfium.PdfiumError as error:
-        raise UnreadableDocument(_reason(data, error)) from None
+        raise UnreadableDocument(_describe_error(data, error)) from None
     try:
         if not len(document):
             raise UnreadableDocument(
@@ -44,7 +44,7 @@ def opened(data: bytes) -> Generator[pdfium.PdfDocument]:
         document.close()
 
 
-def _reason(data: bytes, error: pdfium.PdfiumError) -> str:
+def _describe_error(data: bytes, error: pdfium.PdfiumError) -> str:
     if not data.strip():
         return "the file is empty"
     if error.err_code == raw.FPDF_ERR_PASSWORD:
@@ -61,33 +61,34 @@ def _reason(data: bytes, error: pdfium.PdfiumError) -> str:
     return "the PDF is damaged or cut off. Download or save the file again"
 
 
-def title(document: pdfium.PdfDocument) -> str:
+def read_title(document: pdfium.PdfDocument) -> str:
     """Return the title in the file, unless a program generated it."""
-    found = _value(document, "Title")
+    found = _read_value(document, "Title")
     return "" if _NO_TITLE.match(found) or not any(map(str.isalpha, found)) else found
 
 
-def metadata(document: pdfium.PdfDocument) -> dict[str, MetadataValue]:
+def read_metadata(document: pdfium.PdfDocument) -> dict[str, MetadataValue]:
     """Return author, date, subject, tags, and language, if the file has them."""
-    author, subject = _value(document, "Author"), _value(document, "Subject")
+    author, subject = _read_value(document, "Author"), _read_value(document, "Subject")
     found: dict[str, MetadataValue] = {
         "author": "" if author.casefold() in _NOBODY else author,
-        "date": _date(_value(document, "CreationDate")) or _date(_value(document, "ModDate")),
+        "date": _parse_date(_read_value(document, "CreationDate"))
+        or _parse_date(_read_value(document, "ModDate")),
         "subject": "" if subject.casefold() in _NOBODY else subject,
-        "tags": [tag.strip() for tag in re.split(r"[,;]", _value(document, "Keywords")) if tag.strip()],
-        "language": _language(document),
+        "tags": [tag.strip() for tag in re.split(r"[,;]", _read_value(document, "Keywords")) if tag.strip()],
+        "language": _read_language(document),
     }
     return {key: value for key, value in found.items() if value}
 
 
-def _value(document: pdfium.PdfDocument, key: str) -> str:
+def _read_value(document: pdfium.PdfDocument, key: str) -> str:
     with suppress(pdfium.PdfiumError, UnicodeError):
         value = document.get_metadata_value(key)
         return " ".join("".join(c for c in value if c.isprintable() or c.isspace()).split())
     return ""
 
 
-def _language(document: pdfium.PdfDocument) -> str:
+def _read_language(document: pdfium.PdfDocument) -> str:
     length = raw.FPDFCatalog_GetLanguage(document.raw, None, 0)
     if not 2 < length < 200:  # noqa: PLR2004  # bytes of UTF-16 with terminator
         return ""
@@ -96,7 +97,7 @@ def _language(document: pdfium.PdfDocument) -> str:
     return buffer.raw[: length - 2].decode("utf-16-le", "ignore").strip("\0 ")
 
 
-def _date(value: str) -> str:
+def _parse_date(value: str) -> str:
     """Convert `D:20240131120000+01'00'` to ISO 8601, with the precision of the file."""
     if not (found := _DATE.match(value)):
         return ""
@@ -107,7 +108,7 @@ def _date(value: str) -> str:
     )
 
 
-def outline(document: pdfium.PdfDocument) -> list[OutlineEntry]:
+def read_outline(document: pdfium.PdfDocument) -> list[OutlineEntry]:
     """Return the bookmarks with a target page (empty: broken outline)."""
     found: list[OutlineEntry] = []
     with suppress(pdfium.PdfiumError, UnicodeError, RecursionError):

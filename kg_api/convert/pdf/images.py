@@ -45,21 +45,21 @@ class Caption:
     text: str
 
 
-def captions(blocks: Sequence[PdfBlock]) -> Iterator[Caption]:
+def find_captions(blocks: Sequence[PdfBlock]) -> Iterator[Caption]:
     for number, block in enumerate(blocks):
         if block.kind in {"table", "code", "image"}:
             continue
-        at = next((i for i, line in enumerate(block.lines) if _begins(line, first=i == 0)), None)
+        at = next((i for i, line in enumerate(block.lines) if _starts_caption(line, first=i == 0)), None)
         if at is not None:
             lines = [line for line in block.lines[at:] if line.page == block.lines[at].page]
             texts = [line.text for line in lines]
             left, bottom = min(line.left for line in lines), min(line.main.bottom for line in lines)
             right, top = max(line.right for line in lines), max(line.main.top for line in lines)
-            words = " ".join(Vocabulary(texts).joined(texts).split()[:_MAX_WORDS])
+            words = " ".join(Vocabulary(texts).join_lines(texts).split()[:_MAX_WORDS])
             yield Caption(number, lines[0].page, (left, bottom, right, top), words)
 
 
-def _begins(line: Line, *, first: bool) -> bool:
+def _starts_caption(line: Line, *, first: bool) -> bool:
     """Check if a line starts a caption, unlike `see Figure 3. It shows` within a paragraph."""
     if not (found := _LABEL.match(line.text)):
         return False
@@ -71,12 +71,12 @@ def _begins(line: Line, *, first: bool) -> bool:
 
 def find_caption(page: int, box: Box, found: Iterable[Caption]) -> Caption | None:
     """Find the nearest caption of an image. Subfigures such as (a) and (b) share one."""
-    here = ((_distance(box, each.box), each) for each in found if each.page == page)
+    here = ((_compute_distance(box, each.box), each) for each in found if each.page == page)
     near = [(gap, each) for gap, each in here if gap is not None]
     return min(near, key=lambda pair: pair[0])[1] if near else None
 
 
-def _distance(box: Box, caption: Box) -> float | None:
+def _compute_distance(box: Box, caption: Box) -> float | None:
     """Return the weighted distance of a caption, or None if the caption is too far."""
     left, bottom, right, top = box
     if caption[0] < right and caption[2] > left:
@@ -116,7 +116,7 @@ def find(page: pdfium.PdfPage, number: int, images: Sequence[DrawnObject]) -> li
         left, bottom = max(item.box[0], crop_box[0]), max(item.box[1], crop_box[1])
         right, top = min(item.box[2], crop_box[2]), min(item.box[3], crop_box[3])
         if left < right and bottom < top and all(pixels := item.pixels):
-            key = hashlib.sha256(item.on(page).get_data()).digest()
+            key = hashlib.sha256(item.get_image(page).get_data()).digest()
             found.append(FoundPicture(number, part, (left, bottom, right, top), pixels, key))
     return found
 
@@ -182,7 +182,7 @@ def encode_drawn_image(part: DrawnObject, page: pdfium.PdfPage, turn: int) -> by
     drawn = _draw(part, page)
     if all(low == high for low, high in cast("Any", drawn).getextrema()):
         return b""
-    filters: list[str] = cast("Any", part.on(page)).get_filters()
+    filters: list[str] = cast("Any", part.get_image(page)).get_filters()
     made = io.BytesIO()
     red, green, blue = drawn.split()
     plain = red if red.tobytes() == green.tobytes() == blue.tobytes() else drawn
@@ -229,7 +229,7 @@ def insert_images(blocks: Sequence[PdfBlock], pictures: Sequence[PlacedPicture])
     if not pictures:
         return list(blocks)
     ordered = sorted(pictures, key=lambda each: (each.page, -each.box[3], each.box[0]))
-    all_captions = list(captions(blocks))
+    all_captions = list(find_captions(blocks))
     pages = _Pages(blocks)
     slots: dict[int, list[PdfBlock]] = defaultdict(list)
     for each in ordered:
@@ -237,7 +237,7 @@ def insert_images(blocks: Sequence[PdfBlock], pictures: Sequence[PlacedPicture])
         line = Line([], each.page, Column(each.box[0], each.box[2]))  # has no text, but defines the page
         words = caption.text if caption else ""
         block = PdfBlock("image", [line], image=each.image, label=words, name=each.name)
-        slots[pages.slot(each, caption)].append(block)
+        slots[pages.find_slot(each, caption)].append(block)
     parts = [[*slots[i], block] for i, block in enumerate(blocks)]
     return [*chain.from_iterable(parts), *slots[len(blocks)]]
 
@@ -262,12 +262,16 @@ class _Pages:
                 if line.column.lines:  # text across the page has a column without lines
                     self._lines[line.page].append((number, line))
 
-    def slot(self, picture: PlacedPicture, caption: Caption | None) -> int:
+    def find_slot(self, picture: PlacedPicture, caption: Caption | None) -> int:
         """Return the block before which the image belongs."""
         page, middle = picture.page, (picture.box[1] + picture.box[3]) / 2
         if caption:
             above = (caption.box[1] + caption.box[3]) / 2 > middle
-            return self._after(caption.block, page) if above else self._before(caption.block, page)
+            return (
+                self._find_slot_after(caption.block, page)
+                if above
+                else self._find_slot_before(caption.block, page)
+            )
         lines = self._lines.get(page)
         if not lines:
             following = (i for i, block in enumerate(self._blocks) if block.lines[0].page > page)
@@ -275,14 +279,14 @@ class _Pages:
         left, right = picture.box[0], picture.box[2]
         beside = [each for each in lines if each[1].left < right and each[1].right > left] or lines
         above = [number for number, line in beside if line.baseline > middle]
-        return self._after(above[-1], page) if above else self._before(beside[0][0], page)
+        return self._find_slot_after(above[-1], page) if above else self._find_slot_before(beside[0][0], page)
 
-    def _after(self, number: int, page: int) -> int:
+    def _find_slot_after(self, number: int, page: int) -> int:
         """Return the slot after a block, or before a paragraph that continues on the next page."""
         block = self._blocks[number]
         return number if block.lines[0].page == page < block.last.page else number + 1
 
-    def _before(self, number: int, page: int) -> int:
+    def _find_slot_before(self, number: int, page: int) -> int:
         """Return the slot before a block, or after a paragraph that starts on the previous page."""
         return number + 1 if self._blocks[number].lines[0].page < page else number
 
@@ -302,7 +306,7 @@ class PdfImages:
         self._turns: dict[int, int] = {}
         self._left_out: Counter[str] = Counter()
 
-    def look(
+    def collect(
         self, page: pdfium.PdfPage, number: int, images: Sequence[DrawnObject], turn: int | None
     ) -> None:
         if not self._wanted:
@@ -328,7 +332,7 @@ class PdfImages:
                 for count, each in enumerate(some, 1):
                     if not self._within.has_room():
                         continue
-                    content = self._file(page, items[each.part], each)
+                    content = self._encode_file(page, items[each.part], each)
                     if image := self._within.read(content):
                         ending = "jpg" if image.content_type == "image/jpeg" else "png"
                         name = f"page-{number + 1}-image-{count}.{ending}"
@@ -340,7 +344,7 @@ class PdfImages:
         notes = (f"skipped: {what} ({count:,})" for what, count in self._left_out.items() if count)
         return (*notes, *self._within.notes())
 
-    def _file(self, page: pdfium.PdfPage, item: DrawnObject, picture: FoundPicture) -> bytes | None:
+    def _encode_file(self, page: pdfium.PdfPage, item: DrawnObject, picture: FoundPicture) -> bytes | None:
         if picture.pixels[0] * picture.pixels[1] > self._max_megapixels * 1e6:
             self._left_out[f"images of more than {self._max_megapixels:g} megapixels"] += 1
             return None

@@ -139,7 +139,7 @@ class Line:
         )
 
 
-def rows(pieces: Iterable[TextRun]) -> list[list[TextRun]]:
+def group_into_rows(pieces: Iterable[TextRun]) -> list[list[TextRun]]:
     """Group pieces by baseline, including superscripts and subscripts, from top to bottom."""
     found: list[list[TextRun]] = []
     mains: list[TextRun] = []
@@ -192,31 +192,31 @@ _MAX_PIECES = 2000  # limit per page: a page of text has fewer, and more would b
 _Zone = tuple[bool, list[TextRun]]
 
 
-def columns(pieces: Sequence[TextRun], page: int) -> list[Column]:
+def find_columns(pieces: Sequence[TextRun], page: int) -> list[Column]:
     """Return the columns of a page in reading order, with their lines."""
     found: list[Column] = []
-    for part in _parts(list(pieces), 0):
+    for part in _divide_at_gutters(list(pieces), 0):
         column = Column(min(piece.left for piece in part), max(piece.right for piece in part))
-        column.lines = [Line(row, page, column) for row in rows(part)]
+        column.lines = [Line(row, page, column) for row in group_into_rows(part)]
         found.append(column)
     return found
 
 
-def _parts(pieces: list[TextRun], depth: int) -> Iterator[list[TextRun]]:
-    zones = _best_zones(pieces) if depth < _MAX_DEPTH and len(pieces) <= _MAX_PIECES else None
+def _divide_at_gutters(pieces: list[TextRun], depth: int) -> Iterator[list[TextRun]]:
+    zones = _find_best_zones(pieces) if depth < _MAX_DEPTH and len(pieces) <= _MAX_PIECES else None
     if zones is None:
         yield from [pieces] if pieces else []
         return
     edge, found = zones
     for split, zone in found:
         if split:
-            yield from _parts([piece for piece in zone if piece.right <= edge], depth + 1)
-            yield from _parts([piece for piece in zone if piece.right > edge], depth + 1)
+            yield from _divide_at_gutters([piece for piece in zone if piece.right <= edge], depth + 1)
+            yield from _divide_at_gutters([piece for piece in zone if piece.right > edge], depth + 1)
         else:
-            yield from _parts(zone, depth + 1)
+            yield from _divide_at_gutters(zone, depth + 1)
 
 
-def _best_zones(pieces: list[TextRun]) -> tuple[float, list[_Zone]] | None:
+def _find_best_zones(pieces: list[TextRun]) -> tuple[float, list[_Zone]] | None:
     """Return the gutter with the most text in columns, and the zones of the page, each split or not."""
     best, best_score = None, 0
     # A column may begin slightly left of the common start of several pieces.
@@ -229,25 +229,25 @@ def _best_zones(pieces: list[TextRun]) -> tuple[float, list[_Zone]] | None:
         )
         if min(left, right) < _MIN_LINES:
             continue
-        zones = _zones(pieces, edge)
+        zones = _find_zones(pieces, edge)
         score = sum(len(zone) for split, zone in zones if split)
         if score > best_score:
             best, best_score = (edge, zones), score
     return best
 
 
-def _zones(pieces: list[TextRun], edge: float) -> list[_Zone]:
+def _find_zones(pieces: list[TextRun], edge: float) -> list[_Zone]:
     ordered = sorted(pieces, key=lambda piece: -piece.top)
     crossing = [piece for piece in ordered if piece.left < edge < piece.right]
     borders = sorted((piece.baseline for piece in crossing), reverse=True)
 
-    def zone(piece: TextRun) -> int:
+    def find_zone(piece: TextRun) -> int:
         middle = (piece.top + piece.bottom) / 2
         at = sum(border > middle for border in borders)
         beside = any(other.bottom < middle < other.top for other in crossing)
         return 2 * at if not beside else 2 * sum(border > middle + piece.size for border in borders) + 1
 
-    placed = sorted(((zone(piece), piece) for piece in ordered), key=lambda pair: pair[0])
+    placed = sorted(((find_zone(piece), piece) for piece in ordered), key=lambda pair: pair[0])
     found: list[_Zone] = []
     for number, group in groupby(placed, key=lambda pair: pair[0]):
         members = [piece for _, piece in group]
@@ -263,10 +263,10 @@ def _is_split(pieces: list[TextRun], edge: float) -> bool:
     """Check if both sides are columns of running text, and not table cells or list markers."""
     left = [piece for piece in pieces if piece.right <= edge]
     right = [piece for piece in pieces if piece.right > edge]
-    if min(len(rows(left)), len(rows(right))) < _MIN_LINES:
+    if min(len(group_into_rows(left)), len(group_into_rows(right))) < _MIN_LINES:
         return False
     size = median(piece.size for piece in pieces)
-    if min(_width(left), _width(right)) < _MIN_LETTERS * size:
+    if min(_compute_width(left), _compute_width(right)) < _MIN_LETTERS * size:
         return False
     if min(piece.left for piece in right) - max(piece.right for piece in left) < 0.6 * size:
         return False
@@ -284,7 +284,7 @@ def _is_running(side: list[TextRun], other: list[TextRun]) -> bool:
 
 def _has_cells(side: list[TextRun]) -> bool:
     """Check if most lines have several short pieces, as in a table."""
-    lines = rows(side)
+    lines = group_into_rows(side)
     cells = [piece for line in lines if len(line) > 1 for piece in line]
     short = sum(len(piece.text) for piece in cells) < _MAX_CELL * len(cells)
     return short and sum(len(line) > 1 for line in lines) * 2 > len(lines)
@@ -292,16 +292,16 @@ def _has_cells(side: list[TextRun]) -> bool:
 
 def _share_full(side: list[TextRun]) -> float:
     left, right = min(piece.left for piece in side), max(piece.right for piece in side)
-    lines = rows(side)
+    lines = group_into_rows(side)
     full = sum(line[-1].right - line[0].left >= 0.75 * (right - left) for line in lines)
     return full / len(lines)
 
 
 def _are_lists(left: list[TextRun], right: list[TextRun]) -> bool:
     """Check if both sides are long columns of similar width, as in an index."""
-    if min(len(rows(left)), len(rows(right))) < _MIN_ENTRIES:
+    if min(len(group_into_rows(left)), len(group_into_rows(right))) < _MIN_ENTRIES:
         return False
-    one, other = _width(left), _width(right)
+    one, other = _compute_width(left), _compute_width(right)
     mean = median(len(piece.text) for piece in left + right)
     return min(one, other) > 0.6 * max(one, other) and mean >= _MIN_ENTRY
 
@@ -312,7 +312,7 @@ def _share_baselines(left: list[TextRun], right: list[TextRun]) -> bool:
     return same > 0.6 * len(right)
 
 
-def _width(pieces: list[TextRun]) -> float:
+def _compute_width(pieces: list[TextRun]) -> float:
     return max(piece.right for piece in pieces) - min(piece.left for piece in pieces)
 
 
@@ -333,11 +333,11 @@ class Vocabulary:
         for line in lines:
             self._seen.update(_WORDS.findall(line.casefold()))
 
-    def joined(self, lines: Iterable[str]) -> str:
+    def join_lines(self, lines: Iterable[str]) -> str:
         text = ""
         for line in lines:
             text = self._join(text, line.strip()) if text else line.strip()
-        return clean(text)
+        return clean_line(text)
 
     def _join(self, text: str, line: str) -> str:
         if not line:
@@ -366,6 +366,6 @@ class Vocabulary:
         return text[: -len(head) - 1].endswith("-")
 
 
-def clean(text: str) -> str:
+def clean_line(text: str) -> str:
     """Put the text on one line, without soft hyphens and dot leaders."""
     return " ".join(_LEADERS.sub(" … ", text).replace("\xad", "").split())

@@ -49,7 +49,7 @@ _CJK = re.compile("[\u2e80-\u30ff\u3100-\u312f\u31a0-\u9fff\uf900-\ufaff\ufe30-\
 
 
 @lru_cache(maxsize=8192)
-def letters(code: int) -> str:
+def decode_letters(code: int) -> str:
     """Return the visible letters: the letters of a ligature, and nothing for a control code."""
     return _LETTERS.get(code, chr(code) if _FIRST_PRINTED <= code <= 0x10FFFF else "")  # noqa: PLR2004  # Unicode's last
 
@@ -70,7 +70,7 @@ def combine_accent(accent: str, letter: str) -> str | None:
     return unicodedata.normalize("NFC", letter[0] + mark + letter[1:]) if mark and letter.isalpha() else None
 
 
-def written(parts: Sequence[str]) -> str:
+def join_letters(parts: Sequence[str]) -> str:
     """Join letters, and combine UTF-16 surrogate pairs."""
     text = "".join(parts)
     if _SURROGATE.search(text):
@@ -122,17 +122,17 @@ class Styles:
         self.font = PageFont()  # font of the last style
         self._box, self._matrix = raw.FS_RECTF(), raw.FS_MATRIX()
 
-    def style(self, text_object: Any, i: int) -> Style:
+    def get_style(self, text_object: Any, i: int) -> Style:
         """Return the style of a text object, given the index of its first letter."""
         matrix = self._matrix
         raw.FPDFText_GetMatrix(self._page, i, matrix)
-        turn = _turn(matrix.a, matrix.b)
+        turn = _compute_turn(matrix.a, matrix.b)
         size: float = raw.FPDFText_GetFontSize(self._page, i) * (matrix.c**2 + matrix.d**2) ** 0.5
         if not _MIN_SIZE < size < _MAX_SIZE:  # Type 3 fonts have their own units
             raw.FPDFText_GetLooseCharBox(self._page, i, self._box)
             size = max(1.0, abs(self._box.top - self._box.bottom))
         baseline = (matrix.f, -matrix.e, -matrix.f, matrix.e)[turn]
-        self.font = self._font(text_object)
+        self.font = self._get_font(text_object)
         return Style(turn, baseline, round(size, 1), self.font.bold, self.font.mono)
 
     def get_vertical_style(self, style: Style, i: int) -> Style:
@@ -140,17 +140,17 @@ class Styles:
         raw.FPDFText_GetMatrix(self._page, i, self._matrix)
         return style._replace(turn=DOWN, baseline=self._matrix.e)
 
-    def _font(self, text_object: Any) -> PageFont:
+    def _get_font(self, text_object: Any) -> PageFont:
         font = raw.FPDFTextObj_GetFont(text_object)
         if not font:
             return PageFont()
         address = ctypes.addressof(font.contents)
         if address not in self._fonts:
-            self._fonts[address] = PageFont(*_looks(font))
+            self._fonts[address] = PageFont(*_classify_font(font))
         return self._fonts[address]
 
 
-def along(turn: int, box: Any) -> tuple[float, float]:
+def get_extent(turn: int, box: Any) -> tuple[float, float]:
     """Return start and end of a letter in the direction of its line."""
     if turn == 0:
         return box.left, box.right
@@ -158,13 +158,13 @@ def along(turn: int, box: Any) -> tuple[float, float]:
     return (low, high) if turn == 1 else (-high, -low)
 
 
-def _turn(a: float, b: float) -> int:
+def _compute_turn(a: float, b: float) -> int:
     if abs(a) >= abs(b):
         return 0 if a >= 0 else 2
     return 1 if b > 0 else 3
 
 
-def _looks(font: Any) -> tuple[bool, bool]:
+def _classify_font(font: Any) -> tuple[bool, bool]:
     """Return whether a font is bold and monospace, mainly by name because PDFium's weights are unreliable."""
     buffer = ctypes.create_string_buffer(200)
     raw.FPDFFont_GetBaseFontName(font, buffer, 200)
@@ -232,7 +232,7 @@ class DrawnObject:
         """Bounding box after the transformation."""
         return cast("Box", self.matrix.on_rect(0, 0, 1, 1))
 
-    def on(self, page: pdfium.PdfPage) -> pdfium.PdfImage:
+    def get_image(self, page: pdfium.PdfPage) -> pdfium.PdfImage:
         """Return the image for reading. Without the page, pypdfium2 would free the object."""
         return pdfium.PdfImage(self.handle, page=page)
 

@@ -21,8 +21,8 @@ from PIL import Image, ImageChops, ImageDraw
 from pypdfium2 import raw
 
 from kg_api.convert.pdf.characters import is_ligature, open_text
-from kg_api.convert.pdf.document import opened
-from kg_api.convert.pdf.letters import BLANKS, letters, list_objects
+from kg_api.convert.pdf.document import open_document
+from kg_api.convert.pdf.letters import BLANKS, decode_letters, list_objects
 from kg_api.convert.pdf.scans import MAX_PIXELS
 from kg_api.errors import UnreadableDocument
 from kg_api.schemas.images import DrawnPage, PageBox, PageToDraw
@@ -31,14 +31,14 @@ _ACCENTS = frozenset({"Mn", "Sk", "Lm"})  # Unicode categories of accents, which
 
 
 @lru_cache(4096)
-def plain(letter: str) -> str:
+def normalize_letter(letter: str) -> str:
     """Return the characters for comparison (the letters of a ligature; empty for accents and punctuation)."""
     apart = unicodedata.normalize("NFKD", letter).casefold()
     return "".join(each for each in apart if each.isalnum() and unicodedata.category(each) not in _ACCENTS)
 
 
 @lru_cache(4096)
-def _divides(letter: str) -> bool:
+def _separates_words(letter: str) -> bool:
     return letter != "" and any(unicodedata.category(each) not in _ACCENTS for each in letter)
 
 
@@ -53,18 +53,18 @@ class LetterStream:
     begins: list[int] = field(default_factory=list[int])  # start of each word in the stream
 
     @classmethod
-    def of(cls, letters: Iterable[str]) -> LetterStream:
+    def from_letters(cls, letters: Iterable[str]) -> LetterStream:
         """Build a stream. Characters other than letters, digits, and accents separate words."""
         made, texts, apart = cls(), list[str](), True
         for number, letter in enumerate(letters):
-            character = plain(letter)
+            character = normalize_letter(letter)
             if character:
                 if apart:
                     made.begins.append(len(made.origin))
                 texts.append(character)
                 made.origin += [number] * len(character)
                 made.words += [len(made.begins) - 1] * len(character)
-            apart = not character and (apart or _divides(letter))
+            apart = not character and (apart or _separates_words(letter))
         made.text = "".join(texts)
         return made
 
@@ -92,7 +92,7 @@ class EqualLetters:
 def find_passage(passage: LetterStream, page: LetterStream) -> list[Sequence[int]]:
     """Find the words of a passage on a page, each as the positions of its letters."""
     places = [-1] * len(passage.text)  # position on the page of each letter
-    for run in _runs(passage, page):
+    for run in _find_equal_runs(passage, page):
         places[run.passage : run.passage + run.length] = range(run.page, run.page + run.length)
     words = list[Sequence[int]]()
     for number, begin in enumerate(passage.begins):
@@ -104,7 +104,9 @@ def find_passage(passage: LetterStream, page: LetterStream) -> list[Sequence[int
 
 def find_words(words: Sequence[str], page: LetterStream) -> list[Sequence[int]]:
     """Find all occurrences of words or phrases, each whole word as the positions of its letters."""
-    wanted = {stream.text: len(each.split()) for each in words if (stream := LetterStream.of(each)).text}
+    wanted = {
+        stream.text: len(each.split()) for each in words if (stream := LetterStream.from_letters(each)).text
+    }
     found: list[Sequence[int]] = []
     most = max(map(len, wanted), default=0)
     for number, begin in enumerate(page.begins):
@@ -131,7 +133,7 @@ def find_words(words: Sequence[str], page: LetterStream) -> list[Sequence[int]]:
     return found
 
 
-def _runs(passage: LetterStream, page: LetterStream) -> Iterator[EqualLetters]:
+def _find_equal_runs(passage: LetterStream, page: LetterStream) -> Iterator[EqualLetters]:
     """Yield the longest run from each position on. Of equal runs, prefer the nearest to the previous one."""
     if len(text := passage.text) < SEED:  # a short text: its first occurrence as whole words
         for begin in page.begins if text else ():
@@ -150,7 +152,7 @@ def _runs(passage: LetterStream, page: LetterStream) -> Iterator[EqualLetters]:
     at = behind = 0
     while at + SEED <= len(passage.text):
         places = sorted(seeds.get(passage.text[at : at + SEED], ()), key=lambda place: abs(place - behind))
-        runs = [EqualLetters(at, place, _same(passage.text, at, page.text, place)) for place in places]
+        runs = [EqualLetters(at, place, _count_equal(passage.text, at, page.text, place)) for place in places]
         if runs:
             best = max(runs, key=lambda run: run.length)
             yield best
@@ -159,7 +161,7 @@ def _runs(passage: LetterStream, page: LetterStream) -> Iterator[EqualLetters]:
             at = passage.end(passage.words[at])
 
 
-def _same(one: str, at: int, other: str, place: int) -> int:
+def _count_equal(one: str, at: int, other: str, place: int) -> int:
     """Count equal letters from these positions on, with increasing steps for speed."""
     most, same, step = min(len(one) - at, len(other) - place), 0, 64
     while same < most:
@@ -201,22 +203,22 @@ class PageLetters:
     stream: LetterStream
 
     @classmethod
-    def of(cls, page: pdfium.PdfPage, size: tuple[int, int]) -> PageLetters:
+    def from_page(cls, page: pdfium.PdfPage, size: tuple[int, int]) -> PageLetters:
         text_page = open_text(page, list_objects(page).texts)
         count = min(raw.FPDFText_CountChars(text_page.raw), MAX_LETTERS)
         codes = (raw.FPDFText_GetUnicode(text_page.raw, number) for number in range(count))
-        stream = LetterStream.of(
-            " " if code in BLANKS and not is_ligature(text_page.raw, code, number) else letters(code)
+        stream = LetterStream.from_letters(
+            " " if code in BLANKS and not is_ligature(text_page.raw, code, number) else decode_letters(code)
             for number, code in enumerate(codes)
         )
         return cls(page, text_page, size, stream)
 
-    def boxes(self, words: Iterable[Sequence[int]]) -> list[Box]:
+    def get_boxes(self, words: Iterable[Sequence[int]]) -> list[Box]:
         """Return boxes around words, given as letter positions, with one box per line."""
         numbers = (self.stream.origin[place] for word in words for place in word)
-        return join_boxes(self._box(number) for number in dict.fromkeys(numbers))
+        return join_boxes(self._get_box(number) for number in dict.fromkeys(numbers))
 
-    def _box(self, number: int) -> Box:
+    def _get_box(self, number: int) -> Box:
         """Return the box of a letter on the image, with rotation and crop of the page applied."""
         found: Any = raw.FS_RECTF()
         page: Any = self.page.raw
@@ -265,7 +267,7 @@ _WORD, _WORD_EDGE = (255, 205, 150), (214, 90, 20)
 
 
 def draw_page(wanted: PageToDraw, data: bytes) -> DrawnPage:
-    with opened(data) as document:
+    with open_document(data) as document:
         count = len(document)
         if not 1 <= wanted.page <= count:
             return DrawnPage(count, b"", 0)
@@ -301,11 +303,11 @@ def _mark(page: pdfium.PdfPage, picture: Image.Image, wanted: PageToDraw) -> int
     """Highlight the passage and the words, and return their number."""
     passage, words = list[Sequence[int]](), list[Sequence[int]]()
     if wanted.passage or wanted.words:
-        on_page = PageLetters.of(page, picture.size)
-        passage = find_passage(LetterStream.of(wanted.passage), on_page.stream)
+        on_page = PageLetters.from_page(page, picture.size)
+        passage = find_passage(LetterStream.from_letters(wanted.passage), on_page.stream)
         words = find_words(wanted.words, on_page.stream)
-        _fill(picture, on_page.boxes(passage), _PASSAGE, _PASSAGE_EDGE)
-        _fill(picture, on_page.boxes(words), _WORD, _WORD_EDGE)
+        _fill(picture, on_page.get_boxes(passage), _PASSAGE, _PASSAGE_EDGE)
+        _fill(picture, on_page.get_boxes(words), _WORD, _WORD_EDGE)
     _fill(picture, convert_boxes(wanted.passage_boxes, picture.size), _PASSAGE, _PASSAGE_EDGE)
     _fill(picture, convert_boxes(wanted.word_boxes, picture.size), _WORD, _WORD_EDGE)
     return sum(map(len, (passage, words, wanted.passage_boxes, wanted.word_boxes)))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kg_api.convert.pdf.characters import PageText
-from kg_api.convert.pdf.layout import TextRun, rows
+from kg_api.convert.pdf.layout import TextRun, group_into_rows
 from kg_api.convert.pdf.letters import UNKNOWN
 
 # Text without a character mapping
@@ -27,7 +27,7 @@ _SAID = re.compile(r"(?=.*[aeiouy\u00c0-\uffff])(?!.*[b-df-hj-np-tv-xz]{5})(?!.*
 _SAID_SHARE, _MAX_WORD = 0.75, 20  # measured: text 0.79 to 1, letters of unknown fonts up to 0.7
 
 
-def take_out_unreadable(pages: Sequence[PageText]) -> None:
+def remove_unreadable(pages: Sequence[PageText]) -> None:
     """Move unreadable pieces from the text of the pages to `unreadable`."""
     suspects = [[run for run in (*page.pieces, *page.across) if _is_suspect(run)] for page in pages]
     if not any(suspects) or _is_readable(run for some in suspects for run in some):
@@ -61,7 +61,7 @@ def _is_readable(runs: Iterable[TextRun]) -> bool:
     return readable >= _SAID_SHARE * len(words)
 
 
-def forget_unknown(pages: Iterable[PageText]) -> None:
+def remove_control_codes(pages: Iterable[PageText]) -> None:
     """Remove the few control codes within readable text, because their letters are unknown."""
     for page in pages:
         for run in (*page.pieces, *page.across):
@@ -94,8 +94,8 @@ def remove_headers(pages: Sequence[PageText]) -> tuple[int, int]:
         return 0, 0
     ends = list[_Row]()
     for number, page in enumerate(pages):
-        ends += _ends(number, page.pieces, page.height)
-        ends += _ends(number, page.across, page.breadth) if page.is_vertical else ()
+        ends += _list_edge_rows(number, page.pieces, page.height)
+        ends += _list_edge_rows(number, page.across, page.breadth) if page.is_vertical else ()
     repeated = [*_find_recurring_rows(ends), *_find_numbered_rows(ends, len(pages))]
     gone: dict[int, set[int]] = defaultdict(set)
     lines: set[tuple[int, int]] = set()
@@ -117,10 +117,10 @@ def _list_pieces(page: PageText) -> list[TextRun]:
     return [*page.pieces, *page.across] if page.is_vertical else page.pieces
 
 
-def _ends(number: int, pieces: Sequence[TextRun], height: float) -> Iterable[_Row]:
+def _list_edge_rows(number: int, pieces: Sequence[TextRun], height: float) -> Iterable[_Row]:
     top, bottom = height * (1 - _ZONE), height * _ZONE
-    above = rows(piece for piece in pieces if piece.baseline > top)[:_MAX_ROWS]
-    below = rows(piece for piece in pieces if piece.baseline < bottom)[-_MAX_ROWS:]
+    above = group_into_rows(piece for piece in pieces if piece.baseline > top)[:_MAX_ROWS]
+    below = group_into_rows(piece for piece in pieces if piece.baseline < bottom)[-_MAX_ROWS:]
     for row in above + below:
         words = " ".join(piece.text for piece in row)
         yield _Row(number, round(row[0].baseline / 4), " ".join(words.split()), row)

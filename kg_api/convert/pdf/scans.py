@@ -76,7 +76,9 @@ class PictureScale:
 
     def read_page(self, lines: Sequence[PixelLine]) -> PageText:
         usual = median(line.size for line in lines for _ in line.words)
-        pieces = [self._read_piece(part, line, usual) for line in lines for part in _divide(line, usual)]
+        pieces = [
+            self._read_piece(part, line, usual) for line in lines for part in _split_at_gaps(line, usual)
+        ]
         return PageText(self.size[1], pieces)
 
     def pick(
@@ -128,7 +130,7 @@ def move_run(run: TextRun, right: float, up: float) -> TextRun:
     return replace(run, left=run.left + right, right=run.right + right, baseline=run.baseline + up)
 
 
-def _divide(line: PixelLine, usual: float) -> Iterator[list[PixelWord]]:
+def _split_at_gaps(line: PixelLine, usual: float) -> Iterator[list[PixelWord]]:
     part: list[PixelWord] = []
     for word in line.words:
         if part and word.left - part[-1].right > _GAP * max(line.size, usual):

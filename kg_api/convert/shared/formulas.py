@@ -48,7 +48,7 @@ def _get_setting(element: XmlElement, name: str, default: str) -> str:
     return default if found is None else next(iter(found.attrib.values()), "")
 
 
-def _bracket(text: str) -> str:
+def _wrap_in_braces(text: str) -> str:
     return text if _ATOM.fullmatch(text) else f"({text})"
 
 
@@ -61,19 +61,19 @@ def _shift(mark: str, text: str) -> str:
     return f"{mark}{text if len(text) == 1 else f'({text})'}"
 
 
-def _scripts(below: str, above: str) -> str:
+def _write_scripts(below: str, above: str) -> str:
     return _shift("_", below) + _shift("^", above)
 
 
 def _write_fraction(element: XmlElement, parts: Sequence[str]) -> str:
     if _get_setting(element, "type", "bar") == "noBar":  # a binomial coefficient
         return " ¦ ".join(parts)
-    return "/".join(map(_bracket, parts))
+    return "/".join(map(_wrap_in_braces, parts))
 
 
 def _write_root(_: XmlElement, parts: Sequence[str]) -> str:
     *degree, inside = parts
-    return f"{_shift('^', ''.join(degree))}√{_bracket(inside)}"
+    return f"{_shift('^', ''.join(degree))}√{_wrap_in_braces(inside)}"
 
 
 def _write_delimited(element: XmlElement, parts: Sequence[str]) -> str:
@@ -82,7 +82,7 @@ def _write_delimited(element: XmlElement, parts: Sequence[str]) -> str:
 
 
 def _write_operator(element: XmlElement, parts: Sequence[str]) -> str:
-    return f"{_get_setting(element, 'chr', '∫')}{_scripts(*parts[:2])} {''.join(parts[2:])}"
+    return f"{_get_setting(element, 'chr', '∫')}{_write_scripts(*parts[:2])} {''.join(parts[2:])}"
 
 
 _Write = Callable[[XmlElement, Sequence[str]], str]
@@ -90,17 +90,17 @@ _FORMS: dict[str, _Write] = {
     **dict.fromkeys(("f", "mfrac"), _write_fraction),
     **dict.fromkeys(
         ("sSup", "limUpp", "msup", "mover"),
-        lambda _, parts: _bracket(parts[0]) + _scripts("", "".join(parts[1:])),
+        lambda _, parts: _wrap_in_braces(parts[0]) + _write_scripts("", "".join(parts[1:])),
     ),
     **dict.fromkeys(
         ("sSub", "limLow", "msub", "munder"),
-        lambda _, parts: _bracket(parts[0]) + _scripts("".join(parts[1:]), ""),
+        lambda _, parts: _wrap_in_braces(parts[0]) + _write_scripts("".join(parts[1:]), ""),
     ),
     **dict.fromkeys(
         ("sSubSup", "msubsup", "munderover"),
-        lambda _, parts: _bracket(parts[0]) + _scripts(*[*parts, "", ""][1:3]),
+        lambda _, parts: _wrap_in_braces(parts[0]) + _write_scripts(*[*parts, "", ""][1:3]),
     ),
-    "sPre": lambda _, parts: _scripts(*[*parts, ""][:2]) + _bracket(parts[-1]),
+    "sPre": lambda _, parts: _write_scripts(*[*parts, ""][:2]) + _wrap_in_braces(parts[-1]),
     "nary": _write_operator,
     "rad": _write_root,
     "msqrt": lambda element, parts: _write_root(element, ["".join(parts)]),

@@ -57,7 +57,7 @@ def join_lines(text: str) -> str:
     return " ".join(remove_unstorable(text).split())
 
 
-def paragraph(text: str) -> str:
+def write_paragraph(text: str) -> str:
     """Return one line that Markdown parses as a paragraph, regardless of its start."""
     line = join_lines(text)
     if _MARK.match(line):
@@ -96,13 +96,13 @@ def _shift(text: str, forms: Mapping[int, int], mark: str) -> str:
     return f"{before}{shifted}{after}"
 
 
-def heading(level: int, text: str) -> str:
+def write_heading(level: int, text: str) -> str:
     """Return a heading of level 1 to 6, with escaped hashes at its end."""
     line = join_lines(text)
     return f"{'#' * min(max(level, 1), 6)} {_CLOSING.sub(lambda hashes: chr(92) + hashes[0], line)}"
 
 
-def fence(code: str, language: str = "") -> str:
+def write_code_block(code: str, language: str = "") -> str:
     """Return code between fences that are longer than any fence inside."""
     lines = remove_unstorable(code).replace("\r\n", "\n").replace("\r", "\n").strip("\n").rstrip()
     ticks = "`" * max(3, 1 + max((len(run) for run in _TICKS.findall(lines)), default=0))
@@ -110,7 +110,7 @@ def fence(code: str, language: str = "") -> str:
     return f"{ticks}{info}\n{lines}\n{ticks}"
 
 
-def table(rows: Iterable[Sequence[str]]) -> str:
+def write_table(rows: Iterable[Sequence[str]]) -> str:
     """Return a Markdown table. If it exceeds a passage, further tables repeat the header (the first row)."""
     lines = [
         list(row) if _are_plain(row) else [join_lines(cell).replace("|", "\\|") for cell in row]
@@ -119,9 +119,9 @@ def table(rows: Iterable[Sequence[str]]) -> str:
     width = max(map(len, lines), default=0)
     if not width:
         return ""
-    header, *body = (_row(line + [""] * (width - len(line))) for line in lines)
-    top = f"{header}\n{_row(['---'] * width)}"
-    return "\n\n".join("\n".join([top, *part]) for part in _passages(top, body))
+    header, *body = (_write_row(line + [""] * (width - len(line))) for line in lines)
+    top = f"{header}\n{_write_row(['---'] * width)}"
+    return "\n\n".join("\n".join([top, *part]) for part in _split_table(top, body))
 
 
 def _are_plain(cells: Sequence[str]) -> bool:
@@ -135,7 +135,7 @@ def _are_plain(cells: Sequence[str]) -> bool:
     )
 
 
-def _passages(top: str, rows: list[str]) -> list[list[str]]:
+def _split_table(top: str, rows: list[str]) -> list[list[str]]:
     """Split rows into parts that fit into a passage with the header, unless the header is too wide."""
     sizes, above = [*map(words_of, rows)], words_of(top)
     if above + sum(sizes) <= _LIMITS.split_code_above or above > _LIMITS.most:
@@ -151,11 +151,11 @@ def _passages(top: str, rows: list[str]) -> list[list[str]]:
     return parts
 
 
-def _row(cells: Sequence[str]) -> str:
+def _write_row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def picture(words: str, name: str) -> str:
+def write_image_line(words: str, name: str) -> str:
     """Return the line of an image with its search text and file name."""
     label = join_lines(words).translate(_BRACKETS)[:_MAX_LABEL]
     return f"![{label}]({quote(join_lines(name)[-_MAX_NAME:])})"
@@ -191,9 +191,9 @@ class MarkdownWriter:
         self.end_list()
         self._append("\n".join(f"{indent}{line}" if line else "" for line in block.split("\n")), "\n\n")
 
-    def item(self, text: str, indent: str = "", marker: str = "- ", more: Sequence[str] = ()) -> None:
+    def add_item(self, text: str, indent: str = "", marker: str = "- ", more: Sequence[str] = ()) -> None:
         """Add a list item with an optional continuation, whose lines must not start a block."""
-        if not (line := paragraph(text)):
+        if not (line := write_paragraph(text)):
             return
         ordered = "" if marker[0] in "-*+" else "."
         if ordered and self._list != indent + ordered and not marker.startswith("1."):
@@ -202,9 +202,9 @@ class MarkdownWriter:
         self._append(within.join([f"{indent}{marker}{line}", *more]), "\n")
         self._list = indent + ordered
 
-    def image(self, image: ReadImage, words: str, name: str, indent: str = "") -> None:
+    def add_image(self, image: ReadImage, words: str, name: str, indent: str = "") -> None:
         """Add an image as a block. Its text is `words`, or the words before it."""
-        block = picture(join_lines(words) or get_last_words(self._parts), name)
+        block = write_image_line(join_lines(words) or get_last_words(self._parts), name)
         self.add(block, indent)
         end = self._length - len("\n\n")
         self.images.append(FoundImage(end - len(block), end, image))

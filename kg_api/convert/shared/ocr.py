@@ -61,7 +61,7 @@ def find_missing_reason(settings: ConversionSettings) -> str:
     return "" if find_spec("rapidocr") else f"no OCR is installed: {INSTALL}"
 
 
-def fingerprint(settings: ConversionSettings) -> str:
+def compute_fingerprint(settings: ConversionSettings) -> str:
     """Return a fingerprint of OCR and its settings. After a change, OCR may read more text."""
     limits = settings.model_dump_json(include=_DECIDE)
     return digest("ocr", find_missing_reason(settings) or "rapidocr", limits)
@@ -98,14 +98,14 @@ class OcrEngine:
             raise
         except Exception as error:  # noqa: BLE001 - errors of three C libraries
             raise OcrFailed(f"rapidocr failed on the page ({type(error).__name__})") from None
-        return list(_lines(found.boxes, found.word_results))
+        return list(_build_lines(found.boxes, found.word_results))
 
 
-def _lines(boxes: Any, words: Sequence[Any] | None) -> Iterator[PixelLine]:
+def _build_lines(boxes: Any, words: Sequence[Any] | None) -> Iterator[PixelLine]:
     if boxes is None or not words:
         return
     for box, line in zip(boxes, words, strict=True):
-        found = tuple(_word(each) for each in line if each[2] is not None and str(each[0]).strip())
+        found = tuple(_build_word(each) for each in line if each[2] is not None and str(each[0]).strip())
         if found:
             corners = np.asarray(box, dtype=float)
             height = float((corners[2:, 1].sum() - corners[:2, 1].sum()) / 2)
@@ -113,7 +113,7 @@ def _lines(boxes: Any, words: Sequence[Any] | None) -> Iterator[PixelLine]:
             yield PixelLine(found, float(corners[:, 1].mean()) + _BASE * size, size)
 
 
-def _word(found: Any) -> PixelWord:
+def _build_word(found: Any) -> PixelWord:
     text, confidence, box = found
     corners = np.asarray(box, dtype=float)
     left, top = corners.min(axis=0)
