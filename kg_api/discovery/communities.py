@@ -91,11 +91,11 @@ def log_likelihood_ratio(both: Floats, one: Floats, other: Floats, passages: flo
     cells = (both, one - both, other - both, neither)
     margins = (one, other, passages - one, passages - other)
     whole = passages * np.log(passages) if passages else 0.0
-    ratio = 2 * (sum(map(_entropy, cells)) - sum(map(_entropy, margins)) + whole)
+    ratio = 2 * (sum(map(_compute_entropy, cells)) - sum(map(_compute_entropy, margins)) + whole)
     return np.where(both * passages > one * other, np.maximum(ratio, 0.0), 0.0)
 
 
-def _entropy(counts: Floats) -> Floats:
+def _compute_entropy(counts: Floats) -> Floats:
     return counts * np.log(np.where(counts > 0, counts, 1.0))
 
 
@@ -125,18 +125,18 @@ def compute_centrality(weights: Matrix, members: Places) -> Floats:
 
     A hub has heavy edges, but few of them inside. The highest value is 1, unless there are no edges inside.
     """
-    within, every = _strengths(weights, members)
+    within, every = _compute_strengths(weights, members)
     found = np.divide(within**2, every, out=np.zeros_like(within), where=every > 0)
     return found / max(float(found.max(initial=0.0)), 1e-12)
 
 
-def share_inside(weights: Matrix, members: Places) -> float:
+def compute_inner_share(weights: Matrix, members: Places) -> float:
     """Return the share of the members' edge weight that is between members."""
-    within, every = _strengths(weights, members)
+    within, every = _compute_strengths(weights, members)
     return float(within.sum() / max(float(every.sum()), 1e-12))
 
 
-def _strengths(weights: Matrix, members: Places) -> tuple[Floats, Floats]:
+def _compute_strengths(weights: Matrix, members: Places) -> tuple[Floats, Floats]:
     """Return for each member the weight of its edges to other members, and of all its edges."""
     rows = weights[members]
     within, every = (np.asarray(each.sum(axis=1), dtype=np.float64) for each in (rows[:, members], rows))
@@ -248,7 +248,7 @@ def detect_communities(read: ConceptGraph, ontology: str, *, min_size: int) -> D
     for number, members in enumerate(find_clusters(weights, min_size=min_size)):
         identity = community_id(ontology, [read.concept_ids[int(node)] for node in members])
         communities.append(
-            {"community_id": identity, "place": number, "inside": share_inside(weights, members)}
+            {"community_id": identity, "place": number, "inside": compute_inner_share(weights, members)}
         )
         found = compute_centrality(weights, members)
         for place, node in enumerate(np.argsort(-found, kind="stable")):
@@ -273,7 +273,7 @@ class CommunitySummary(BaseModel):
     relationships: int
     sources: int
 
-    def changed(self, size: OntologySize) -> float:
+    def compute_change(self, size: OntologySize) -> float:
         """Return the highest share of changed sources, concepts or relationships, from 0 to 1."""
         shares = (
             max(size.written, abs(size.sources - self.sources)) / max(self.sources, 1),
@@ -368,7 +368,7 @@ class CommunityService:
         self._settings = settings
         self._begun = time.monotonic()
 
-    def look(self) -> None:
+    def start_pending_detections(self) -> None:
         """Create the jobs of ontologies that are extracted and changed enough."""
         if not (self._settings.enabled and is_installed("communities")):
             return
@@ -379,7 +379,7 @@ class CommunityService:
             due = size.concepts
             if state.summary is not None:
                 summary = CommunitySummary.model_validate_json(state.summary)
-                enough = summary.changed(size) >= self._settings.changed_share
+                enough = summary.compute_change(size) >= self._settings.changed_share
                 due = max(due, 1) if enough or self._is_outdated(summary) else 0
             uptime = time.monotonic() - self._begun
             if due and not must_wait_to_restart(
@@ -387,30 +387,35 @@ class CommunityService:
             ):
                 ensure_job(self._graph, COMMUNITY_DETECTION, state.ontology, total=due)
 
-    def page(self, ontology: str, *, offset: int, limit: int) -> Communities:
+    def list_communities(self, ontology: str, *, offset: int, limit: int) -> Communities:
         """Return the communities of an ontology, largest first."""
         state, found, total = page_of_communities(self._graph, ontology, offset, limit)
         summary = CommunitySummary.model_validate_json(state.summary) if state.summary else None
         known = summary.model_dump(include={"grouped", "left_out", "concepts"}) if summary else {}
         return Communities(
             ontology=ontology,
-            communities=[_community(each) for each in found],
+            communities=[_build_community(each) for each in found],
             computed_at=state.at,
-            changed=summary.changed(read_size(self._graph, ontology, state.at)) if summary else 0.0,
+            changed=summary.compute_change(read_size(self._graph, ontology, state.at)) if summary else 0.0,
             total=total,
             offset=offset,
             limit=limit,
-            notes=self._notes(summary),
+            notes=self._build_notes(summary),
             **known,
         )
 
-    def find(self, ontology: str, called: str, *, concepts: int, passages: int) -> CommunityDetails:
+    def find(self, ontology: str, community: str, *, concepts: int, passages: int) -> CommunityDetails:
         """Find a community with its main concepts, passages and documents."""
-        found = find_community(self._graph, ontology, called)
+        found = find_community(self._graph, ontology, community)
         details = read_details(self._graph, found, concepts, passages)
         computed_at = found["computed_at"]
         return CommunityDetails.model_validate(
-            {**_community(found).model_dump(), "ontology": ontology, "computed_at": computed_at, **details}
+            {
+                **_build_community(found).model_dump(),
+                "ontology": ontology,
+                "computed_at": computed_at,
+                **details,
+            }
         )
 
     def detect(self, ontology: str) -> JobStarted:
@@ -420,16 +425,16 @@ class CommunityService:
         require_state(self._graph, ontology)
         size = read_size(self._graph, ontology)
 
-        def ask(tx: Transaction) -> str:
+        def request(tx: Transaction) -> str:
             return request_job(tx, COMMUNITY_DETECTION, ontology, added=size.concepts)
 
-        return JobStarted(ontology=ontology, job_id=self._graph.transaction(ask))
+        return JobStarted(ontology=ontology, job_id=self._graph.transaction(request))
 
     def _is_outdated(self, summary: CommunitySummary) -> bool:
         """Check if the current settings would give other communities."""
         return summary.mark != compute_community_fingerprint(self._settings)
 
-    def _notes(self, summary: CommunitySummary | None) -> list[str]:
+    def _build_notes(self, summary: CommunitySummary | None) -> list[str]:
         if summary is None:
             if not is_installed("communities"):
                 return [f"{NONE_YET}: {missing('communities')}"]
@@ -437,5 +442,5 @@ class CommunityService:
         return [OTHER_SETTINGS] if self._is_outdated(summary) else []
 
 
-def _community(row: Row) -> Community:
+def _build_community(row: Row) -> Community:
     return Community.model_validate({**row, "name": join_labels(row["labels"])})

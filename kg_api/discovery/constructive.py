@@ -18,7 +18,13 @@ from kg_api.concepts.search import (
     fuse_by_reciprocal_rank,
     start_embedding,
 )
-from kg_api.discovery.subgraph import WorkingEdge, WorkingNode, WorkingSet, connections, pagerank
+from kg_api.discovery.subgraph import (
+    WorkingEdge,
+    WorkingNode,
+    WorkingSet,
+    compute_pagerank,
+    count_connections,
+)
 from kg_api.errors import InvalidInput, NotFound, TookTooLong
 from kg_api.graph.client import SEARCH_SECONDS, Graph, limit_time
 from kg_api.graph.concepts import find_concept, read_concepts
@@ -98,7 +104,7 @@ WAYS: Final[Sequence[tuple[EdgeKind, Any, tuple[NodeKind, ...], Collection[EdgeD
 
 
 @dataclass(frozen=True, slots=True)
-class _Narrowed:
+class _QueryScope:
     """Filters that select documents, as in `kg_api.search.scope.Narrowing`."""
 
     ontologies: Sequence[str] | None
@@ -141,7 +147,7 @@ class _Progress:
     def note_degraded(self, degraded: Iterable[Degradation]) -> None:
         self.degraded += [each for each in degraded if each not in self.degraded]
 
-    def sees(self, node: WorkingNode) -> bool:
+    def includes(self, node: WorkingNode) -> bool:
         """Check if the ontology and the document of a node are in the scope of the query."""
         ids = self.document_ids
         in_scope = ids is None or node.document_id is None or node.document_id in ids
@@ -241,7 +247,7 @@ class ConstructiveService:
         known = self._snapshots.known(query.ontologies or (), new_too=query.ontologies is None)
         known.require_known(query.ontologies)
         there = known.there(query.ontologies)
-        narrowed = _Narrowed(query.ontologies, query.documents, query.where)
+        narrowed = _QueryScope(query.ontologies, query.documents, query.where)
         chosen = choose(self._graph, self._remembered, narrowed, there, whole_documents=True)
         ids = chosen.filters.document_ids
         within = None if ids is None else frozenset(ids)
@@ -382,7 +388,7 @@ class ConstructiveService:
                 f"step {progress.number}: {step.value!r} is a passage, not an image. Seed it by 'source'"
             )
         (node,) = progress.seed([_identify(place)])
-        if not progress.sees(node):
+        if not progress.includes(node):
             raise _report_excluded_seed(step.value, node.ontology, progress)
         progress.add([node], 1)
 
@@ -402,7 +408,7 @@ class ConstructiveService:
             progress.note_degraded([Degradation(part="concepts", effect=unknown)])
         ids = progress.filters.document_ids
         how = Following(step.direction, step.fan_out, types, None if ids is None else list(ids))
-        frontier = built.ranked()
+        frontier = built.sort_nodes()
         for hop in range(step.hops):
             if not frontier:
                 break
@@ -414,7 +420,7 @@ class ConstructiveService:
                 only = f"edges were followed from the best {FRONTIER} nodes only"
                 progress.note_cut("frontier", f"{only}, not from {further} further ones", further)
             added += self._follow_hop(step, how, frontier[:FRONTIER], step.limit - added, progress)
-            frontier = built.ranked(node for node in built.nodes.values() if node.id not in before)
+            frontier = built.sort_nodes(node for node in built.nodes.values() if node.id not in before)
 
     def _follow_hop(  # noqa: C901 - one loop over edges
         self,
@@ -440,7 +446,7 @@ class ConstructiveService:
                     for place, each in enumerate(around.found, start=1):
                         way = Reached(step=progress.number, hops=hops, along=kind, via=identity, rank=place)
                         node = WorkingNode(each.id, each.kind, each.ontology, each.document_id, [way])
-                        if progress.sees(node):
+                        if progress.includes(node):
                             ends = (identity, each.id) if each.outgoing else (each.id, identity)
                             connection = (
                                 each.type or TYPES[kind],
@@ -480,7 +486,7 @@ class ConstructiveService:
         built, removed = progress.built, 0
         ids: Sequence[str] | None = None
         if step.where or step.documents is not None:
-            narrowed = _Narrowed(progress.query.ontologies, step.documents, step.where)
+            narrowed = _QueryScope(progress.query.ontologies, step.documents, step.where)
             there = sorted(progress.ontologies)
             chosen = choose(self._graph, self._remembered, narrowed, there, whole_documents=True)
             progress.note_degraded(chosen.notes)
@@ -489,7 +495,9 @@ class ConstructiveService:
         if step.kinds is not None:
             removed += built.keep(lambda node: node.kind in (step.kinds or ()))
         if ids is not None:
-            within = self._filter_appearing_concepts([node.id for node in built.of("concept")], ids, progress)
+            within = self._filter_appearing_concepts(
+                [node.id for node in built.list_kind("concept")], ids, progress
+            )
             wanted = {*ids}
             removed += built.keep(
                 lambda node: node.id in within if node.kind == "concept" else node.document_id in wanted
@@ -507,7 +515,7 @@ class ConstructiveService:
 
     def _limit(self, step: LimitStep, progress: _Progress) -> None:
         built = progress.built
-        counted = built.of(*step.kinds) if step.kinds else built.ranked()
+        counted = built.list_kind(*step.kinds) if step.kinds else built.sort_nodes()
         removed = built.remove({node.id for node in counted[step.nodes :]})
         if removed:
             what = pluralize(removed, "node")
@@ -544,7 +552,7 @@ class ConstructiveService:
             elif step.by == "text":
                 scores = self._score_by_text(step, progress)
             else:
-                scores = pagerank(built) if step.by == "pagerank" else connections(built)
+                scores = compute_pagerank(built) if step.by == "pagerank" else count_connections(built)
             built.rank(scores)
         except TookTooLong as error:
             progress.note_late("not ranked, the order is the one before", error)
@@ -560,7 +568,7 @@ class ConstructiveService:
         near = self._find_cosines(concept_query, progress)
         for node in built.nodes.values():
             node.similarity = near.get(node.id)
-        without = {node.ontology for node in built.of("concept") if node.id not in near}
+        without = {node.ontology for node in built.list_kind("concept") if node.id not in near}
         if concept_query.meanings and without:
             progress.note_degraded(start_embedding(self._graph, progress.known, sorted(without)))
         # Cosines of different spaces or kinds of nodes are not comparable. So each group has its own ranks.
@@ -574,10 +582,10 @@ class ConstructiveService:
             group.sort(key=lambda node: (-near[node.id], node.id))
             scores |= fuse_by_reciprocal_rank([[node.id for node in group]])
         best = dict[str, float]()  # a document is as similar as its best source
-        for node in built.of("passage", "image"):
+        for node in built.list_kind("passage", "image"):
             if node.document_id is not None and node.id in scores:
                 best[node.document_id] = max(scores[node.id], best.get(node.document_id, 0.0))
-        scores |= {node.id: best[node.id] for node in built.of("document") if node.id in best}
+        scores |= {node.id: best[node.id] for node in built.list_kind("document") if node.id in best}
         behind = len(built.nodes.keys() - scores.keys())
         if behind:
             what = pluralize(behind, "node")
@@ -585,13 +593,15 @@ class ConstructiveService:
             progress.note_degraded([Degradation(part="vectors", effect=effect)])
         return scores
 
-    def _find_cosines(self, asked: ConceptQuery, progress: _Progress) -> dict[str, float]:
+    def _find_cosines(self, concept_query: ConceptQuery, progress: _Progress) -> dict[str, float]:
         """Find the cosine of the text and each node that has a vector, by id."""
         built = progress.built
-        concepts = [node.id for node in built.of("concept")]
-        near = dict(compute_concept_nearness(self._graph, concepts, asked.meanings)) if concepts else {}
-        sources = {node.id: node for node in built.of(*SOURCES)}
-        by_ontology = {name: each.vector for each in asked.meanings for name in each.ontologies}
+        concepts = [node.id for node in built.list_kind("concept")]
+        near = (
+            dict(compute_concept_nearness(self._graph, concepts, concept_query.meanings)) if concepts else {}
+        )
+        sources = {node.id: node for node in built.list_kind(*SOURCES)}
+        by_ontology = {name: each.vector for each in concept_query.meanings for name in each.ontologies}
         found = read_search_vectors(self._graph, list(sources), progress.known.answering, progress.known.new)
         for identity, parts in found.items():
             vector = by_ontology.get(sources[identity].ontology)
@@ -636,14 +646,14 @@ def _explain_nothing(reports: list[StepReport]) -> str:
 
 def _present(graph: Graph, built: WorkingSet) -> tuple[list[AnyNode], list[SubgraphEdge]]:
     """Read the nodes, best first, and the edges between them with their evidence."""
-    ids = [node.id for node in built.of(*SOURCES)]
-    documents = [node.id for node in built.of("document")]
-    concepts = read_concepts(graph, (node.id for node in built.of("concept")))
+    ids = [node.id for node in built.list_kind(*SOURCES)]
+    documents = [node.id for node in built.list_kind("document")]
+    concepts = read_concepts(graph, (node.id for node in built.list_kind("concept")))
     sources = {place.source_id: place for place in describe_places(graph, ids)} if ids else {}
     known = read_documents_by_id(graph, documents) if documents else {}
     nodes = list[AnyNode]()
     there = set[str]()
-    for node in built.ranked():
+    for node in built.sort_nodes():
         ways = node.ways
         shared: dict[str, Any] = {
             "id": node.id,

@@ -69,34 +69,38 @@ from kg_api.wording import are, pluralize
 
 # Mutual nearest neighbours
 
-KEPT = 10  # Nearest neighbours of a node that kg compares. Their texts also show whether a text is repeated.
+NEIGHBOURS_COMPARED = (
+    10  # Nearest neighbours of a node that kg compares. Their texts also show whether a text is repeated.
+)
 MAX_SOURCES = 50  # a concept with more sources is too common for a link
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class Neighbour:
     id: str
     similarity: float
     part: int = 0  # number of the nearest part of the queried node
     chunk_id: str | None = None  # nearest part of this node
 
 
-Neighbours = Mapping[str, Sequence[Near]]
+Neighbours = Mapping[str, Sequence[Neighbour]]
 """Neighbours by id, nearest first, without nodes of the same document."""
 
 
-def candidates(asked: Iterable[str], near: Neighbours, within: int, least: float) -> list[str]:
+def list_unknown_neighbours(
+    node_ids: Iterable[str], near: Neighbours, within: int, least: float
+) -> list[str]:
     """Return near enough neighbours whose own neighbours are not known yet."""
-    found = (each for own in asked for each in near.get(own, ())[:within])
+    found = (each for own in node_ids for each in near.get(own, ())[:within])
     return list({each.id for each in found if each.similarity >= least} - near.keys())
 
 
 def find_mutual_pairs(
-    asked: Sequence[str], near: Neighbours, within: int, least: float
-) -> Iterator[tuple[str, Near]]:
+    node_ids: Sequence[str], near: Neighbours, within: int, least: float
+) -> Iterator[tuple[str, Neighbour]]:
     """Yield pairs of nodes that are among the nearest `within` neighbours of each other, each pair once."""
     seen = set[frozenset[str]]()
-    for own in asked:
+    for own in node_ids:
         for each in near.get(own, ())[:within]:
             pair = frozenset((own, each.id))
             if each.similarity < least or pair in seen:
@@ -106,7 +110,7 @@ def find_mutual_pairs(
                 yield own, each
 
 
-def compute_contrast(own: str, near: Near, every: Neighbours) -> float:
+def compute_contrast(own: str, near: Neighbour, every: Neighbours) -> float:
     """Compute the cosine of two nodes minus the mean cosine of both with their other neighbours.
 
     A node in a dense region is near to all its neighbours (cross-domain similarity local scaling: Conneau et
@@ -144,8 +148,8 @@ def find_shared_words(one: str, other: str) -> list[str]:
     """Find up to `MAX_WORDS` of the rarest words in both texts, rarest first."""
     a, b = (dict.fromkeys(each.casefold() for each in _WORD.findall(text)) for text in (one, other))
     rarity = {each: get_zipf_frequency(each, "en") or 0.0 for each in a if each in b and not each.isdigit()}
-    telling = [each for each, common in rarity.items() if common < COMMON]
-    return sorted(telling, key=lambda each: (rarity[each], each))[:MAX_WORDS]
+    rare = [each for each, common in rarity.items() if common < COMMON]
+    return sorted(rare, key=lambda each: (rarity[each], each))[:MAX_WORDS]
 
 
 # Repeated texts and texts with little content
@@ -190,7 +194,7 @@ def is_repeated(own: PlacedText, others: Iterable[PlacedText]) -> bool:
         other.document_id
         for other in others
         if (len(phrases & list_trigrams(other.text)) / len(phrases))
-        >= (MIN_FORM if _same_section(own, other) else MIN_SHARED)
+        >= (MIN_FORM if _is_same_section(own, other) else MIN_SHARED)
     }
     return len(repeating) > MAX_REPEATING
 
@@ -201,7 +205,7 @@ def is_copy(one: str, other: str) -> bool:
     return len(a & b) >= COPIED * min(len(a), len(b))
 
 
-def _same_section(own: PlacedText, other: PlacedText) -> bool:
+def _is_same_section(own: PlacedText, other: PlacedText) -> bool:
     names = [each.heading[-1].casefold() if each.heading else "" for each in (own, other)]
     return bool(names[0]) and names[0] == names[1]
 
@@ -242,15 +246,15 @@ def compute_link_score(contrast: float, space: Space) -> float:
 
 def compute_proposal_fingerprint(settings: ProposalSettings, space: Space) -> str:
     """Return a fingerprint that changes if kg would propose other links."""
-    judged = [find_thresholds(kind, settings, space) for kind in KINDS]
-    chosen = repr((judged, settings.neighbours, settings.hops))
+    thresholds = [find_thresholds(kind, settings, space) for kind in KINDS]
+    chosen = repr((thresholds, settings.neighbours, settings.hops))
     return digest("proposals", str(VERSION), space.key, space.fingerprint, chosen)
 
 
 # Search for links between nodes of different documents
 
 MAX_PARTS: Final = 4  # first chunks of a source that are compared
-PASSAGES: Final = KEPT + 2  # hits of the index per vector: several may be of one source
+PASSAGES: Final = NEIGHBOURS_COMPARED + 2  # hits of the index per vector: several may be of one source
 ANY_COSINE: Final = -2.0  # no minimum: distant neighbours are needed for the contrast
 
 
@@ -268,35 +272,35 @@ class LinkSearch:
         self._least, self._min_contrast = find_thresholds(kind, settings, space)
 
     def propose(self, due: Sequence[DueNode]) -> list[NewProposal]:
-        self._near = dict[str, list[Near]]()
+        self._near = dict[str, list[Neighbour]]()
         self._texts = dict[str, str]()
         self._hashes = dict[str, str]()
         self._places = dict[str, Place]()
         self._parts = dict[str, list[VectorPart]]()
-        look = self._compare_sources if self._kind == "source" else self._compare_concepts
+        find_neighbours = self._compare_sources if self._kind == "source" else self._compare_concepts
         node_ids, within = [each.id for each in due], self._settings.neighbours
-        look(node_ids)
-        if further := candidates(node_ids, self._near, within, self._least):
-            look(further)
+        find_neighbours(node_ids)
+        if unknown := list_unknown_neighbours(node_ids, self._near, within, self._least):
+            find_neighbours(unknown)
         contrasts = dict[Pair, float]()
-        found = dict[Pair, Near]()
+        found = dict[Pair, Neighbour]()
         for own, near in find_mutual_pairs(node_ids, self._near, within, self._least):
             contrast = compute_contrast(own, near, self._near)
             if contrast >= self._min_contrast and self._is_worth_reading(own, near.id):
                 contrasts[own, near.id], found[own, near.id] = contrast, near
         if not found:
             return []
-        apart = find_unconnected_pairs(
+        unconnected = find_unconnected_pairs(
             self._graph, self._kind, list(found), hops=self._settings.hops, most_sources=MAX_SOURCES
         )
-        chosen = {pair: near for pair, near in found.items() if pair in apart}
-        chunks = [each for pair, near in chosen.items() for each in self._chunks(pair[0], near)]
+        chosen = {pair: near for pair, near in found.items() if pair in unconnected}
+        chunks = [each for pair, near in chosen.items() for each in self._get_nearest_chunks(pair[0], near)]
         texts = read_chunk_texts(self._graph, [each for each in chunks if each]) if any(chunks) else {}
         proposals = list[NewProposal]()
         for (own, other), near in chosen.items():
             first, second = (
-                self._end(each, texts.get(chunk or ""))
-                for each, chunk in zip((own, other), self._chunks(own, near), strict=True)
+                self._build_end(each, texts.get(chunk or ""))
+                for each, chunk in zip((own, other), self._get_nearest_chunks(own, near), strict=True)
             )
             contrast = contrasts[own, other]
             reason = describe_link_reason(
@@ -313,13 +317,13 @@ class LinkSearch:
 
     def _compare_concepts(self, ids: Sequence[str]) -> None:
         for each in find_near_concept_pairs(
-            self._graph, self._space, self._ontology, ids, KEPT, least=ANY_COSINE
+            self._graph, self._space, self._ontology, ids, NEIGHBOURS_COMPARED, least=ANY_COSINE
         ):
             own, other = each.ids
             concept_texts = (" ".join((text.label, *text.terms)) for text in each.texts)
             self._texts |= zip(each.ids, concept_texts, strict=True)
             self._hashes |= zip(each.ids, each.text_hashes, strict=True)
-            self._near.setdefault(own, []).append(Near(other, each.cosine))
+            self._near.setdefault(own, []).append(Neighbour(other, each.cosine))
 
     def _compare_sources(self, ids: Sequence[str]) -> None:
         """Find the nearest sources. Images and sources without a vector have no neighbours."""
@@ -333,11 +337,11 @@ class LinkSearch:
         self._parts |= parts
         self._places |= {each.place.source_id: each.place for each in found} | places
         self._texts |= {each: place.full_text for each, place in self._places.items()}
-        best: dict[str, dict[str, Near]] = {own: {} for own in known}
+        best: dict[str, dict[str, Neighbour]] = {own: {} for own in known}
         for each in sorted(found, key=lambda near: -near.similarity):  # the nearest passage of each source
-            near = Near(each.place.source_id, each.similarity, each.part, each.chunk_id)
+            near = Neighbour(each.place.source_id, each.similarity, each.part, each.chunk_id)
             best[known[each.asked]].setdefault(near.id, near)
-        self._near |= {own: list(near.values())[:KEPT] for own, near in best.items()}
+        self._near |= {own: list(near.values())[:NEIGHBOURS_COMPARED] for own, near in best.items()}
 
     def _is_worth_reading(self, own: str, other: str) -> bool:
         """Check if two sources are prose, no copies, and not repeated by many documents."""
@@ -347,16 +351,19 @@ class LinkSearch:
         if not all(map(is_prose, texts)) or is_copy(*texts):
             return False
         around = (
-            (_place_text(self._places[end]), [_place_text(self._places[each.id]) for each in self._near[end]])
+            (
+                _build_placed_text(self._places[end]),
+                [_build_placed_text(self._places[each.id]) for each in self._near[end]],
+            )
             for end in (own, other)
         )
         return not any(is_repeated(*each) for each in around)
 
-    def _chunks(self, own: str, near: Near) -> tuple[str | None, str | None]:
+    def _get_nearest_chunks(self, own: str, near: Neighbour) -> tuple[str | None, str | None]:
         """Return the chunks of two sources that are nearest to each other."""
         return (self._parts[own][near.part].chunk_id if own in self._parts else None), near.chunk_id
 
-    def _end(self, identity: str, chunk: ChunkText | None) -> LinkEnd:
+    def _build_end(self, identity: str, chunk: ChunkText | None) -> LinkEnd:
         place = self._places.get(identity)
         if place is None:
             return LinkEnd(identity, self._hashes[identity])
@@ -368,19 +375,19 @@ class LinkSearch:
         return replace(end, start=first, end=last) if first < last else end
 
 
-def _place_text(place: Place) -> PlacedText:
+def _build_placed_text(place: Place) -> PlacedText:
     return PlacedText(place.document_id, place.heading, place.full_text)
 
 
 # Requests for a search, by the backfill or by a user
 
-BEFORE = (SOURCE_EMBEDDING, EXTRACTION, CONCEPT_EMBEDDING)
+PRECEDING_JOBS = (SOURCE_EMBEDDING, EXTRACTION, CONCEPT_EMBEDDING)
 """Jobs that must finish first, because they change neighbours and connections."""
 
 
-MAX_TOLD = 5  # ontologies whose progress an empty list describes
-AGAIN = "the next search checks all sources and concepts again"
-ANOTHER_WAY = f"{AGAIN}: links are proposed in another way now"
+MAX_DESCRIBED = 5  # ontologies whose progress an empty list describes
+CHECKS_ALL_AGAIN = "the next search checks all sources and concepts again"
+ALGORITHM_CHANGED = f"{CHECKS_ALL_AGAIN}: links are proposed in another way now"
 
 
 class ProposalService:
@@ -389,16 +396,19 @@ class ProposalService:
         self._settings = settings
         self._begun = time.monotonic()
 
-    def look(self) -> None:
+    def start_pending_searches(self) -> None:
         """Create the jobs of ontologies with pending nodes that are embedded and extracted."""
         if not self._settings.enabled:
             return
         for stored in read_all_proposals(self._graph):
             ontology = stored.ontology
-            if is_any_requested(self._graph, BEFORE, ontology):
+            if is_any_requested(self._graph, PRECEDING_JOBS, ontology):
                 continue
             with contextlib.suppress(NotFound):  # deleted in the meantime
-                due = max(count_due(self._graph, ontology), int(stored.proposed_for != self._mark(ontology)))
+                due = max(
+                    count_due(self._graph, ontology),
+                    int(stored.proposed_for != self._compute_fingerprint(ontology)),
+                )
                 uptime = time.monotonic() - self._begun
                 if due and not must_wait_to_restart(self._graph, LINK_PROPOSAL, ontology, at_most=uptime):
                     ensure_job(self._graph, LINK_PROPOSAL, ontology, total=due)
@@ -409,14 +419,14 @@ class ProposalService:
         if anew:
             flag_all_nodes(self._graph, ontology)
         due = count_due(self._graph, ontology)
-        if not due and not anew and stored.proposed_for == self._mark(ontology):
+        if not due and not anew and stored.proposed_for == self._compute_fingerprint(ontology):
             notes = ["no changes since the last search for links"]
             return JobStarted(ontology=ontology, due=0, job_id=None, notes=notes)
         job_id = self._graph.transaction(lambda tx: request_job(tx, LINK_PROPOSAL, ontology, added=due))
         notes = ["kg checks everything again"] if anew else []
         return JobStarted(ontology=ontology, due=due, job_id=job_id, notes=notes)
 
-    def page(
+    def list_proposals(
         self,
         ontology: str | None,
         kind: ProposalKind | None,
@@ -433,8 +443,8 @@ class ProposalService:
             stored_states = stored or [
                 each for each in read_all_proposals(self._graph) if reaches(each.ontology)
             ]
-            notes += filter(None, map(self._describe_progress, stored_states[:MAX_TOLD]))
-            if (more := len(stored_states) - MAX_TOLD) > 0:
+            notes += filter(None, map(self._describe_progress, stored_states[:MAX_DESCRIBED]))
+            if (more := len(stored_states) - MAX_DESCRIBED) > 0:
                 notes.append(f"and {pluralize(more, 'more ontology', 'more ontologies')}")
         searched_at = stored[0].searched_at if stored else None
         page = {"total": total, "offset": offset, "limit": limit}
@@ -447,7 +457,7 @@ class ProposalService:
         """Accept, reject or reopen a proposal. The operation is idempotent."""
         return decide(self._graph, proposal_id, state, by)
 
-    def _mark(self, ontology: str) -> str:
+    def _compute_fingerprint(self, ontology: str) -> str:
         space = read_embedding_state(self._graph, ontology).answering.space
         return compute_proposal_fingerprint(self._settings, space)
 
@@ -463,13 +473,13 @@ class ProposalService:
         at = f"on {stored.searched_at:%Y-%m-%d %H:%M} UTC" if stored.searched_at else "in part"
         text = f"kg searched for links in {name} {at}"
         if stored.proposed_for is None and stored.searched_at:
-            return f"{text}; {AGAIN}{off}"
+            return f"{text}; {CHECKS_ALL_AGAIN}{off}"
         try:
-            mark = self._mark(name)
+            fingerprint = self._compute_fingerprint(name)
         except NotFound:
             return ""
-        if stored.proposed_for not in (None, mark):
-            return f"{text}; {ANOTHER_WAY}{off}"
+        if stored.proposed_for not in (None, fingerprint):
+            return f"{text}; {ALGORITHM_CHANGED}{off}"
         due = count_due(self._graph, name)
         left = pluralize(due, "source or concept", "sources and concepts")
         return f"{text}, {left} {are(due)} pending" if due else text
@@ -492,18 +502,18 @@ class LinkProposal:
     def run(self, run: JobRun) -> None:
         while True:
             if (ontology := run.job.ontology) is not None:
-                self._round(run, ontology)
+                self._search_ontology(run, ontology)
             if run.finish():
                 return
 
-    def _round(self, run: JobRun, ontology: str) -> None:
+    def _search_ontology(self, run: JobRun, ontology: str) -> None:
         try:
             stored = read_proposals(self._graph, ontology)
             space = read_embedding_state(self._graph, ontology).answering.space
         except NotFound:
             return
-        if stored.proposed_for != (mark := compute_proposal_fingerprint(self._settings, space)):
-            self._flag(run, ontology, space, mark)
+        if stored.proposed_for != (fingerprint := compute_proposal_fingerprint(self._settings, space)):
+            self._flag(run, ontology, space, fingerprint)
         run.expect(min(count_due(self._graph, ontology), self._settings.nodes_a_run))
         left = self._settings.nodes_a_run
         for kind in KINDS:
@@ -526,7 +536,7 @@ class LinkProposal:
         if left > 0:
             run.commit(partial(note_searched, ontology=ontology), after=run.cursor, done=0)
 
-    def _flag(self, run: JobRun, ontology: str, space: Space, mark: str) -> None:
+    def _flag(self, run: JobRun, ontology: str, space: Space, fingerprint: str) -> None:
         """Flag all nodes of the ontology. They stay flagged after an interruption."""
         for kind in KINDS:
             flagged: FlaggedTo | None = BEGINNING
@@ -534,4 +544,4 @@ class LinkProposal:
                 flag = partial(flag_portion, kind=kind, ontology=ontology, space=space, after=flagged)
                 flagged = run.commit(flag, after=run.cursor, done=0)
                 run.checkpoint()
-        run.commit(partial(note_flagged, ontology=ontology, mark=mark), after=run.cursor, done=0)
+        run.commit(partial(note_flagged, ontology=ontology, mark=fingerprint), after=run.cursor, done=0)

@@ -31,11 +31,11 @@ class WorkingNode:
     @property
     def ways(self) -> list[Reached]:
         """Paths to the node, shortest and best first."""
-        return sorted(self.reached, key=_nearest)
+        return sorted(self.reached, key=_get_distance_key)
 
     @property
     def best(self) -> Reached:
-        return min(self.reached, key=_nearest)
+        return min(self.reached, key=_get_distance_key)
 
 
 @dataclass(slots=True)
@@ -95,18 +95,18 @@ class WorkingSet:
         for node in self.nodes.values():
             node.score = scores.get(node.id)
 
-    def ranked(self, nodes: Iterable[WorkingNode] | None = None) -> list[WorkingNode]:
-        def place(node: WorkingNode) -> tuple[float, int, int, int, str]:
+    def sort_nodes(self, nodes: Iterable[WorkingNode] | None = None) -> list[WorkingNode]:
+        def get_sort_key(node: WorkingNode) -> tuple[float, int, int, int, str]:
             first = float("inf") if node.score is None else -node.score
-            return first, *_nearest(node.best), node.id
+            return first, *_get_distance_key(node.best), node.id
 
-        return sorted(self.nodes.values() if nodes is None else nodes, key=place)
+        return sorted(self.nodes.values() if nodes is None else nodes, key=get_sort_key)
 
-    def of(self, *kinds: NodeKind) -> list[WorkingNode]:
-        return self.ranked(node for node in self.nodes.values() if node.kind in kinds)
+    def list_kind(self, *kinds: NodeKind) -> list[WorkingNode]:
+        return self.sort_nodes(node for node in self.nodes.values() if node.kind in kinds)
 
 
-def _nearest(way: Reached) -> tuple[int, int, int]:
+def _get_distance_key(way: Reached) -> tuple[int, int, int]:
     return way.hops, way.rank, way.step
 
 
@@ -118,7 +118,7 @@ ROUNDS: Final = 100
 ENOUGH: Final = 1e-9
 
 
-def pagerank(built: WorkingSet) -> dict[str, float]:
+def compute_pagerank(built: WorkingSet) -> dict[str, float]:
     """Return each node's share of a random walk, which follows edges both ways and restarts at the seeds."""
     ids = list(built.nodes)
     at = {identity: number for number, identity in enumerate(ids)}
@@ -138,7 +138,7 @@ def pagerank(built: WorkingSet) -> dict[str, float]:
     return dict(zip(ids, share.tolist(), strict=True))
 
 
-def connections(built: WorkingSet) -> dict[str, float]:
+def count_connections(built: WorkingSet) -> dict[str, float]:
     """Count edges of each node, by id."""
     counted = Counter(end for edge in built.edges.values() for end in edge.ends)
     return {identity: float(counted[identity]) for identity in built.nodes}
