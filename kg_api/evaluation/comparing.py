@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from kg_api.errors import InvalidInput
-from kg_api.evaluation.scores import list_main_metrics, missing
+from kg_api.evaluation.scores import list_main_metrics, report_missing_library
 from kg_api.schemas.evaluation import Comparison, EvalResult, PairedTest
 
 try:
     from scipy import stats
 except ImportError as error:
-    raise missing(error) from None
+    raise report_missing_library(error) from None
 
 RESAMPLES = 2000  # bootstrap samples
 RANDOMISATIONS = 9999
@@ -26,7 +26,7 @@ _BYTES_A_VALUE = 64  # memory per value of a resample: random numbers and result
 _SAME = 1e-12
 
 
-def interval(values: Sequence[float]) -> tuple[float, float]:
+def compute_interval(values: Sequence[float]) -> tuple[float, float]:
     """Return the 95 % bootstrap interval (percentile) of a mean, or the mean itself without variance."""
     sample = np.asarray(values, dtype=np.float64)
     if len(sample) < 2 or np.ptp(sample) < _SAME:  # noqa: PLR2004 - one value has no spread
@@ -35,14 +35,14 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
         (sample,),
         np.mean,
         n_resamples=RESAMPLES,
-        batch=_together(len(sample)),
+        batch=_count_together(len(sample)),
         method="percentile",
         rng=np.random.default_rng(SEED),
     )
     return float(found.confidence_interval.low), float(found.confidence_interval.high)
 
 
-def _together(values: int) -> int:
+def _count_together(values: int) -> int:
     return max(1, min(_TOGETHER, _BYTES_TOGETHER // (values * _BYTES_A_VALUE)))
 
 
@@ -58,7 +58,7 @@ def compute_randomisation_test(differences: Sequence[float]) -> float:
         permutation_type="samples",
         vectorized=True,
         n_resamples=RANDOMISATIONS,
-        batch=_together(len(sample)),
+        batch=_count_together(len(sample)),
         rng=np.random.default_rng(SEED),
     )
     return float(found.pvalue)
@@ -99,7 +99,7 @@ def compare(
             number += 1
             label = f"{each.label} ({number})"
         by_label[label] = each
-    chosen = _metrics(results, metrics)
+    chosen = _choose_metrics(results, metrics)
     if against == "first":
         baseline = next(iter(by_label))
     elif against == "best":
@@ -110,7 +110,7 @@ def compare(
         raise InvalidInput(f"result {against!r} not found. Compare with one of: {', '.join(by_label)}")
     tests = list[PairedTest]()
     for metric in chosen:
-        made = [_test(by_label, label, baseline, metric) for label in by_label if label != baseline]
+        made = [_test_metric(by_label, label, baseline, metric) for label in by_label if label != baseline]
         corrected = correct_p_values([test.p_randomisation for test in made])
         tests += [
             test.model_copy(update={"p_holm": p, "significant": p < SIGNIFICANT})
@@ -150,7 +150,7 @@ def _require_same(results: Sequence[EvalResult]) -> None:
             )
 
 
-def _metrics(results: Sequence[EvalResult], metrics: Sequence[str] | None) -> list[str]:
+def _choose_metrics(results: Sequence[EvalResult], metrics: Sequence[str] | None) -> list[str]:
     shared = [name for name in results[0].metrics if all(name in each.metrics for each in results)]
     if not shared:
         raise InvalidInput("the results have no common measure. Request the same number of hits in each run")
@@ -161,7 +161,7 @@ def _metrics(results: Sequence[EvalResult], metrics: Sequence[str] | None) -> li
     return list(dict.fromkeys(metrics))
 
 
-def _test(results: Mapping[str, EvalResult], label: str, baseline: str, metric: str) -> PairedTest:
+def _test_metric(results: Mapping[str, EvalResult], label: str, baseline: str, metric: str) -> PairedTest:
     """Compare two results by question, the slowest part of a comparison."""
     one, base = results[label], results[baseline]
     differences = [scores[metric] - base.per_query[query][metric] for query, scores in one.per_query.items()]
@@ -173,7 +173,7 @@ def _test(results: Mapping[str, EvalResult], label: str, baseline: str, metric: 
         mean=one.metrics[metric],
         baseline_mean=base.metrics[metric],
         difference=one.metrics[metric] - base.metrics[metric],
-        interval=interval(differences),
+        interval=compute_interval(differences),
         wins=wins,
         ties=len(differences) - wins - losses,
         losses=losses,

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from kg_api.errors import InvalidInput
-from kg_api.evaluation.comparing import compute_percentiles, interval
+from kg_api.evaluation.comparing import compute_interval, compute_percentiles
 from kg_api.evaluation.run import describe_machine
-from kg_api.evaluation.scoring import means, per_query
+from kg_api.evaluation.scoring import compute_means, score_questions
 from kg_api.evaluation.sets import sample_hash
 from kg_api.local import processes
 from kg_api.schemas.evaluation import EvalData, EvalResult, QuestionResult, QuestionSet, SetQuery
@@ -56,27 +56,27 @@ class Run:
         )
 
 
-def result(
+def build_result(
     run: Run,
     answers: Mapping[str, QuestionResult],
     started: datetime,
     finished: datetime,
     machine: Mapping[str, Any],
 ) -> EvalResult:
-    scored = per_query(run.target, run.queries, answers, run.limit)
+    scored = score_questions(run.target, run.queries, answers, run.limit)
     stages: dict[str, list[float]] = {}
     for each in answers.values():
         for name, milliseconds in each.timings_ms.items():
             stages.setdefault(name, []).append(milliseconds)
     intervals: dict[str, tuple[float, float]] = {}
     for name in next(iter(scored.values())):
-        low, high = interval([each[name] for each in scored.values()])
+        low, high = compute_interval([each[name] for each in scored.values()])
         intervals[name] = round(low, _DIGITS), round(high, _DIGITS)
     return EvalResult(
         key=run.key,
         label=run.label,
         target=run.target,
-        metrics=_round(means(scored)),
+        metrics=_round(compute_means(scored)),
         intervals=intervals,
         latency_ms=compute_percentiles([each.ms for each in answers.values()]),
         stages_ms={name: compute_percentiles(stages[name]) for name in sorted(stages)},
@@ -116,7 +116,7 @@ def save_result(
     words = re.sub(r"[^\w.=]+", "-", f"{run.data.name}-{run.config['tier']}-{run.label}").strip("-")
     words = words.encode()[:_MAX_STEM_BYTES].decode(errors="ignore")
     finished = datetime.now(tz=UTC)
-    made = result(run, answers, started, finished, describe_machine())
+    made = build_result(run, answers, started, finished, describe_machine())
     name = f"{finished:%Y%m%dT%H%M%SZ}-{words}-{run.key[:_KEY_DIGITS]}"
     path = output or folder / f"{name}.json"
     try:

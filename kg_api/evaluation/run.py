@@ -37,8 +37,8 @@ def describe_kg(version: str) -> dict[str, Any]:
     for path in sorted(files):
         digest.update(path.name.encode() + path.read_bytes())
     facts = {"version": version, "code": digest.hexdigest()[:16]}
-    if commit := _git(package, "rev-parse", "HEAD"):
-        facts["commit"] = commit + ("-dirty" if _git(package, "status", "--porcelain", "-uno") else "")
+    if commit := _run_git(package, "rev-parse", "HEAD"):
+        facts["commit"] = commit + ("-dirty" if _run_git(package, "status", "--porcelain", "-uno") else "")
     return facts
 
 
@@ -65,7 +65,7 @@ def describe_embedding(
     return facts
 
 
-def _git(folder: Path, *arguments: str) -> str:
+def _run_git(folder: Path, *arguments: str) -> str:
     """Return the output of git, or '' outside a checkout."""
     if not (folder.parent / ".git").exists():
         return ""
@@ -120,7 +120,7 @@ class SentDocument:
         digest = hashlib.sha256(f"{self.format}\n{self.title}\n{self.text}".encode()).hexdigest()
         return f"{EVALUATED}{digest[:32]}"
 
-    def found(self, start: int, end: int) -> FoundSpan:
+    def find_span(self, start: int, end: int) -> FoundSpan:
         """Convert offsets in the sent text to offsets in the set's text."""
         at = [min(max(place - self.shift, 0), self.length) for place in (start, end)]
         return FoundSpan(document=self.document, start=at[0], end=at[1])

@@ -184,11 +184,11 @@ class SavedResults:
         self._reading = Lock()
         self._comparing = Lock()
 
-    def page(self, ontology: str | None, offset: int, limit: int) -> EvalSummaries:
+    def list_results(self, ontology: str | None, offset: int, limit: int) -> EvalSummaries:
         """List the results of an ontology, or all visible ones, newest first."""
         ontologies = within(ontology)
         found, unreadable = list[EvalSummary](), list[UnreadableResult]()
-        for each in self._look().values():
+        for each in self._read_changed_files().values():
             if isinstance(each.about, UnreadableResult):
                 unreadable.append(each.about)
             elif each.about and (ontologies is None or each.about.ontology in ontologies):
@@ -204,10 +204,10 @@ class SavedResults:
         )
 
     def find(self, name: str) -> EvalResult:
-        return self._read(name, self._file(name))
+        return self._read(name, self._require_file(name))
 
     def delete(self, name: str) -> ResultDeleted:
-        about = self._file(name).about
+        about = self._require_file(name).about
         try:
             (self._folder / f"{name}{ENDING}").unlink(missing_ok=True)
         except OSError as error:
@@ -217,14 +217,14 @@ class SavedResults:
 
     def compare(self, names: Sequence[str], against: str) -> Comparison:
         """Compare results with `comparing.compare`, one comparison at a time."""
-        files = [(name, self._file(name)) for name in names]
+        files = [(name, self._require_file(name)) for name in names]
         question_count = max(
             (each.about.asked for _, each in files if isinstance(each.about, EvalSummary)), default=0
         )
         if question_count * len(files) > MAX_COMPARED_QUESTIONS:  # it would keep the service busy for long
             raise InvalidInput(
-                f"{pluralize(question_count, 'question')} of {pluralize(len(files), 'result')} are too many to"
-                " compare here: compare fewer results at once, or use `kg eval compare` on the command line"
+                f"{pluralize(question_count, 'question')} of {pluralize(len(files), 'result')} are too many"
+                " to compare here. Compare fewer results, or use `kg eval compare` on the command line"
             )
         if not self._comparing.acquire(blocking=False):
             raise Unavailable("another comparison is in progress. Try again in a few seconds")
@@ -236,15 +236,15 @@ class SavedResults:
             self._comparing.release()
         return found.model_copy(update={"results": dict(zip(found.labels, names, strict=True))})
 
-    def _file(self, name: str) -> _File:
+    def _require_file(self, name: str) -> _File:
         seen = dict[str, _File]()
-        for each, known in self._look().items():
+        for each, known in self._read_changed_files().items():
             # a result without an ontology is visible only with access to all ontologies
             of = known.about.ontology if isinstance(known.about, EvalSummary) else None
             if known.about is not None and reaches(of):
                 seen[each] = known
         if name not in seen:
-            raise _unknown_result(name, seen)
+            raise _report_unknown_result(name, seen)
         return seen[name]
 
     def _read(self, name: str, known: _File) -> EvalResult:
@@ -255,10 +255,10 @@ class SavedResults:
         except InvalidInput:  # changed since it was listed
             raise NotFound(f"the result {name[:100]!r} was deleted or changed. Repeat the request") from None
         if not reaches(get_result_ontology(found)):
-            raise _unknown_result(name)
+            raise _report_unknown_result(name)
         return found
 
-    def _look(self) -> Mapping[str, _File]:
+    def _read_changed_files(self) -> Mapping[str, _File]:
         """Return the files that may be results, and read changed ones again."""
         with self._reading:
             try:
@@ -274,18 +274,18 @@ class SavedResults:
                     version = (about.st_mtime_ns, about.st_size)
                     known = self._files.get(name)
                     if known is None or known.version != version:
-                        known = _File(version, _summary(name, Path(each.path), about.st_size))
+                        known = _File(version, _read_summary(name, Path(each.path), about.st_size))
                     found[name] = known
             self._files = found
             return found
 
 
-def _unknown_result(name: str, known: Iterable[str] = ()) -> NotFound:
+def _report_unknown_result(name: str, known: Iterable[str] = ()) -> NotFound:
     near = format_suggestion(name[:MAX_NAME], known)
     return NotFound(f"result {name[:100]!r} not found{near}. See the list of results")
 
 
-def _summary(name: str, path: Path, size: int) -> EvalSummary | UnreadableResult | None:
+def _read_summary(name: str, path: Path, size: int) -> EvalSummary | UnreadableResult | None:
     """Return the summary of a file, the error, or None for a comparison."""
     if size > MAX_BYTES:
         return UnreadableResult(name=_as_text(name), reason=f"has more than {MAX_BYTES:,} bytes")

@@ -26,7 +26,7 @@ class Scores:
     iou: float
 
 
-def scores(references: Sequence[Range], retrieved: Sequence[Range], elsewhere: int) -> Scores:
+def compute_scores(references: Sequence[Range], retrieved: Sequence[Range], elsewhere: int) -> Scores:
     """Score the hits in the document of the references. `elsewhere` is the length of all other hits."""
     wanted = {at for each in references for at in range(*each)}
     covered = len(wanted.intersection(at for each in retrieved for at in range(*each)))
@@ -53,7 +53,7 @@ def list_main_metrics(target: Target, there: Container[str]) -> list[str]:
     return [name for name in MAIN[target] if name in there]
 
 
-def families(metrics: Iterable[str]) -> list[str]:
+def list_families(metrics: Iterable[str]) -> list[str]:
     """Return the metrics without their ranks, such as `ndcg`, once each."""
     return list(dict.fromkeys(get_metric_family(name) for name in metrics))
 
@@ -62,7 +62,7 @@ def get_metric_family(metric: str) -> str:
     return metric.partition("@")[0]
 
 
-def ranks(metrics: Iterable[str], family: str) -> list[int]:
+def list_ranks(metrics: Iterable[str], family: str) -> list[int]:
     """Return the ranks of a metric, ascending."""
     at = (name.partition("@")[2] for name in metrics if get_metric_family(name) == family)
     return sorted(int(rank) for rank in at if rank.isdecimal())
@@ -73,7 +73,7 @@ def ranks(metrics: Iterable[str], family: str) -> list[int]:
 HOW: Final = describe_installation(["eval"])
 
 
-def missing(error: ImportError) -> ConfigurationError:
+def report_missing_library(error: ImportError) -> ConfigurationError:
     return ConfigurationError(
         f"the packages for evaluation are not installed ({error.name} is missing). {HOW}"
     )

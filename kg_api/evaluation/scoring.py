@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import mean
 from typing import Any
 
-from kg_api.evaluation.scores import Range, missing, scores
+from kg_api.evaluation.scores import Range, compute_scores, report_missing_library
 from kg_api.schemas.evaluation import FoundSpan, JudgedPassage, QuestionResult, Reference, SetQuery
 from kg_api.schemas.vocabulary import Target
 
 try:
     import ir_measures
 except ImportError as error:
-    raise missing(error) from None
+    raise report_missing_library(error) from None
 
 CUTOFFS = (1, 3, 5, 10, 20, 50, 100)  # ranks, up to the number of requested hits
 
@@ -22,13 +22,13 @@ _DOCUMENTS = {"ndcg": "nDCG", "recall": "R", "mrr": "RR", "hit_rate": "Success"}
 _SPANS = {"mrr": "RR", "hit_rate": "Success"}
 
 
-def per_query(
+def score_questions(
     target: Target, queries: Sequence[SetQuery], answers: Mapping[str, QuestionResult], limit: int
 ) -> PerQuery:
     """Score each question from 0 to 1, by metric. No metric uses more than `limit` hits."""
     cutoffs = [k for k in CUTOFFS if k <= limit] or [limit]
     if target == "spans":
-        return _of_spans(queries, answers, cutoffs)
+        return _score_spans(queries, answers, cutoffs)
     judged: dict[str, dict[str, int]] = {}
     ranked: dict[str, list[str]] = {}
     for query in queries:
@@ -43,7 +43,7 @@ def per_query(
     return _score_rankings(_DOCUMENTS, cutoffs, judged, ranked)
 
 
-def means(scored: PerQuery) -> dict[str, float]:
+def compute_means(scored: PerQuery) -> dict[str, float]:
     names = list(next(iter(scored.values())))
     return {name: mean(each[name] for each in scored.values()) for name in names}
 
@@ -80,7 +80,7 @@ def _score_rankings(
     return scored
 
 
-def _of_spans(
+def _score_spans(
     queries: Sequence[SetQuery], answers: Mapping[str, QuestionResult], cutoffs: Sequence[int]
 ) -> PerQuery:
     """Score the coverage of the spans, and the rank of the first hit that overlaps one."""
@@ -100,7 +100,7 @@ def _of_spans(
             found = answers[query.query_id].found[:k]
             own: list[Range] = [(hit.start, hit.end) for hit in found if hit.document == document]
             elsewhere = sum(hit.end - hit.start for hit in found if hit.document != document)
-            covered = scores(spans, own, elsewhere)
+            covered = compute_scores(spans, own, elsewhere)
             for name in ("recall", "precision", "iou"):
                 scored[query.query_id][f"token_{name}@{k}"] = getattr(covered, name)
     return scored

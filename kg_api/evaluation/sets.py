@@ -71,7 +71,7 @@ def build_pair_query(one: ConceptDetails, other: ConceptDetails, shared: Iterabl
     return SetQuery("", ", ".join(names), {document: 1}, tuple(places))
 
 
-def numbered(queries: Sequence[SetQuery]) -> list[SetQuery]:
+def number_queries(queries: Sequence[SetQuery]) -> list[SetQuery]:
     return [replace(each, query_id=f"q{number}") for number, each in enumerate(queries, 1)]
 
 
@@ -158,7 +158,7 @@ class _QueryLine(BaseModel):
     passages: list[_JudgedSpan] = []
 
 
-def _wrong(path: Path, line: int, problem: str) -> InvalidInput:
+def _report_wrong_line(path: Path, line: int, problem: str) -> InvalidInput:
     return InvalidInput(f"{path}, line {line}: {problem}")
 
 
@@ -180,7 +180,7 @@ def _read_lines(path: Path) -> Iterator[tuple[int, str]]:
 def _read_json_lines(path: Path, model: type[LineT]) -> Iterator[tuple[LineT, Callable[[str], InvalidInput]]]:
     """Yield each line, and a function that returns an error about the line."""
     for number, line in _read_lines(path):
-        wrong = partial(_wrong, path, number)
+        wrong = partial(_report_wrong_line, path, number)
         try:
             yield model.model_validate_json(line), wrong
         except ValidationError as error:
@@ -261,10 +261,10 @@ def _read_queries(path: Path, documents: Mapping[str, SetDocument]) -> dict[str,
     for line, wrong in _read_json_lines(path, _QueryLine):
         if line.name in queries:
             raise wrong(f"the question {line.name!r} is listed twice")
-        references = tuple(_reference(each, line.doc, documents, wrong) for each in line.spans)
+        references = tuple(_build_reference(each, line.doc, documents, wrong) for each in line.spans)
         passages = dict[Reference, JudgedPassage]()
         for each in line.passages:
-            place = _reference(each, each.doc, documents, wrong)
+            place = _build_reference(each, each.doc, documents, wrong)
             if place in passages:
                 raise wrong("a passage is judged twice")
             passages[place] = JudgedPassage(each.doc, place.start, place.end, each.relevance)
@@ -276,7 +276,7 @@ def _read_queries(path: Path, documents: Mapping[str, SetDocument]) -> dict[str,
     return queries
 
 
-def _reference(
+def _build_reference(
     span: _Span,
     name: str | None,
     documents: Mapping[str, SetDocument],
@@ -307,14 +307,14 @@ def _read_qrels(
             continue
         if found is None:
             message = "is not a judgement: write query-id, corpus-id, and a whole number, with tabs between"
-            raise _wrong(path, number, f"{line.strip()[:200]!r} {message}")
+            raise _report_wrong_line(path, number, f"{line.strip()[:200]!r} {message}")
         query, document, relevance = found[1], found[2], int(found[3])
         for name, known, kind in ((query, queries, "question"), (document, documents, "document")):
             if name not in known:
-                raise _wrong(path, number, f"{kind} {name!r} not found in this set")
+                raise _report_wrong_line(path, number, f"{kind} {name!r} not found in this set")
         repeated += (query, document) in judged
         if judged.setdefault((query, document), relevance) != relevance:
-            raise _wrong(path, number, f"{query!r} and {document!r} were judged otherwise before")
+            raise _report_wrong_line(path, number, f"{query!r} and {document!r} were judged otherwise before")
     if not judged:
         raise InvalidInput(f"{path}: no judgements")
     relevant = defaultdict[str, dict[str, int]](dict)
