@@ -14,7 +14,7 @@ from kg_api.extraction.phrases import (
     find_phrases,
     rank_phrases,
 )
-from kg_api.extraction.prose import sentences
+from kg_api.extraction.prose import split_sentences
 from kg_api.graph.vectors import DocumentAbout, SourceText
 from kg_api.schemas.base import digest
 from kg_api.schemas.concepts import ExtractedConcept, Extraction, Quote
@@ -91,7 +91,7 @@ def find(sources: Sequence[SourceText], per_source: int) -> Found:
     places = list[tuple[int, tuple[int, int]]]()
     lines = list[list[Token]]()
     for at, source in enumerate(sources):
-        for sentence in sentences(source.full_text, source.blocks):
+        for sentence in split_sentences(source.full_text, source.blocks):
             places.append((at, (sentence.start, sentence.end)))
             lines.append(split_tokens(sentence.text, sentence.start))
     words = [token.text for line in lines for token in line if token.is_word]
@@ -134,18 +134,18 @@ def _choose(
             taken.append(each.words)
             yield ExtractedConcept(
                 each.label,
-                _quotes(mentions, text),
+                _select_quotes(mentions, text),
                 confidence=round(1 / (1 + each.weight), 3),
                 forms=each.others,
             )
 
 
-def _quotes(mentions: Sequence[Mention], text: str) -> tuple[Quote, ...]:
-    spans = dict.fromkeys(_span(each, text) for each in mentions)
+def _select_quotes(mentions: Sequence[Mention], text: str) -> tuple[Quote, ...]:
+    spans = dict.fromkeys(_find_span(each, text) for each in mentions)
     return tuple(Quote(text[start:end], start, end) for start, end in list(spans)[:QUOTES])
 
 
-def _span(mention: Mention, text: str) -> tuple[int, int]:
+def _find_span(mention: Mention, text: str) -> tuple[int, int]:
     """Return the sentence, or the text around the phrase if the sentence is too long."""
     start, end = mention.sentence
     if end - start <= MAX_QUOTE_LENGTH:

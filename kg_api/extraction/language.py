@@ -109,7 +109,7 @@ def weigh_words(sentences: Sequence[Sequence[Token]], language: str) -> dict[str
 
 def get_zipf_frequency(word: str, language: str) -> float | None:
     """Get the Zipf frequency of a casefolded word (3: once in a million). None: language without a list."""
-    known = _frequencies(language)
+    known = _load_frequencies(language)
     return known.get(word, UNLISTED) if known else None
 
 
@@ -125,7 +125,7 @@ def is_rare(word: str, language: str) -> bool:
 
 
 @cache
-def _frequencies(language: str) -> Mapping[str, float]:
+def _load_frequencies(language: str) -> Mapping[str, float]:
     from wordfreq import available_languages, get_frequency_dict  # noqa: PLC0415 # 0.3 s and ftfy
 
     code = _WORDFREQ_CODES.get(language, language)
@@ -172,7 +172,7 @@ class Lists:
 
 
 @cache
-def lists() -> Lists:
+def load_lists() -> Lists:
     folder = files("kg_api.extraction").joinpath("words")
     texts = {
         each.name: folder.joinpath(f"{each.name}.txt")
@@ -188,4 +188,4 @@ def lists() -> Lists:
 
 def is_date(folded: str) -> bool:
     """Check if a word is a number or a date, such as "2001", "july" or "jul-2001"."""
-    return all(part in lists().dates or not any(map(str.isalpha, part)) for part in folded.split("-"))
+    return all(part in load_lists().dates or not any(map(str.isalpha, part)) for part in folded.split("-"))

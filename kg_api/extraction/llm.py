@@ -103,7 +103,7 @@ class ExtractionPassage:
 
 
 @cache
-def instruction(per_source: int) -> str:
+def build_instruction(per_source: int) -> str:
     text = resources.files("kg_api").joinpath("extraction/prompt.md").read_text(encoding="utf-8")
     return Template(text).substitute(per_source=per_source)
 
@@ -133,7 +133,7 @@ def hash_extraction_inputs(
         "concepts",
         VERSION,
         model,
-        instruction(per_source),
+        build_instruction(per_source),
         document_facts,
         *beside,
         *source.heading,
@@ -141,7 +141,7 @@ def hash_extraction_inputs(
     )
 
 
-def batches(passages: Sequence[ExtractionPassage]) -> Iterator[list[ExtractionPassage]]:
+def split_into_batches(passages: Sequence[ExtractionPassage]) -> Iterator[list[ExtractionPassage]]:
     """Yield consecutive passages for one prompt."""
     batch: list[ExtractionPassage] = []
     for passage in passages:
@@ -154,21 +154,21 @@ def batches(passages: Sequence[ExtractionPassage]) -> Iterator[list[ExtractionPa
         yield batch
 
 
-def question(about: DocumentAbout, batch: Sequence[ExtractionPassage], per_source: int) -> Prompt:
+def build_prompt(about: DocumentAbout, batch: Sequence[ExtractionPassage], per_source: int) -> Prompt:
     data = {
         "title": about.title[:MAX_TITLE_LENGTH],
         "metadata": dict(select_short_metadata(about.metadata)),
         "text_before": batch[0].before,
         "passages": [
             {"id": name, "headings": join_headings(each.source.heading), "text": each.source.full_text}
-            for name, each in zip(names(batch), batch, strict=True)
+            for name, each in zip(list_passage_names(batch), batch, strict=True)
         ],
         "text_after": batch[-1].after,
     }
-    return Prompt(instruction(per_source), json.dumps(data, ensure_ascii=False), "concepts", SCHEMA)
+    return Prompt(build_instruction(per_source), json.dumps(data, ensure_ascii=False), "concepts", SCHEMA)
 
 
-def names(batch: Sequence[ExtractionPassage]) -> list[str]:
+def list_passage_names(batch: Sequence[ExtractionPassage]) -> list[str]:
     return list_unguessable_ids([Chunk(each.source.full_text, each.source.heading) for each in batch])
 
 
@@ -210,7 +210,7 @@ def estimate_extraction_cost(
         # The cache shows whether others have the same text, so only users who see all ontologies use it.
         known = read_contexts(graph, list(keys)) if reach() is None else {}
         missing = [each for key, each in keys.items() if key not in known]
-        questions = [question(about, batch, config.per_source) for batch in batches(missing)]
+        questions = [build_prompt(about, batch, config.per_source) for batch in split_into_batches(missing)]
         counts["sources"] += len(passages)
         counts["remembered"] += len(passages) - len(missing)
         counts["requests"] += len(questions)
@@ -277,8 +277,8 @@ class LlmExtractor:
                 found[key] = verify_extraction(wanted[key].source, json.loads(text), self._per_source)
         by_source = {id(passage): key for key, passage in wanted.items() if key not in found}
         requests = [
-            partial(self._ask_twice, about, {by_source[id(each)]: each for each in batch})
-            for batch in batches([each for key, each in wanted.items() if key not in found])
+            partial(self._request_with_fallback, about, {by_source[id(each)]: each for each in batch})
+            for batch in split_into_batches([each for key, each in wanted.items() if key not in found])
         ]
         for answered in ask_at_once(requests, AT_ONCE):
             found |= answered
@@ -287,12 +287,12 @@ class LlmExtractor:
             for key, each in zip(keys, passages, strict=True)
         ]
 
-    def _ask_twice(self, about: DocumentAbout, batch: Batch) -> dict[str, Extraction]:
+    def _request_with_fallback(self, about: DocumentAbout, batch: Batch) -> dict[str, Extraction]:
         """Request passages together, then each passage with an unusable reply in its own prompt."""
-        found = self._ask_once(about, batch)
+        found = self._request(about, batch)
         for key, passage in batch.items():
             if isinstance(found[key], str):
-                found |= self._ask_once(about, {key: passage})
+                found |= self._request(about, {key: passage})
         extractions = dict[str, Extraction]()
         for key, passage in batch.items():
             result = found[key]
@@ -303,10 +303,10 @@ class LlmExtractor:
             extractions[key] = result
         return extractions
 
-    def _ask_once(self, about: DocumentAbout, batch: Batch) -> dict[str, Extraction | str]:
+    def _request(self, about: DocumentAbout, batch: Batch) -> dict[str, Extraction | str]:
         """Return the concepts of each passage, or the reason why the reply is unusable."""
         passages = list(batch.values())
-        prompt = question(about, passages, self._per_source)
+        prompt = build_prompt(about, passages, self._per_source)
         reserved = self._budget.reserve(prompt, answer_tokens(passages, self._per_source))
         found, answers = dict[str, Extraction | str](), dict[str, str]()
         try:
@@ -314,7 +314,7 @@ class LlmExtractor:
                 wait(0)
                 reply = self._ask(prompt)
             entries = parse_entries(reply.text, "passages")
-            for name, (key, passage) in zip(names(passages), batch.items(), strict=True):
+            for name, (key, passage) in zip(list_passage_names(passages), batch.items(), strict=True):
                 entry = entries.get(name)
                 if entry is None:
                     found[key] = "the response omits this source"
@@ -333,7 +333,7 @@ class LlmExtractor:
 
 
 def compute_extraction_fingerprint(model: str, per_source: int) -> str:
-    return digest("llm", VERSION, READING, model, instruction(per_source))[:16]
+    return digest("llm", VERSION, READING, model, build_instruction(per_source))[:16]
 
 
 # Interface of extractors
@@ -377,7 +377,7 @@ class Extractors:
         self._graph = graph
         self._llm = LanguageModel(settings, RetryPolicy())
 
-    def used(self, config: ExtractionConfig) -> UsedExtraction:
+    def get_used_config(self, config: ExtractionConfig) -> UsedExtraction:
         """Return the configuration with the defaults of the settings."""
         usual = self.settings.concepts
         extractor = config.extractor or usual.extractor
@@ -423,7 +423,7 @@ class Extractors:
 log = structlog.get_logger()
 
 
-def selection(stored: StoredExtraction, used: UsedExtraction, mark: str) -> Selection:
+def get_automatic_selection(stored: StoredExtraction, used: UsedExtraction, mark: str) -> Selection:
     """Return the automatic selection: all pending sources, or only sources without concepts.
 
     A language model costs money. So kg keeps the concepts of another model, prompt or limit until a user
@@ -439,24 +439,26 @@ class ExtractionRequests:
         self._begun = time.monotonic()
         self._flags = Flags(graph)
 
-    def due(self, stored: StoredExtraction) -> int:
+    def count_due(self, stored: StoredExtraction) -> int:
         """Count sources that are extracted automatically, or 0 without an extractor."""
-        used = self._extractors.used(stored.config)
+        used = self._extractors.get_used_config(stored.config)
         if used.extractor == "none":
             return 0
         mark = self._extractors.mark(used)
-        return count_for_extraction(self._graph, stored.ontology, mark, selection(stored, used, mark))
+        return count_for_extraction(
+            self._graph, stored.ontology, mark, get_automatic_selection(stored, used, mark)
+        )
 
     def begin(self, ontology: str, *, everything: bool = False) -> tuple[int, str | None]:
         """Request pending and skipped sources, and return their number and the job id."""
         stored = read_extraction(self._graph, ontology)
-        used = self._extractors.used(stored.config)
+        used = self._extractors.get_used_config(stored.config)
         if used.extractor == "none":
             return 0, None
         mark = self._extractors.mark(used)
-        due = self.due(replace(stored, asked=mark) if everything else stored)
+        due = self.count_due(replace(stored, asked=mark) if everything else stored)
 
-        def ask(tx: Transaction) -> tuple[int, str | None]:
+        def request_all(tx: Transaction) -> tuple[int, str | None]:
             all_due = due + retry_unread(tx, ontology)
             if everything:
                 ask_for_all(tx, ontology, mark if all_due else None)
@@ -465,24 +467,26 @@ class ExtractionRequests:
             added = 0 if is_requested(tx, EXTRACTION, ontology) else all_due
             return all_due, request_job(tx, EXTRACTION, ontology, added=added)
 
-        return self._graph.transaction(ask)
+        return self._graph.transaction(request_all)
 
-    def ask(self, tx: Transaction, ontology: str, added: int) -> None:
+    def request(self, tx: Transaction, ontology: str, added: int) -> None:
         """Request extraction of stored sources, if enabled. If too many jobs wait, `look` does it later."""
         if self._is_wanted(tx, read_extraction(tx, ontology)) and can_accept_request(
             tx, EXTRACTION, ontology
         ):
             request_job(tx, EXTRACTION, ontology, added=added, limited=False, paused=False)
 
-    def look(self, stored: StoredExtraction) -> None:
+    def start_pending(self, stored: StoredExtraction) -> None:
         """Create the job if sources are pending, unless it was cancelled or a user must fix its error."""
         if not self._is_wanted(self._graph, stored):
             return
-        mark = build_reading_fingerprint(self._extractors.mark(self._extractors.used(stored.config)))
+        mark = build_reading_fingerprint(
+            self._extractors.mark(self._extractors.get_used_config(stored.config))
+        )
         self._flags.keep(
             stored.ontology, mark, lambda tx: hold_extraction(tx, stored.ontology) == stored.config
         )
-        if not (due := self.due(stored)):
+        if not (due := self.count_due(stored)):
             return
         job_id, created = ensure_job(self._graph, EXTRACTION, stored.ontology, total=due)
         if created:
@@ -494,7 +498,7 @@ class ExtractionRequests:
         After an error that a user must fix, a language model waits for that user, also after restarts. Each
         attempt costs money.
         """
-        used = self._extractors.used(stored.config)
+        used = self._extractors.get_used_config(stored.config)
         if stored.paused or used.extractor == "none":
             return False
         after_fault = math.inf if used.extractor == "llm" else MAX_COOLDOWN_SECONDS

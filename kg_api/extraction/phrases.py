@@ -13,7 +13,7 @@ from typing import Literal, cast
 
 import Stemmer
 
-from kg_api.extraction.language import Token, is_date, is_rare, lists, load_english_tagger, stop_words
+from kg_api.extraction.language import Token, is_date, is_rare, load_english_tagger, load_lists, stop_words
 
 # Names in code: `ExceptionGroup` is "exception group" in prose
 
@@ -125,7 +125,7 @@ def _find_english_kind(  # noqa: C901, PLR0911 - one table
     if tag.startswith("NN"):
         is_plural = tag == "NNS" and token.text.islower() and token.text[-1] == "s"
         return "plural" if is_plural else "noun"
-    if token.text in lists().nouns - lists().weak:  # the tagger misses some nouns: "the test set."
+    if token.text in load_lists().nouns - load_lists().weak:  # the tagger misses some nouns: "the test set."
         if tag == "JJ" and before in {"NN", "JJ"} and not after.startswith(("NN", "JJ")):
             return "noun"
         if tag != "JJ" and before in {"NN", "NNS"} and after in (_BEHIND_NOUNS if tag == "VBN" else _ENDS):
@@ -204,13 +204,13 @@ class _Line:
         object.__setattr__(self, "joins", [self._may_join(at) for at in range(len(self.tokens))])
 
     def _may_join(self, at: int) -> bool:
-        token, kind, nouns = self.tokens[at], self.kinds[at], lists().nouns
+        token, kind, nouns = self.tokens[at], self.kinds[at], load_lists().nouns
         if kind == "other" or _is_link(token) or _NO_TERM.match(token.text):
             return False
         folded = token.folded
         if folded not in self.stops or (token.text.isupper() and len(folded) > 1):
             return True
-        if folded in lists().weak and self.own[at] and at + 1 < len(self.own) and self.own[at + 1]:
+        if folded in load_lists().weak and self.own[at] and at + 1 < len(self.own) and self.own[at + 1]:
             return True  # "New York"
         # A stop word is the noun in "fair use" and "literary works".
         before = self.tokens[at - 1].folded
@@ -273,7 +273,7 @@ def _is_within_name(line: _Line, at: int) -> bool:
     after = next((place for place in places if not _is_link(line.tokens[place])), None)
     if after is None or not line.joins[after] or not line.tokens[after].is_capital:
         return False
-    within = _is_link(before) or (before.is_capital and token.folded not in lists().articles)
+    within = _is_link(before) or (before.is_capital and token.folded not in load_lists().articles)
     return within and (_is_link(token) or token.folded == "'s")
 
 
@@ -299,7 +299,7 @@ def _ends(line: _Line, at: int, *, alone: bool) -> bool:
         return False
     if alone:
         return True
-    is_verb = word in lists().verbs and line.kinds[at - 1] != "before"
+    is_verb = word in load_lists().verbs and line.kinds[at - 1] != "before"
     return not is_verb and not (word.islower() and is_date(word)) and (len(word) > 1 or word.isupper())
 
 
@@ -311,13 +311,13 @@ def _is_weak_start(line: _Line, places: Sequence[int]) -> bool:
     if is_date(token.text.casefold()) and (not after or after[0].text[0].isdigit()):
         return True
     is_name = line.own[places[0]] and len(after) > 0 and after[0].is_capital  # "New York"
-    return (token.text.casefold() in lists().weak and not is_name) or (
+    return (token.text.casefold() in load_lists().weak and not is_name) or (
         len(token.text) == 1 and len(after) > 0
     )
 
 
 def _has_content(words: Words, stops: frozenset[str]) -> bool:
-    known = lists()
+    known = load_lists()
     nothing = (known.nouns, known.weak, known.links, stops)
     folded = [word.text.casefold() for word in words]
     phrase = " ".join(folded)
@@ -335,10 +335,10 @@ def _is_compound(line: _Line, found: Sequence[int]) -> bool:
         return False
     for at in found:
         folded = line.tokens[at].folded
-        says_nothing = folded in line.stops and folded not in lists().nouns
+        says_nothing = folded in line.stops and folded not in load_lists().nouns
         if not line.joins[at] or line.kinds[at] not in {"noun", "plural", "before"} or says_nothing:
             return False
-        if folded in lists().weak or is_date(folded):
+        if folded in load_lists().weak or is_date(folded):
             return False
     return True
 
@@ -356,7 +356,7 @@ def _is_sure(words: Words, language: str, *, typical: bool) -> bool:
 
 def _is_link(token: Token) -> bool:
     """Check for a word that occurs only inside names: "of", but not "OF"."""
-    return token.text.casefold() in lists().links and not (token.text.isupper() and len(token.text) > 1)
+    return token.text.casefold() in load_lists().links and not (token.text.isupper() and len(token.text) > 1)
 
 
 # Spanish noun phrases: noun after an article or preposition, adjective, "de" with another noun
@@ -380,7 +380,7 @@ def _find_spanish_phrases(sentence: Sequence[Token]) -> Iterator[Phrase]:
 
     def find_end(at: int) -> int:
         """Find the end of a noun and its adjective, or `at` if there is no noun."""
-        if at >= len(sentence) or not small[at] or sentence[at - 1].folded not in lists().es_openers:
+        if at >= len(sentence) or not small[at] or sentence[at - 1].folded not in load_lists().es_openers:
             return at
         is_described = at + 1 < len(sentence) and small[at + 1] and _is_spanish_adjective(sentence, at + 1)
         return at + 1 + is_described
@@ -403,7 +403,7 @@ def _is_spanish_adjective(sentence: Sequence[Token], at: int) -> bool:
     """Check by its ending and the next word whether a word describes the previous noun: not "confirma el"."""
     word, noun = sentence[at].text, sentence[at - 1].text
     behind = sentence[at + 1].text if at + 1 < len(sentence) else "."
-    is_verb = word.endswith(("a", "e")) and (behind in lists().es_objects or behind[0].isdigit())
+    is_verb = word.endswith(("a", "e")) and (behind in load_lists().es_objects or behind[0].isdigit())
     if is_verb:
         return False
     own, other = _GENDER.search(word), _GENDER.search(noun)

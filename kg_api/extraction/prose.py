@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from kg_api.extraction.language import lists
+from kg_api.extraction.language import load_lists
 from kg_api.schemas.documents import BlockKind, SourceBlock
 from kg_api.text.sentences import sentence_borders
 
@@ -69,11 +69,11 @@ class Sentence:
     text: str  # text[start:end] of the source, masked
 
 
-def sentences(text: str, blocks: Sequence[SourceBlock]) -> Iterator[Sentence]:
+def split_sentences(text: str, blocks: Sequence[SourceBlock]) -> Iterator[Sentence]:
     """Yield the sentences of a source in order, each in one block and list item, without code."""
     linked = _TITLED_LINK.sub(lambda found: f" {found[1]}{_MASK * (len(found[0]) - len(found[1]) - 1)}", text)
-    masked = _NOT_PROSE.sub(_mask, linked)
-    for start, end in _joined_lines(text, blocks):
+    masked = _NOT_PROSE.sub(_mask_match, linked)
+    for start, end in _find_prose_spans(text, blocks):
         borders = [start, *sentence_borders(text, start, end), end]
         for begin, stop in pairwise(borders):
             within = text[begin:stop]
@@ -83,12 +83,12 @@ def sentences(text: str, blocks: Sequence[SourceBlock]) -> Iterator[Sentence]:
                 yield Sentence(first, last, masked[first:last])
 
 
-def _mask(found: re.Match[str]) -> str:
+def _mask_match(found: re.Match[str]) -> str:
     matched = found[0]
     return matched if _ABBREVIATIONS.fullmatch(matched) else _MASK * len(matched)
 
 
-def _joined_lines(text: str, blocks: Sequence[SourceBlock]) -> Iterator[tuple[int, int]]:
+def _find_prose_spans(text: str, blocks: Sequence[SourceBlock]) -> Iterator[tuple[int, int]]:
     """Yield spans of prose whose lines belong together, each in one block."""
     ends = (*(block.start for block in blocks[1:]), len(text))
     for block, end in zip(blocks or (SourceBlock("paragraph", 0),), ends, strict=True):
@@ -125,7 +125,7 @@ def _find_start(line: str) -> int:
 def _is_without_content(line: str) -> bool:
     """Check for a blank line, a rule, a directive, a metadata field, or code."""
     field = _FIELD.match(line)
-    known = field is not None and field[1].lower() in lists().data_fields
+    known = field is not None and field[1].lower() in load_lists().data_fields
     return known or _is_dense(line) or any(each.match(line) for each in (_RULE, _DIRECTIVE, _UNMARKED_CODE))
 
 
@@ -135,7 +135,7 @@ def _is_code_line(line: str) -> bool:
     return dense or _STATEMENT.match(line) is not None or _is_without_content(line)
 
 
-def _is_dense(said: str, share: float = _DENSE) -> bool:
+def _is_dense(text: str, share: float = _DENSE) -> bool:
     """Check the share of symbols, without marked code spans."""
-    plain = _TITLED_LINK.sub("", _CODE_SPAN.sub("", said))
-    return len(_SYMBOLS.findall(plain)) > len(said.strip()) * share
+    plain = _TITLED_LINK.sub("", _CODE_SPAN.sub("", text))
+    return len(_SYMBOLS.findall(plain)) > len(text.strip()) * share

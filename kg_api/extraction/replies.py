@@ -128,7 +128,7 @@ def find_quote(text: str, quote: str) -> Quote | None:
     numbers and negations, because otherwise its meaning differs.
     """
     quoted, search = QuotedText(quote), QuoteSearch(text)
-    return search.find_exact(quoted) or search.find_ignoring_form(quoted) or search.alike(quoted)
+    return search.find_exact(quoted) or search.find_ignoring_form(quoted) or search.find_similar(quoted)
 
 
 def is_long_enough(quote: str, passage: str) -> bool:
@@ -174,10 +174,10 @@ class QuoteSearch:
         same_case = fold(self.text[start:end], case=True).text == fold(quote.said, case=True).text.strip()
         return _quote(self.text, start, end, 1.0 if same_case else CASE_ONLY, quote.said)
 
-    def alike(self, quote: QuotedText) -> Quote | None:
+    def find_similar(self, quote: QuotedText) -> Quote | None:
         """Find a similar passage, which is slow."""
         folded = self.folded.text
-        piece = _longest_piece(folded, quote.folded)
+        piece = _find_longest_piece(folded, quote.folded)
         if len(piece) < MIN_SIMILAR_LENGTH:
             return None
         found = fuzz.partial_ratio_alignment(
@@ -196,20 +196,20 @@ class QuoteSearch:
             end -= 1
         passage = folded[start:end]
         score = round(min(fuzz.ratio(piece, passage) / 100, CASE_ONLY), 4)
-        if score < MIN_SCORE or _says(piece) != _says(passage):
+        if score < MIN_SCORE or _count_numbers_and_negations(piece) != _count_numbers_and_negations(passage):
             return None
         return _quote(self.text, *self.folded.span(start, end), score, quote.said)
 
 
-def _longest_piece(text: str, sought: str) -> str:
+def _find_longest_piece(text: str, quote: str) -> str:
     """Return the longest piece of a quote with gaps if all pieces occur in order, or the whole quote."""
-    pieces = [piece for piece in _ELISION.split(sought) if piece]
+    pieces = [piece for piece in _ELISION.split(quote) if piece]
     at = 0
     for piece in pieces:
         at = text.find(piece, at)
         if at < 0:
-            return sought
-    return max(pieces, key=len, default=sought)
+            return quote
+    return max(pieces, key=len, default=quote)
 
 
 def _quote(text: str, start: int, end: int, score: float, said: str) -> Quote:
@@ -218,7 +218,7 @@ def _quote(text: str, start: int, end: int, score: float, said: str) -> Quote:
     return Quote(found, start, end, score, None if said == found else said)
 
 
-def _says(passage: str) -> tuple[Counter[str], int]:
+def _count_numbers_and_negations(passage: str) -> tuple[Counter[str], int]:
     """Return numbers and the count of negations, which must be equal."""
     return Counter(_NUMBER.findall(passage)), len(_DENIAL.findall(passage))
 
@@ -259,7 +259,7 @@ def verify_extraction(source: SourceText, entry: Entry, per_source: int) -> Extr
     concepts_given = entry.get("concepts")
     if not isinstance(concepts_given, list):
         raise Unusable("the list of concepts is missing")
-    found = [_concept(source.full_text, each) for each in cast("list[object]", concepts_given)]
+    found = [_parse_concept(source.full_text, each) for each in cast("list[object]", concepts_given)]
     concepts = _merge([concept for concept, _ in found if concept is not None])
     if found and not concepts:
         raise Unusable("none of the quotes occurs in the text")
@@ -270,24 +270,24 @@ def verify_extraction(source: SourceText, entry: Entry, per_source: int) -> Extr
         source.source_id,
         source.content_hash,
         tuple(chosen),
-        tuple(_relations(entry.get("relations"), [each for each in chosen if each.quotes])),
+        tuple(_parse_relations(entry.get("relations"), [each for each in chosen if each.quotes])),
         unverified=sum(lost for _, lost in found),
     )
 
 
-def clean(value: object, longest: int) -> str:
+def clean_value(value: object, longest: int) -> str:
     """Return one line without invisible characters, or '' for other types."""
     return normalize_spaces(value)[:longest].strip() if isinstance(value, str) else ""
 
 
-def _concept(text: str, said: object) -> tuple[ExtractedConcept | None, int]:
+def _parse_concept(text: str, said: object) -> tuple[ExtractedConcept | None, int]:
     """Return the concept if it is valid, and the number of quotes without value as evidence."""
     if not isinstance(said, dict):
         return None, 0
     entry = cast("Entry", said)
-    label, confidence = clean(entry.get("label"), LABEL), _confidence(entry.get("confidence"))
+    label, confidence = clean_value(entry.get("label"), LABEL), _parse_confidence(entry.get("confidence"))
     quoted = [each for each in as_list(entry.get("quotes")) if isinstance(each, str)][:MAX_QUOTES]
-    cleaned = (clean(each, TERM) for each in as_list(entry.get("search_terms")))
+    cleaned = (clean_value(each, TERM) for each in as_list(entry.get("search_terms")))
     known = dict.fromkeys(
         term for term in cleaned if term and normalize_concept_name(term) != normalize_concept_name(label)
     )
@@ -303,14 +303,16 @@ def _concept(text: str, said: object) -> tuple[ExtractedConcept | None, int]:
         # A name alone says nothing about the concept.
         if quote and (normalize_concept_name(quote.text) not in names or quote.text.strip() == text.strip()):
             proof.append(quote)
-        elif other := clean(each, MAX_QUOTE_LENGTH):
+        elif other := clean_value(each, MAX_QUOTE_LENGTH):
             others.append(other)
     lost = len(quoted) - len(proof)
     is_there = is_there or _find_name(text, label) is not None
     if confidence is None or not normalize_concept_name(label) or not is_there:
         return None, lost
-    description, unverified = clean(entry.get("description"), DESCRIPTION), tuple(dict.fromkeys(others))
-    return ExtractedConcept(label, _distinct(proof), description, terms, confidence, unverified), lost
+    description, unverified = clean_value(entry.get("description"), DESCRIPTION), tuple(dict.fromkeys(others))
+    return ExtractedConcept(
+        label, _remove_duplicates(proof), description, terms, confidence, unverified
+    ), lost
 
 
 def _find_name(text: str, name: str) -> Quote | None:
@@ -320,18 +322,18 @@ def _find_name(text: str, name: str) -> Quote | None:
     return None if found is not None and found.score < 1 and short else found
 
 
-def _relations(said: object, concepts: Sequence[ExtractedConcept]) -> list[ExtractedRelation]:
+def _parse_relations(entries: object, concepts: Sequence[ExtractedConcept]) -> list[ExtractedRelation]:
     labels = {normalize_concept_name(each.label): each.label for each in concepts}
     found = dict[ExtractedRelation, None]()
-    for each in as_list(said):
+    for each in as_list(entries):
         if not isinstance(each, dict):
             continue
         entry = cast("Entry", each)
         subject, target = (
-            labels.get(normalize_concept_name(clean(entry.get(name), LABEL)))
+            labels.get(normalize_concept_name(clean_value(entry.get(name), LABEL)))
             for name in ("subject", "object")
         )
-        kind, confidence = clean(entry.get("type"), TYPE), _confidence(entry.get("confidence"))
+        kind, confidence = clean_value(entry.get("type"), TYPE), _parse_confidence(entry.get("confidence"))
         if (
             subject
             and target
@@ -343,11 +345,11 @@ def _relations(said: object, concepts: Sequence[ExtractedConcept]) -> list[Extra
     return list(found)[: RELATIONS_A_CONCEPT * len(concepts)]
 
 
-def _confidence(said: object) -> float | None:
+def _parse_confidence(value: object) -> float | None:
     """Return a number from 0 to 1, or None for other types."""
-    if isinstance(said, bool) or not isinstance(said, int | float) or math.isnan(said):
+    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
         return None
-    return float(min(max(said, 0.0), 1.0))
+    return float(min(max(value, 0.0), 1.0))
 
 
 def _merge(found: Sequence[ExtractedConcept]) -> list[ExtractedConcept]:
@@ -357,7 +359,7 @@ def _merge(found: Sequence[ExtractedConcept]) -> list[ExtractedConcept]:
         if one is not each:
             by_name[normalize_concept_name(each.label)] = replace(
                 one,
-                quotes=_distinct((*one.quotes, *each.quotes)),
+                quotes=_remove_duplicates((*one.quotes, *each.quotes)),
                 unverified=tuple(dict.fromkeys((*one.unverified, *each.unverified))),
                 description=one.description or each.description,
                 search_terms=tuple(dict.fromkeys((*one.search_terms, *each.search_terms)))[:MAX_TERMS],
@@ -366,6 +368,6 @@ def _merge(found: Sequence[ExtractedConcept]) -> list[ExtractedConcept]:
     return list(by_name.values())
 
 
-def _distinct(quotes: Sequence[Quote]) -> tuple[Quote, ...]:
+def _remove_duplicates(quotes: Sequence[Quote]) -> tuple[Quote, ...]:
     places = {(quote.start, quote.end): quote for quote in reversed(quotes)}
     return tuple(places[place] for place in sorted(places))
