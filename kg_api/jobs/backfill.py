@@ -118,7 +118,7 @@ class Backfill:
             return
         for stored in read_extractions(self._graph):
             run.checkpoint()
-            self._extraction.look(stored)
+            self._extraction.start_pending(stored)
 
     def _enqueue(self, kind: str, name: str, due: int) -> None:
         if not due or must_wait_to_restart(self._graph, kind, name, at_most=time.monotonic() - self._begun):

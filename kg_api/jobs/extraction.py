@@ -9,7 +9,13 @@ from itertools import groupby
 import structlog
 
 from kg_api.errors import ConfigurationError, NotFound
-from kg_api.extraction.llm import AT_ONCE, Extractor, Extractors, estimate_extraction_cost, selection
+from kg_api.extraction.llm import (
+    AT_ONCE,
+    Extractor,
+    Extractors,
+    estimate_extraction_cost,
+    get_automatic_selection,
+)
 from kg_api.graph.client import Graph
 from kg_api.graph.concept_writes import (
     StoredExtraction,
@@ -66,12 +72,12 @@ class ConceptExtraction:
         stored = self._read_stored(run.job.ontology or "")
         if stored is None:
             return False
-        used = self._extractors.used(stored.config)
+        used = self._extractors.get_used_config(stored.config)
         extractor = self._extractors.open(stored.ontology, used, run.job.job_id)
         if extractor is None:
             return False
         resumed = bool(run.cursor)
-        wanted = selection(stored, used, extractor.mark)
+        wanted = get_automatic_selection(stored, used, extractor.mark)
         due = count_for_extraction(self._graph, stored.ontology, extractor.mark, wanted)
         run.expect(due)
         if extractor.name == "llm" and not resumed:
