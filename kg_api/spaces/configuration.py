@@ -246,9 +246,9 @@ class ExtractionService:
         # Fields missing in `config` keep their value. None selects the service's setting.
         present = self._present(ontology)
         config = present.config.model_copy(update=config.model_dump(exclude_unset=True))
-        used = self._extractors.used(config)
+        used = self._extractors.get_used_config(config)
         anew = replace(present, config=config)
-        is_other = self._mark(used) != self._mark(self._extractors.used(present.config))
+        is_other = self._mark(used) != self._mark(self._extractors.get_used_config(present.config))
         self.require_usable(ontology, config)
         if dry_run:
             anew = replace(anew, asked=self._mark(used)) if is_other else anew
@@ -260,12 +260,12 @@ class ExtractionService:
         return self._to_status(read_extraction(self._graph, ontology), notes, with_cost=True)
 
     def require_usable(self, ontology: str, config: ExtractionConfig) -> None:
-        if problem := self._problem(ontology, self._extractors.used(config)):
+        if problem := self._problem(ontology, self._extractors.get_used_config(config)):
             raise InvalidInput(problem)
 
     def extract(self, ontology: str, *, stale: bool = False) -> JobStarted:
         """Extract concepts from pending and previously rejected sources."""
-        used = self._extractors.used(read_extraction(self._graph, ontology).config)
+        used = self._extractors.get_used_config(read_extraction(self._graph, ontology).config)
         if used.extractor == "none":
             raise InvalidInput(
                 f"concept extraction is off for {ontology!r}. Set an extractor with `kg admin "
@@ -277,7 +277,7 @@ class ExtractionService:
         return JobStarted(ontology=ontology, due=due, job_id=job_id)
 
     def refused(self, ontology: str) -> RefusedSources:
-        mark = self._mark(self._extractors.used(read_extraction(self._graph, ontology).config))
+        mark = self._mark(self._extractors.get_used_config(read_extraction(self._graph, ontology).config))
         total = count_extraction(self._graph, ontology, mark)["refused"]
         found = list_unread_sources(self._graph, ontology, mark, limit=MAX_REJECTED)
         return RefusedSources(ontology=ontology, total=total, sources=found)
@@ -302,11 +302,11 @@ class ExtractionService:
 
     def _to_status(self, stored: StoredExtraction, notes: list[str], *, with_cost: bool) -> ExtractionStatus:
         graph, name, llm = self._graph, stored.ontology, self._extractors.settings.llm
-        used = self._extractors.used(stored.config)
+        used = self._extractors.get_used_config(stored.config)
         mark = self._mark(used)
         counts = count_extraction(graph, name, mark)
         unread = counts["total"] - counts["extracted"] - counts["refused"]
-        due = unread if mark is None else self._requests.due(stored)
+        due = unread if mark is None else self._requests.count_due(stored)
         stale = unread - due if used.extractor == "llm" else 0
         cost = estimate_extraction_cost(graph, name, used, llm, due) if with_cost else None
         again = estimate_extraction_cost(graph, name, used, llm, stale) if with_cost and stale else None
