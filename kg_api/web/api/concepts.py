@@ -71,7 +71,7 @@ def list_communities(
     container: Open, ontology: Ontology, *, offset: Offset = 0, limit: PageSize = 100
 ) -> Communities:
     """Return communities, largest first. `changed` is the share that changed since the detection."""
-    return container.communities.page(ontology, offset=offset, limit=limit)
+    return container.communities.list_communities(ontology, offset=offset, limit=limit)
 
 
 @communities.get(OF_ONTOLOGY + "/{community_id}", "read", "Get a community with its concepts and passages")
@@ -258,7 +258,7 @@ def list_proposals(
     offset: Offset = 0,
     limit: PageSize = 100,
 ) -> Proposals:
-    return container.proposals.page(ontology, kind, state, offset, limit)
+    return container.proposals.list_proposals(ontology, kind, state, offset, limit)
 
 
 @proposals.get("/proposals/{proposal_id}", "read", "Get a proposed link", filtered=True)

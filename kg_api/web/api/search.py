@@ -207,7 +207,7 @@ Points = Annotated[
 )
 def get_map(container: Open, ontology: Ontology, limit: Points = USUAL_MAP_POINTS) -> PassageMap:
     """Points are principal components of the vectors. `explained` is their share of the variance."""
-    communities = container.communities.page(ontology, offset=0, limit=MAX_PAGE)
+    communities = container.communities.list_communities(ontology, offset=0, limit=MAX_PAGE)
     return container.similarity.map(ontology, limit, communities.communities)
 
 

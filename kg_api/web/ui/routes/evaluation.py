@@ -10,7 +10,7 @@ from pydantic import AfterValidator, StringConstraints
 
 from kg_api.errors import InvalidInput
 from kg_api.evaluation.saved import LATENCY, SavedResults, find_largest_differences, sort_worst_first
-from kg_api.evaluation.scores import families, get_metric_family, list_main_metrics, ranks
+from kg_api.evaluation.scores import get_metric_family, list_families, list_main_metrics, list_ranks
 from kg_api.graph.judgements import count_questions, delete_judgements, judge, list_judgements, list_questions
 from kg_api.graph.names import list_ontology_names
 from kg_api.schemas.base import require_storable
@@ -116,7 +116,7 @@ def runs_page(
 ) -> HTMLResponse:
     context: dict[str, Any] = {"ontology": ontology, "ontologies": list_ontology_names(container.graph)}
     context["done"] = done
-    context |= {"found": results.page(ontology or None, offset, RUNS_PAGE_SIZE), "most": MAX_COMPARED}
+    context |= {"found": results.list_results(ontology or None, offset, RUNS_PAGE_SIZE), "most": MAX_COMPARED}
     context["judged"] = count_questions(container.graph, ontology) if ontology else None
     return render("evaluations/list.html", context)
 
@@ -138,7 +138,7 @@ def run_page(
     page = {"offset": offset, "limit": QUESTIONS, "total": len(questions)}
     context: dict[str, Any] = {"name": name, "result": found, "main": main, "by": by, "page": page}
     context |= {"questions": questions[offset : offset + QUESTIONS], "latency": LATENCY}
-    context |= {"families": {each: ranks(found.metrics, each) for each in families(found.metrics)}}
+    context |= {"families": {each: list_ranks(found.metrics, each) for each in list_families(found.metrics)}}
     return render("evaluations/one.html", context)
 
 
@@ -180,7 +180,7 @@ def _measure(found: Comparison, by: str) -> dict[str, Any]:
     if by not in shared:
         raise InvalidInput(f"unknown measure {by!r}. Measures: {', '.join(shared)}")
     family = get_metric_family(by)
-    return {"by": by, "measures": shared, "family": family, "ranks": ranks(shared, family)}
+    return {"by": by, "measures": shared, "family": family, "ranks": list_ranks(shared, family)}
 
 
 def _questions(results: SavedResults, found: Comparison, by: str, offset: int) -> dict[str, Any]:

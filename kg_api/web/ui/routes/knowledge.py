@@ -46,7 +46,7 @@ def communities_page(container: Open, ontology: Named = "", offset: Offset = 0) 
     context: dict[str, Any] = {"ontology": ontology, "ontologies": ontologies, "found": None}
     if ontology:
         searched(container.graph, [ontology])  # reject invisible ontologies
-        found = container.communities.page(ontology, offset=offset, limit=PAGE_SIZE)
+        found = container.communities.list_communities(ontology, offset=offset, limit=PAGE_SIZE)
         context["found"] = found
         if not found.communities:  # check for concepts and a running detection
             detecting = ontology in read_embedding_progress(container.graph, COMMUNITY_DETECTION)
@@ -154,7 +154,7 @@ def _groups(container: Container, ontology: str, colour: Colour) -> dict[str, An
     if colour == "document":
         return {"documents": list_documents(container, ontology, limit=LISTED)}
     if colour == "community":
-        found = container.communities.page(ontology, offset=0, limit=LISTED)
+        found = container.communities.list_communities(ontology, offset=0, limit=LISTED)
         return {"communities": found}
     fields = {"fields": [{"field": "date", "by": "year"}], "ontology": [ontology], "limit": LISTED}
     return {"years": count_facets(container.graph, valid(FacetRequest, fields)).facets[0]}
