@@ -23,7 +23,7 @@ from kg_api.evaluation.sets import (
     MAX_SOURCES,
     build_judged_queries,
     build_pair_query,
-    numbered,
+    number_queries,
     write_set,
 )
 from kg_api.schemas.base import Page
@@ -261,7 +261,7 @@ def _select_quotes(
             f"no two concepts of {wanted.ontology!r} are quoted in the same few passages. Extract concepts "
             "first (kg admin concepts), or judge hits and use --kind judgements"
         )
-    return numbered(queries), []
+    return number_queries(queries), []
 
 
 def _select_judged(

@@ -16,7 +16,7 @@ from kg_api.evaluation.comparing import compare
 from kg_api.evaluation.results import Run, save_result
 from kg_api.evaluation.run import describe_kg
 from kg_api.evaluation.saved import read_result
-from kg_api.evaluation.scores import families, list_main_metrics, ranks
+from kg_api.evaluation.scores import list_families, list_main_metrics, list_ranks
 from kg_api.evaluation.sets import SEED, read_set, sample_queries
 from kg_api.local import processes
 from kg_api.schemas.evaluation import (
@@ -136,7 +136,7 @@ def _search(client: KgClient, run: Run, choice: Choice, corpus: Corpus, query: S
     for document, start, end in answer.found:
         sent = corpus.sent.get(document)
         as_found = FoundSpan(document=document, start=start, end=end)
-        found.append(sent.found(start, end) if sent else as_found)
+        found.append(sent.find_span(start, end) if sent else as_found)
     return QuestionResult(
         query_id=query.query_id,
         found=found,
@@ -200,8 +200,8 @@ def result_json(saved: SavedResult) -> dict[str, Any]:
 
 def print_result(saved: SavedResult) -> None:
     result = saved.result
-    names = families(result.metrics)
-    at = ranks(result.metrics, names[0])
+    names = list_families(result.metrics)
+    at = list_ranks(result.metrics, names[0])
     rows = [[name, *(f"{result.metrics[f'{name}@{k}']:.4f}" for k in at)] for name in names]
     title = f"{result.data.name}: {result.label} ({pluralize(result.data.asked, 'question')})"
     console.print_table(["measure", *(f"@{k}" for k in at)], rows, title=title)
