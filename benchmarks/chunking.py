@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.chunk_retrieval import Chunked, Ranking, Vectors, by_meaning, by_words, fused
-from kg_api.evaluation.scores import Range, scores
+from kg_api.evaluation.scores import Range, compute_scores
 from kg_api.providers.embedding_port import BGE_SMALL, MINILM, PackagedModel
 from kg_api.providers.local_embedding import LocalEmbedder
 from kg_api.providers.model_files import ensure_packaged
@@ -192,7 +192,7 @@ def row(
 def score(question: Question, corpora: list[str], found: list[Range]) -> tuple[float, float, float]:
     own = [span for span, corpus in zip(found, corpora, strict=True) if corpus == question.corpus]
     read = sum(end - start for start, end in found) - sum(end - start for start, end in own)
-    result = scores(question.references, own, read)
+    result = compute_scores(question.references, own, read)
     return result.recall, result.precision, result.iou
 
 

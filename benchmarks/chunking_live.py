@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks.chunking import DATA, RETRIEVED
 from benchmarks.stack import machine, stack
 from kg_api.client import KgClient
-from kg_api.evaluation.scores import Range, Scores, scores
+from kg_api.evaluation.scores import Range, Scores, compute_scores
 from kg_api.schemas.vocabulary import SearchMode
 
 SETTINGS: list[dict[str, Any]] = [
@@ -60,7 +60,7 @@ def _ask(client: KgClient, ontology: str, mode: SearchMode, question: dict[str, 
         else:
             elsewhere += hit.chunk.end - hit.chunk.start
     references = [(each["start"], each["end"]) for each in question["references"]]
-    return scores(references, own, elsewhere)
+    return compute_scores(references, own, elsewhere)
 
 
 def _mean(each: Sequence[Scores]) -> dict[str, float]:

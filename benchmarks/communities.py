@@ -265,7 +265,7 @@ def job(graph: Graph, ontology: str) -> dict[str, Any]:
     runner = Runner(graph, handlers, WorkerSettings(), worker="benchmark", stopping=threading.Event())
     assert runner.run_one()
     seconds = time.monotonic() - begun
-    page = CommunityService(graph, SETTINGS).page(ontology, offset=0, limit=1000)
+    page = CommunityService(graph, SETTINGS).list_communities(ontology, offset=0, limit=1000)
     told = page.model_dump(include={"grouped", "left_out", "concepts"})
     return {
         **told,
@@ -277,7 +277,7 @@ def job(graph: Graph, ontology: str) -> dict[str, Any]:
 
 def show(graph: Graph, ontology: str, number: int) -> None:
     """Print some communities, chosen by chance, to be read."""
-    every = CommunityService(graph, SETTINGS).page(ontology, offset=0, limit=1000).communities
+    every = CommunityService(graph, SETTINGS).list_communities(ontology, offset=0, limit=1000).communities
     for each in random.Random(SEED).sample(every, min(number, len(every))):
         print(f"{each.size:4} {each.inside:.2f}  {', '.join(each.labels)}")
 

@@ -31,7 +31,13 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.stack import Stack, machine, stack
-from kg_api.concepts.merging import MIN_LIKENESS, compare_spelling, scale_similarity, merge_near, find_merge_reason
+from kg_api.concepts.merging import (
+    MIN_LIKENESS,
+    compare_spelling,
+    find_merge_reason,
+    merge_near,
+    scale_similarity,
+)
 from kg_api.graph.concepts import Text
 from kg_api.graph.spaces import find_space
 from kg_api.providers.embedding_port import CATALOGUE, PackagedModel

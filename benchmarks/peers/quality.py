@@ -8,8 +8,8 @@ from typing import Any
 from benchmarks.peers.contestants import OWN
 from benchmarks.peers.job import Report
 from benchmarks.peers.texts import Judged
-from kg_api.evaluation.comparing import compute_randomisation_test, interval
-from kg_api.evaluation.scoring import per_query
+from kg_api.evaluation.comparing import compute_interval, compute_randomisation_test
+from kg_api.evaluation.scoring import score_questions
 from kg_api.schemas.evaluation import FoundSpan, QuestionResult
 
 METRIC = "ndcg@10"
@@ -41,12 +41,12 @@ def _scores(judged: Judged, answers: Mapping[str, Sequence[str]]) -> list[float]
         )
         for query in judged.queries
     }
-    scored = per_query("documents", judged.queries, results, DEPTH)
+    scored = score_questions("documents", judged.queries, results, DEPTH)
     return [scored[query.query_id][METRIC] for query in judged.queries]
 
 
 def _told(scores: Sequence[float], own: Sequence[float] | None) -> dict[str, Any]:
-    low, high = interval(scores)
+    low, high = compute_interval(scores)
     told = {
         METRIC: round(100 * sum(scores) / len(scores), 1),
         "interval": [round(100 * low, 1), round(100 * high, 1)],

@@ -79,7 +79,7 @@ def _touching(query: SetQuery, places: Sequence[tuple[str, SentDocument, tuple[i
     return {
         name: 1
         for name, document, span in places
-        for place in [document.found(*span)]
+        for place in [document.find_span(*span)]
         for right in query.references
         if place.document == right.document and place.start < right.end and right.start < place.end
     }

@@ -69,7 +69,7 @@ def asked(graph: Graph) -> list[int]:
 
 def test_text_changed_to_prose_is_extracted_again(graph: Graph, driver: neo4j.Driver) -> None:
     configure_extraction(graph, extractor="keyphrase")
-    ask = ExtractionRequests(graph, Extractors(graph, load_settings())).ask
+    ask = ExtractionRequests(graph, Extractors(graph, load_settings())).request
     body = "\n\n".join(paragraphs("they met Carla Jones there. "))
     ingest(graph, f"# Title\n\n~~~\nx = 1\n\n{body}\n")
     run_extraction(graph, load_settings())

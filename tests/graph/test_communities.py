@@ -159,10 +159,10 @@ def test_detection_limits_the_number_of_concepts(notes: Detecting) -> None:
 def test_detection_waits_for_running_extraction(notes: Detecting, driver: neo4j.Driver) -> None:
     run_jobs(notes.graph)
     rows(driver, "CREATE (:Job {job_id: 'x', unique_key: 'concept_extraction:notes', state: 'queued'})")
-    notes.service.look()
+    notes.service.start_pending_detections()
     assert jobs_of(notes) == 0
     rows(driver, "MATCH (j:Job {job_id: 'x'}) DETACH DELETE j")
-    notes.service.look()
+    notes.service.start_pending_detections()
     assert jobs_of(notes) == 1
 
 

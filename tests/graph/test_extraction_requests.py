@@ -76,7 +76,7 @@ def names(graph: Graph) -> list[str]:
 
 
 def ingest(graph: Graph, text: str = "One.\n") -> None:
-    IngestService(graph, READER, asking_by(graph).ask).ingest(Incoming("notes", "a.txt", text))
+    IngestService(graph, READER, asking_by(graph).request).ingest(Incoming("notes", "a.txt", text))
 
 
 @pytest.mark.usefixtures("asking")
@@ -94,15 +94,15 @@ def test_folder_scan_requests_extraction_per_file(
 ) -> None:
     put(tmp_path / "notes", one="# One\n\nFirst.\n", two="Second.\n")
     request_scan(graph, follow(graph, tmp_path / "notes"))
-    work(graph, handler=FolderSync(graph, EVERYWHERE, LARGEST, READER, asking.ask))
+    work(graph, handler=FolderSync(graph, EVERYWHERE, LARGEST, READER, asking.request))
     assert [job.total for job in extractions(graph)] == [2]
 
 
 def test_only_new_text_requests_extraction(graph: Graph, asking: ExtractionRequests) -> None:
-    store_document(graph, record("a.md", ["One.", "Two."]), asking.ask)
+    store_document(graph, record("a.md", ["One.", "Two."]), asking.request)
     assert [job.total for job in extractions(graph)] == [2]
-    store_document(graph, record("a.md", ["One.", "Two."]), asking.ask)
-    store_document(graph, record("a.md", ["Two.", "Three."]), asking.ask)
+    store_document(graph, record("a.md", ["One.", "Two."]), asking.request)
+    store_document(graph, record("a.md", ["Two.", "Three."]), asking.request)
     assert [job.total for job in extractions(graph)] == [3], "one more source, in the job that waits"
     finish(graph, *owned(graph, "w", kind=EXTRACTION))
     delete_document(graph, record("a.md", []).document_id)
@@ -116,9 +116,9 @@ def test_disabled_extraction_requests_no_job(graph: Graph) -> None:
 
 
 def test_cancelled_extraction_is_not_requested_again(graph: Graph, asking: ExtractionRequests) -> None:
-    store_document(graph, record("a.md", ["One."]), asking.ask)
+    store_document(graph, record("a.md", ["One."]), asking.request)
     jobs.cancel_job(graph, extractions(graph)[0].job_id)
-    store_document(graph, record("b.md", ["Two."]), asking.ask)
+    store_document(graph, record("b.md", ["Two."]), asking.request)
     assert [job.state for job in extractions(graph)] == ["cancelled"]
 
 

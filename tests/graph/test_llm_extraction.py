@@ -12,7 +12,7 @@ import pytest
 
 from kg_api.concepts.search import ConceptService
 from kg_api.errors import BudgetSpent, InvalidInput
-from kg_api.extraction.llm import BESIDE, TOGETHER, ExtractionRequests, Extractors, instruction
+from kg_api.extraction.llm import BESIDE, TOGETHER, ExtractionRequests, Extractors, build_instruction
 from kg_api.extraction.replies import LlmBudget
 from kg_api.graph import document_writes, jobs
 from kg_api.graph.client import Graph
@@ -77,7 +77,7 @@ def test_prompt_separates_data_from_instructions(
     run_extraction(graph, settings)
     for request in writer.requests:
         system, user = request.body["messages"]
-        assert (system["role"], system["content"]) == ("system", instruction(6))
+        assert (system["role"], system["content"]) == ("system", build_instruction(6))
         data = json.loads(user["content"])
         places = [texts.index(each["text"].strip()) for each in data["passages"]]
         assert places == list(range(places[0], places[-1] + 1))
@@ -325,13 +325,13 @@ def test_useless_model_ends_the_job_early(
     again = ExtractionRequests(graph, Extractors(graph, settings))
     rows(driver, "MATCH (j:Job) SET j.finished_at = datetime() - duration('PT9H')")
     again._begun -= 10 * 3600
-    again.look(read_extraction(graph, "notes"))
+    again.start_pending(read_extraction(graph, "notes"))
     assert the_job(graph).state is JobState.FAILED, "a day later too: it would cost as much again"
-    ExtractionRequests(graph, Extractors(graph, settings)).look(read_extraction(graph, "notes"))
+    ExtractionRequests(graph, Extractors(graph, settings)).start_pending(read_extraction(graph, "notes"))
     assert the_job(graph).state is JobState.FAILED, "a restart, of whatever reason, does not mend it"
     rows(driver, "MATCH (j:Job) SET j.finished_at = datetime() - duration('P90D')")
     jobs.prune(graph, days=7)
-    ExtractionRequests(graph, Extractors(graph, settings)).look(read_extraction(graph, "notes"))
+    ExtractionRequests(graph, Extractors(graph, settings)).start_pending(read_extraction(graph, "notes"))
     assert the_job(graph).state is JobState.FAILED, "nor does time"
     assert rows(driver, "MATCH (s:Source) WHERE s.extracted_with IS NOT NULL RETURN s.paragraph") == []
     assert service_of(graph, settings).extract("notes").due == 80

@@ -130,12 +130,12 @@ def test_proposals_need_embedded_and_enabled_ontology(graph: Graph) -> None:
     notes = Proposing(graph)
     ensure_space(graph, small_embedder().identity)
     notes.add("owls.md", OWLS)
-    notes.service.look()
+    notes.service.start_pending_searches()
     assert jobs_of(notes) == 0, "embedding waits"
     run_jobs(graph)
-    Proposing(graph, enabled=False).service.look()
+    Proposing(graph, enabled=False).service.start_pending_searches()
     assert jobs_of(notes) == 0
-    notes.service.look()
+    notes.service.start_pending_searches()
     assert jobs_of(notes) == 1
     notes.work()
     assert notes.work() == 0, "nothing has changed since"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.discovery.proposals import AGAIN, ANOTHER_WAY
+from kg_api.discovery.proposals import ALGORITHM_CHANGED, CHECKS_ALL_AGAIN
 from kg_api.errors import NotFound
 from kg_api.graph.client import Graph
 from kg_api.schemas.proposals import Proposal
@@ -110,11 +110,11 @@ def test_empty_list_reports_a_repeated_search(kg: KgClient, graph: Graph) -> Non
     kg.search_proposals("notes", anew=True)
     look(graph, min_similarity=0.6)
     looked = f"kg searched for links in notes on {kg.proposals('notes').searched_at:%Y-%m-%d %H:%M} UTC"
-    assert kg.proposals().notes == [f"{looked}; {ANOTHER_WAY}"]
+    assert kg.proposals().notes == [f"{looked}; {ALGORITHM_CHANGED}"]
     kg.search_proposals("notes", anew=True)
-    assert kg.proposals("notes").notes == [f"{looked}; {AGAIN}"]
+    assert kg.proposals("notes").notes == [f"{looked}; {CHECKS_ALL_AGAIN}"]
     look(graph)
-    assert AGAIN not in kg.proposals("notes").notes[0]
+    assert CHECKS_ALL_AGAIN not in kg.proposals("notes").notes[0]
 
 
 def test_higher_threshold_removes_weaker_proposals(told: KgClient, graph: Graph) -> None:

@@ -56,11 +56,11 @@ class Detecting:
     def work(self) -> int:
         """Run pending jobs. Return their number."""
         run_jobs(self.graph)
-        self.service.look()
+        self.service.start_pending_detections()
         return run_jobs(self.graph, further=[CommunityDetection(self.graph, self.settings)])
 
     def page(self, ontology: str = "notes") -> Communities:
-        return self.service.page(ontology, offset=0, limit=100)
+        return self.service.list_communities(ontology, offset=0, limit=100)
 
     def labels(self) -> list[set[str]]:
         return [set(each.labels) for each in self.page().communities]

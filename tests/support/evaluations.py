@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from kg_api.evaluation.results import Run, result
+from kg_api.evaluation.results import Run, build_result
 from kg_api.schemas.evaluation import (
     EvalResult,
     FoundSpan,
@@ -26,7 +26,7 @@ def measured(
     config = {"mode": label, **({"ontology": ontology} if ontology else {})}
     run = Run(label, "documents", questions, queries, 10, config, {"version": "1", "code": "2"})
     answers = {query.query_id: answered(query, rank) for query, rank in zip(queries, ranks, strict=True)}
-    return result(run, answers, NOW, NOW, {}).model_copy(update=more)
+    return build_result(run, answers, NOW, NOW, {}).model_copy(update=more)
 
 
 def answered(query: SetQuery, rank: int) -> QuestionResult:

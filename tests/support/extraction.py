@@ -82,7 +82,7 @@ def run_extraction(graph: Graph, settings: Settings, *, wake: bool = True, batch
     runner = Runner(graph, handlers, WorkerSettings(), worker="test", stopping=threading.Event())
     if wake:
         for stored in read_extractions(graph):
-            requests.look(stored)
+            requests.start_pending(stored)
     ran = 0
     while runner.run_one():
         ran += 1

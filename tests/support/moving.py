@@ -29,7 +29,7 @@ class Mover:
             self.files,
             kg.configure,
             ExtractionService(kg.graph, extractors, requests),
-            requests.ask,
+            requests.request,
             spaces=kg.spaces,
         )
 

@@ -57,11 +57,11 @@ class Proposing:
 
     def work(self) -> int:
         run_jobs(self.graph)
-        self.service.look()
+        self.service.start_pending_searches()
         return run_jobs(self.graph, further=[LinkProposal(self.graph, self.settings)])
 
     def all(self, state: ProposalState | None = None, kind: ProposalKind | None = None) -> list[Proposal]:
-        return self.service.page(None, kind, state, 0, 100).proposals
+        return self.service.list_proposals(None, kind, state, 0, 100).proposals
 
 
 GENEROUS: dict[str, Any] = {

@@ -170,13 +170,13 @@ class Communities(Work):
             until_done(self.graph, before.job_id, 60 + 10 * self.kills)
 
     def after_kill(self) -> None:
-        shown = self.service.page("notes", offset=0, limit=1000)
+        shown = self.service.list_communities("notes", offset=0, limit=1000)
         assert shown.total in {0, self.groups}
         if find_job(self.graph, self.job_id).state is JobState.SUCCEEDED:
             self.job_id = self._detect()
 
     def check(self) -> None:
-        shown = self.service.page("notes", offset=0, limit=1000)
+        shown = self.service.list_communities("notes", offset=0, limit=1000)
         assert (shown.total, {each.size for each in shown.communities}) == (self.groups, {3})
         assert rows(self.driver, GENERATIONS)[0]["n"] <= 2
 

@@ -21,11 +21,11 @@ from kg_api.discovery.communities import (
     ConceptGraph,
     Matrix,
     compute_centrality,
+    compute_inner_share,
     detect_communities,
     find_clusters,
     join_labels,
     log_likelihood_ratio,
-    share_inside,
     weigh_associations,
 )
 from kg_api.graph.communities import OntologySize
@@ -129,7 +129,7 @@ def test_ubiquitous_concept_is_less_central() -> None:
     found = compute_centrality(sparse.csr_array(table), np.array([0, 1, 2]))
     assert found.argmax() == 1
     assert found.max() == 1
-    assert share_inside(sparse.csr_array(table), np.array([0, 1, 2])) == pytest.approx(20 / 38)
+    assert compute_inner_share(sparse.csr_array(table), np.array([0, 1, 2])) == pytest.approx(20 / 38)
     assert compute_centrality(sparse.csr_array(table), np.array([5])).tolist() == [0]
 
 
@@ -145,7 +145,7 @@ def test_ubiquitous_concept_is_less_central() -> None:
     ],
 )
 def test_changed_share_counts_the_largest_change(now: OntologySize, share: float) -> None:
-    assert SUMMARY.changed(now) == pytest.approx(share)
+    assert SUMMARY.compute_change(now) == pytest.approx(share)
 
 
 def test_community_ids_and_order_derive_from_members() -> None:

@@ -115,7 +115,9 @@ def test_title_and_date_become_metadata(name: str) -> None:
 def test_original_hash_is_independent_of_pillow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another version of Pillow compresses otherwise: an image that did not change is not updated."""
     before = read_image(FILES["png"], SETTINGS)
-    monkeypatch.setattr(embedded, "strip_metadata", lambda *_: encoded(drawn(640, 480), "PNG", compress_level=1))
+    monkeypatch.setattr(
+        embedded, "strip_metadata", lambda *_: encoded(drawn(640, 480), "PNG", compress_level=1)
+    )
     after = read_image(FILES["png"], SETTINGS)
     assert (after.content != before.content, after.original_hash) == (True, before.original_hash)
 

@@ -7,13 +7,13 @@ from markdown_it import MarkdownIt
 
 from kg_api.convert.shared.markdown_text import (
     MarkdownWriter,
-    fence,
-    heading,
     join_lines,
     lower_text,
-    paragraph,
     raise_text,
-    table,
+    write_code_block,
+    write_heading,
+    write_paragraph,
+    write_table,
 )
 from kg_api.text.documents import parse
 from kg_api.text.markdown import blocks
@@ -41,7 +41,7 @@ def cells(text: str) -> list[list[str]]:
 
 @given(TEXTS)
 def test_paragraph_round_trips_through_markdown(text: str) -> None:
-    line = paragraph(text)
+    line = write_paragraph(text)
     found = blocks(line + "\n")
     assert [block.kind for block in found] == (["paragraph"] if join_lines(text) else [])
     assert line.replace("\\", "") == join_lines(text).replace("\\", "")
@@ -49,34 +49,34 @@ def test_paragraph_round_trips_through_markdown(text: str) -> None:
 
 def test_text_starting_like_markup_is_a_paragraph() -> None:
     for text in BEGINNINGS:
-        assert [block.kind for block in blocks(paragraph(text) + "\n")] == ["paragraph"], text
+        assert [block.kind for block in blocks(write_paragraph(text) + "\n")] == ["paragraph"], text
 
 
 def test_only_beginnings_are_escaped() -> None:
-    assert paragraph("a * b _c_ 1. [d](e) `f` #g") == "a * b _c_ 1. [d](e) `f` #g"
+    assert write_paragraph("a * b _c_ 1. [d](e) `f` #g") == "a * b _c_ 1. [d](e) `f` #g"
 
 
 @given(TEXTS, st.integers(1, 6))
 def test_a_heading_keeps_its_level_and_its_words(text: str, level: int) -> None:
-    found = blocks(heading(level, text) + "\n\nx\n")
+    found = blocks(write_heading(level, text) + "\n\nx\n")
     assert [(block.kind, block.level) for block in found] == [("heading", level), ("paragraph", 0)]
 
 
 @pytest.mark.parametrize("title", ["C #", "##", "# one", "1. Intro", "- x", "a ### b"])
 def test_a_heading_keeps_its_words(title: str) -> None:
-    assert blocks(heading(2, title))[0].title == title
+    assert blocks(write_heading(2, title))[0].title == title
 
 
 @given(st.lists(st.lists(TEXTS, min_size=1, max_size=4), min_size=1, max_size=6))
 def test_a_table_is_read_back_with_its_cells(rows: list[list[str]]) -> None:
-    text = table(rows) + "\n"
+    text = write_table(rows) + "\n"
     assert [block.kind for block in blocks(text)] == ["table"]
     width = max(map(len, rows))
     assert cells(text) == [[join_lines(cell) for cell in row] + [""] * (width - len(row)) for row in rows]
 
 
 def test_a_long_table_repeats_its_header() -> None:
-    text = table([["a", "b"], *([str(i), "x"] for i in range(120))])
+    text = write_table([["a", "b"], *([str(i), "x"] for i in range(120))])
     assert text.count("| a | b |\n| --- | --- |") == 4
     assert [block.kind for block in blocks(text)] == ["table"] * 4
     assert [row[0] for row in cells(text) if row[0] != "a"] == [str(i) for i in range(120)]
@@ -85,20 +85,20 @@ def test_a_long_table_repeats_its_header() -> None:
 @pytest.mark.parametrize(("columns", "rows"), [(2, 300), (6, 46), (6, 400), (20, 60), (35, 30)])
 def test_long_table_passages_repeat_the_header(columns: int, rows: int) -> None:
     header = [f"column {at}" for at in range(columns)]
-    text = table([header, *([f"cell {row}"] * columns for row in range(rows))]) + "\n"
+    text = write_table([header, *([f"cell {row}"] * columns for row in range(rows))]) + "\n"
     passages = [text[span.start : span.end] for span in split(parse(text, "t.md", "markdown"))]
     assert len(passages) > 1
     assert all(passage.startswith("| column 0 |") for passage in passages)
 
 
 def test_very_wide_header_is_not_repeated() -> None:
-    text = table([[f"column {at}" for at in range(80)], *(["x"] * 80 for _ in range(60))])
+    text = write_table([[f"column {at}" for at in range(80)], *(["x"] * 80 for _ in range(60))])
     assert text.count("| column 0 |") == 1
 
 
 @given(st.text(alphabet="`~ab\n \r", max_size=60), st.text(max_size=10))
 def test_code_is_one_block_whatever_is_in_it(code: str, language: str) -> None:
-    text = fence(code, language) + "\n\nafter\n"
+    text = write_code_block(code, language) + "\n\nafter\n"
     assert [block.kind for block in blocks(text)] == ["code", "paragraph"]
 
 
@@ -106,9 +106,9 @@ def test_code_is_one_block_whatever_is_in_it(code: str, language: str) -> None:
 def test_the_writer_knows_where_the_next_block_begins(written: list[tuple[str, str]]) -> None:
     writer, starts = MarkdownWriter(), list[tuple[int, str]]()
     for how, text in written:
-        line = paragraph(text)
+        line = write_paragraph(text)
         if how == "item":
-            writer.item(text)
+            writer.add_item(text)
         elif line:
             starts.append((writer.position, line))
             writer.add(line)

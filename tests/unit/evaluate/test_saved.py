@@ -26,7 +26,7 @@ def results(tmp_path: Path) -> SavedResults:
 
 
 def names(results: SavedResults, ontology: str | None = None, **part: int) -> list[str]:
-    found = results.page(ontology, part.get("offset", 0), part.get("limit", 50))
+    found = results.list_results(ontology, part.get("offset", 0), part.get("limit", 50))
     return [each.name for each in found.evaluations]
 
 
@@ -34,7 +34,7 @@ def test_the_newest_come_first_page_by_page(results: SavedResults) -> None:
     assert names(results) == ["hybrid", "owls", "text"]
     assert names(results, offset=1, limit=1) == ["owls"]
     assert names(results, "bees") == ["hybrid", "text"]
-    first = results.page(None, 0, 1).evaluations[0]
+    first = results.list_results(None, 0, 1).evaluations[0]
     assert (first.label, first.question_set, first.ontology, first.mode) == (
         "hybrid", "set", "bees", "hybrid",
     )  # fmt: skip
@@ -44,7 +44,7 @@ def test_the_newest_come_first_page_by_page(results: SavedResults) -> None:
 
 
 def test_only_comparable_results_share_a_comparison_key(results: SavedResults) -> None:
-    by = {each.name: each.compared_by for each in results.page(None, 0, 50).evaluations}
+    by = {each.name: each.compared_by for each in results.list_results(None, 0, 50).evaluations}
     assert by["text"] == by["hybrid"] != by["owls"]
 
 
@@ -60,7 +60,7 @@ def test_invalid_result_files_are_listed_others_ignored(results: SavedResults, t
     both = compare([made, made], None, "first")
     (tmp_path / "2026-set-comparison.json").write_text(both.model_dump_json())
     (tmp_path / "folder.json").mkdir()
-    found = results.page(None, 0, 50)
+    found = results.list_results(None, 0, 50)
     assert len(found.evaluations) == 3
     reasons = {each.name: each.reason for each in found.unreadable}
     assert list(reasons) == ["bytes", "cut", "lacking", "newer", "other form"]
@@ -72,7 +72,7 @@ def test_invalid_result_files_are_listed_others_ignored(results: SavedResults, t
     with pytest.raises(InvalidInput, match="newer was written by a newer kg"):
         results.find("newer")
     with limit_visible_ontologies(["bees"]):
-        assert results.page(None, 0, 50).unreadable == [], "whose they are nobody knows"
+        assert results.list_results(None, 0, 50).unreadable == [], "whose they are nobody knows"
         with pytest.raises(NotFound):
             results.find("newer")
     with pytest.raises(NotFound):
@@ -82,7 +82,7 @@ def test_invalid_result_files_are_listed_others_ignored(results: SavedResults, t
 def test_results_without_measures_are_unreadable(results: SavedResults, tmp_path: Path) -> None:
     made = measured("a", [1])
     save(tmp_path, "empty", made.model_copy(update={"metrics": {}}))
-    found = results.page(None, 0, 50)
+    found = results.list_results(None, 0, 50)
     assert found.total == 3
     assert {each.name: each.reason for each in found.unreadable} == {
         "empty": "is not a result of `kg eval run`: the result has no measures"
@@ -103,7 +103,7 @@ def test_limited_key_sees_only_results_of_its_ontologies(results: SavedResults, 
         with pytest.raises(NotFound):
             results.compare(["text", "owls"], "first")
         with pytest.raises(Forbidden):
-            results.page("owls", 0, 50)
+            results.list_results("owls", 0, 50)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_a_file_is_read_once_until_it_changes(
     assert len(names(results)) == len(read) == 3
     path = save(tmp_path, "text", measured("other", [1], ontology="bees"))
     os.utime(path, ns=(1, 1))
-    assert {each.label for each in results.page("bees", 0, 50).evaluations} == {"other", "hybrid"}
+    assert {each.label for each in results.list_results("bees", 0, 50).evaluations} == {"other", "hybrid"}
     assert len(read) == 4
     path.unlink()
     assert names(results) == ["hybrid", "owls"]

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from kg_api.errors import InvalidInput
 from kg_api.evaluation.comparing import (
     compare,
+    compute_interval,
     compute_percentiles,
     compute_randomisation_test,
     correct_p_values,
-    interval,
 )
-from kg_api.evaluation.scores import scores
-from kg_api.evaluation.scoring import means, per_query
+from kg_api.evaluation.scores import compute_scores
+from kg_api.evaluation.scoring import compute_means, score_questions
 from kg_api.schemas.evaluation import (
     EvalResult,
     FoundSpan,
@@ -37,7 +37,7 @@ def hits(query: str, *documents: str) -> QuestionResult:
 
 def one(relevant: dict[str, int], *documents: str, limit: int = 10) -> dict[str, float]:
     query = SetQuery("q", "?", relevant)
-    return per_query("documents", [query], {"q": hits("q", *documents)}, limit)["q"]
+    return score_questions("documents", [query], {"q": hits("q", *documents)}, limit)["q"]
 
 
 def test_two_relevant_documents_at_ranks_one_and_three() -> None:
@@ -68,9 +68,9 @@ def test_a_document_counts_once_at_its_best_rank() -> None:
 
 def test_empty_result_counts_as_zero() -> None:
     queries = [SetQuery("q", "?", {"a": 1}), SetQuery("r", "?", {"a": 1})]
-    scored = per_query("documents", queries, {"q": hits("q"), "r": hits("r", "a")}, 10)
+    scored = score_questions("documents", queries, {"q": hits("q"), "r": hits("r", "a")}, 10)
     assert set(scored["q"].values()) == {0.0}
-    assert means(scored)["ndcg@10"] == 0.5
+    assert compute_means(scored)["ndcg@10"] == 0.5
 
 
 def test_measures_are_limited_to_requested_depth() -> None:
@@ -99,7 +99,7 @@ def test_spans_by_their_characters() -> None:
         FoundSpan(document="d", start=0, end=15),
         FoundSpan(document="d", start=30, end=45),
     ]
-    scored = per_query("spans", [SPANS], {"q": answer("q", *found)}, 3)["q"]
+    scored = score_questions("spans", [SPANS], {"q": answer("q", *found)}, 3)["q"]
     assert scored["token_recall@1"] == scored["hit_rate@1"] == 0
     assert scored["mrr@3"] == 0.5
     assert scored["token_recall@3"] == pytest.approx(15 / 20)
@@ -115,7 +115,7 @@ RANGES = st.lists(
 @given(RANGES, st.integers(0, 30))
 def test_more_reading_never_lowers_recall(chunks: list[tuple[int, int]], elsewhere: int) -> None:
     references = [(5, 15), (30, 42)]
-    found = [scores(references, chunks[:k], elsewhere) for k in range(len(chunks) + 1)]
+    found = [compute_scores(references, chunks[:k], elsewhere) for k in range(len(chunks) + 1)]
     assert all(0 <= value <= 1 for each in found for value in (each.recall, each.precision, each.iou))
     assert [each.recall for each in found] == sorted(each.recall for each in found)
     covered = set().union(*(range(*chunk) for chunk in chunks)) & {*range(5, 15), *range(30, 42)}
@@ -134,7 +134,7 @@ def test_judged_passages_of_one_document_are_separate() -> None:
     spans = (("a", 0, 5), ("a", 40, 50), ("a", 12, 14), ("a", 15, 25), ("a", 22, 30), ("b", 0, 10))
     found = [FoundSpan(document=name, start=start, end=end) for name, start, end in spans]
     answer = QuestionResult(query_id="q", found=found, ms=1)
-    scored = per_query("passages", [query], {"q": answer}, 5)["q"]
+    scored = score_questions("passages", [query], {"q": answer}, 5)["q"]
     assert (scored["hit_rate@1"], scored["mrr@5"], scored["recall@3"], scored["recall@5"]) == (
         0, 1 / 3, 0.5, 1,
     )  # fmt: skip
@@ -147,7 +147,7 @@ VALUES = st.lists(st.floats(0, 1).map(lambda value: round(value, 3)), min_size=1
 
 @given(VALUES)
 def test_the_interval_holds_the_mean(values: list[float]) -> None:
-    low, high = interval(values)
+    low, high = compute_interval(values)
     assert min(values) - 1e-9 <= low <= high <= max(values) + 1e-9
     assert low - 1e-9 <= sum(values) / len(values) <= high + 1e-9 or len(set(values)) > 1
 

@@ -11,7 +11,7 @@ from kg_api.schemas.evaluation import SetDocument, SetQuery
 def test_a_title_goes_above_the_text() -> None:
     sent = build_sent_document(SetDocument("d", "It is long.", "Leases"))
     assert (sent.text, sent.format, sent.title) == ("Leases\n\nIt is long.", "text", "Leases")
-    assert sent.found(0, 12).model_dump() == {"document": "d", "start": 0, "end": 4}
+    assert sent.find_span(0, 12).model_dump() == {"document": "d", "start": 0, "end": 4}
 
 
 def test_title_already_in_text_is_not_repeated() -> None:
@@ -24,7 +24,7 @@ def test_offsets_lead_back_to_the_same_text(text: str, title: str, data: st.Data
     sent = build_sent_document(SetDocument("d", text, " ".join(title.split())))
     start = data.draw(st.integers(sent.shift, len(sent.text)))
     end = data.draw(st.integers(start, len(sent.text)))
-    found = sent.found(start, end)
+    found = sent.find_span(start, end)
     assert text[found.start : found.end] == sent.text[start:end]
 
 

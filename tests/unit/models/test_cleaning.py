@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.extraction.replies import clean
+from kg_api.extraction.replies import clean_value
 from kg_api.graph.concepts import clean_name
 from kg_api.schemas.base import normalize_spaces
 
@@ -31,7 +31,7 @@ JOINERS = "\u200c\u200d"
 )
 def test_one_line_shows_all_it_says(text: str, seen: str) -> None:
     assert normalize_spaces(text) == seen
-    assert clean(text, 100) == clean_name(text, 100) == seen, "there is one way to clean"
+    assert clean_value(text, 100) == clean_name(text, 100) == seen, "there is one way to clean"
 
 
 def test_no_unseen_character_is_left() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kg_api.discovery.proposals import (
-    Near,
+    Neighbour,
     PlacedText,
     compute_contrast,
     compute_proposal_fingerprint,
@@ -24,14 +24,14 @@ from tests.support.proposals import EARS, LICENCE, OWLS, TAXES
 from tests.unit.proposals.spaces import space
 
 NEAR = {
-    "a": [Near("b", 0.9), Near("c", 0.8)],
-    "b": [Near("a", 0.9), Near("c", 0.7)],
-    "c": [Near("a", 0.8), Near("b", 0.7)],
+    "a": [Neighbour("b", 0.9), Neighbour("c", 0.8)],
+    "b": [Neighbour("a", 0.9), Neighbour("c", 0.7)],
+    "c": [Neighbour("a", 0.8), Neighbour("b", 0.7)],
 }
 
 
 def test_both_must_be_nearest_to_each_other() -> None:
-    assert list(find_mutual_pairs(["a", "b", "c"], NEAR, 1, 0.5)) == [("a", Near("b", 0.9))]
+    assert list(find_mutual_pairs(["a", "b", "c"], NEAR, 1, 0.5)) == [("a", Neighbour("b", 0.9))]
     assert len(list(find_mutual_pairs(["a", "b", "c"], NEAR, 2, 0.5))) == 3, "each pair once"
     assert list(find_mutual_pairs(["c"], NEAR, 1, 0.5)) == []
     assert list(find_mutual_pairs(["a"], NEAR, 1, 0.95)) == []
@@ -40,7 +40,7 @@ def test_both_must_be_nearest_to_each_other() -> None:
 
 def test_the_contrast_is_over_what_else_is_near() -> None:
     assert compute_contrast("a", NEAR["a"][0], NEAR) == pytest.approx(0.9 - (0.8 + 0.7) / 2)
-    alone = {"a": [Near("b", 0.9)], "b": [Near("a", 0.9)]}
+    alone = {"a": [Neighbour("b", 0.9)], "b": [Neighbour("a", 0.9)]}
     assert compute_contrast("a", alone["a"][0], alone) == pytest.approx(0.9)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from kg_api.convert import pdf
 from kg_api.convert.pdf import convert
-from kg_api.convert.pdf.layout import columns
+from kg_api.convert.pdf.layout import find_columns
 from kg_api.convert.pdf.letters import get_visible_text
 from kg_api.convert.shared.accounting import find_missing
 
@@ -41,6 +41,6 @@ def test_every_word_is_stored_without_invented_numbers(path: Path) -> None:
 
 def test_missing_words_become_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     """A layout that loses a column leads to a note."""
-    monkeypatch.setattr(pdf, "columns", lambda pieces, page: columns(pieces[::2], page))
+    monkeypatch.setattr(pdf, "find_columns", lambda pieces, page: find_columns(pieces[::2], page))
     (note,) = convert(FILES[0].read_bytes()).notes[-1:]
     assert re.fullmatch(r'skipped: [\d,]+ words of the pages, e\.g\. ".*"', note)

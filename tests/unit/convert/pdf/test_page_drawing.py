@@ -176,5 +176,5 @@ def test_words_of_real_passages_are_found_on_pages(name: str) -> None:
     boxed = words = 0
     for each in sources[:: max(1, len(sources) // 15)]:
         boxed += draw_page(PageToDraw(each.page or 0, 100, each.full_text), data).boxed
-        words += len(LetterStream.of(each.full_text).begins)
+        words += len(LetterStream.from_letters(each.full_text).begins)
     assert boxed >= 0.98 * words > 200

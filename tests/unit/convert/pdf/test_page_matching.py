@@ -15,12 +15,12 @@ PAGE = (
 
 def said(words: Sequence[Sequence[int]], page: str) -> list[str]:
     """Return the matched text of the page."""
-    stream = LetterStream.of(page)
+    stream = LetterStream.from_letters(page)
     return [page[stream.origin[each[0]] : stream.origin[each[-1]] + 1] for each in words]
 
 
 def found(passage: str, page: str = PAGE) -> list[str]:
-    return said(find_passage(LetterStream.of(passage), LetterStream.of(page)), page)
+    return said(find_passage(LetterStream.from_letters(passage), LetterStream.from_letters(page)), page)
 
 
 def test_word_hyphenated_at_line_end_is_found() -> None:
@@ -57,32 +57,43 @@ def test_few_letters_match_only_headings_or_whole_words() -> None:
 
 def test_short_isolated_match_is_ignored() -> None:
     page = "heavy rain after all " + "x y z " * 40 + "Cherries split after heavy rain in June and in July."
-    words = find_passage(LetterStream.of("Cherries split after heavy rain in June"), LetterStream.of(page))
+    words = find_passage(
+        LetterStream.from_letters("Cherries split after heavy rain in June"), LetterStream.from_letters(page)
+    )
     assert min(words[0]) > 100
     assert said(words, page) == ["Cherries", "split", "after", "heavy", "rain", "in", "June"]
 
 
 def test_repeated_phrase_matches_where_passage_continues() -> None:
     page = "See the user guide for more. Then read on. See the user guide for less of it, or ask us."
-    words = find_passage(LetterStream.of("See the user guide for less of it"), LetterStream.of(page))
-    assert words[0][0] == LetterStream.of(page).text.rindex("seetheuser")
+    words = find_passage(
+        LetterStream.from_letters("See the user guide for less of it"), LetterStream.from_letters(page)
+    )
+    assert words[0][0] == LetterStream.from_letters(page).text.rindex("seetheuser")
 
 
 def test_single_words_match_as_whole_words() -> None:
     page = "A rose is a rose. Prose is not; rose-\nmary is an herb, ROSE too."
-    assert said(find_words(["rose"], LetterStream.of(page)), page) == ["rose", "rose", "rose", "ROSE"]
-    assert said(find_words(["rosemary", "rose"], LetterStream.of(page)), page)[2] == "rose-\nmary"
-    assert find_words(["", "--"], LetterStream.of(page)) == []
-    assert find_words([], LetterStream.of(page)) == []
+    assert said(find_words(["rose"], LetterStream.from_letters(page)), page) == [
+        "rose",
+        "rose",
+        "rose",
+        "ROSE",
+    ]
+    assert said(find_words(["rosemary", "rose"], LetterStream.from_letters(page)), page)[2] == "rose-\nmary"
+    assert find_words(["", "--"], LetterStream.from_letters(page)) == []
+    assert find_words([], LetterStream.from_letters(page)) == []
 
 
 def test_scripts_without_blanks_have_words_anywhere() -> None:
     page = "\u6771\u4eac\u90fd\u306f\u65e5\u672c\u306e\u9996\u90fd"
-    assert said(find_words(["\u65e5\u672c"], LetterStream.of(page)), page) == ["\u65e5\u672c"]
+    assert said(find_words(["\u65e5\u672c"], LetterStream.from_letters(page)), page) == ["\u65e5\u672c"]
 
 
 def test_a_page_that_repeats_itself_takes_no_time() -> None:
     begun = time.monotonic()
-    words = find_passage(LetterStream.of("a" * 50_000 + " ab" * 5000), LetterStream.of("a" * 100_000))
+    words = find_passage(
+        LetterStream.from_letters("a" * 50_000 + " ab" * 5000), LetterStream.from_letters("a" * 100_000)
+    )
     assert time.monotonic() - begun < 5
     assert len(words) == 1
