@@ -1,5 +1,3 @@
-"""Fixtures of all tests: one Neo4j per run, and a clean database or shared data per test."""
-
 from __future__ import annotations
 
 import gc
@@ -39,12 +37,11 @@ KEPT_VARIABLES = ("KG_CACHE", "KG_TEST_")
 hypothesis.settings.register_profile("usual", deadline=None, max_examples=30, derandomize=True)
 hypothesis.settings.register_profile("full", deadline=None, max_examples=300)
 hypothesis.settings.load_profile("usual")
-"""A usual run repeats the same examples, so a failure is due to the change. `full` draws new examples.
-Deadlines depend on the machine.
-"""
+"""By default, the same examples are used in each run, so that a failure is caused by the change. Use
+`full` to draw new examples. There is no deadline, because it would depend on the machine."""
 
 SLOW_FIRST = ("graph/", "service/", "process/managed/", "process/", "")
-"""Folders in test order, so the end of a parallel run is short."""
+"""Order of the folders. The slow ones are first, so that all processes finish at about the same time."""
 
 PLAN_ANEW = frozenset(
     {
@@ -53,13 +50,13 @@ PLAN_ANEW = frozenset(
         *("paid_search", "similar", "space_pages", "administration_in_browser", "statements", "switching"),
     }
 )
-"""Tests that make or drop indexes. With each, Neo4j forgets all its plans, and a statement takes it 50 ms of
-CPU again: where these came between the others, the others paid for them."""
+"""Tests that create or drop indexes. After each of them, Neo4j has to plan all statements again (50 ms of
+CPU each), so they run last."""
 SHARED = "libraries"
-"""Fixture of data that is stored once for tests that do not empty the database."""
+"""Fixture to use if a test only reads. Its data is stored once and is not deleted between these tests."""
 
 FURTHER_SIZE = 64
-"""Dimensions of most spaces that tests create in addition to the first."""
+"""Dimensions to use for the spaces that tests create in addition to the first."""
 USUAL_SIZES = {
     FIRST_INDEX: 256,
     FIRST_CONCEPT_INDEX: 256,
@@ -68,7 +65,6 @@ USUAL_SIZES = {
     of_space(FIRST_IMAGE_INDEX, FIRST_IMAGE_SLUG): ColourGrid().identity.dimensions,
     of_space(FIRST_IMAGE_INDEX, "fine"): ColourGrid(4).identity.dimensions,
 }
-"""The others', by their indexes."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -77,12 +73,12 @@ WIPE = (
     "MATCH (n) WHERE NOT n:Migration CALL (n) { DETACH DELETE n } "
     "IN TRANSACTIONS OF 5000 ROWS ON ERROR RETRY THEN FAIL"
 )
-"""A worker of the previous module can hold a lock. Neo4j then ends one of both transactions."""
+"""If a worker from the previous module still has a lock, Neo4j will abort one of the two transactions."""
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Disable garbage collection during collection, which saves a sixth of the time."""
+    """Disable garbage collection while tests are collected. This saves a sixth of the time."""
     gc.disable()
     try:
         return (yield)
@@ -93,12 +89,12 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SharingOut:
-    """Say which tests go to one process."""
     return SharingOut(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run slow folders first. Within a folder, run tests that invalidate Neo4j's query plans last."""
+    """Run the slow folders first. In each folder, run the tests last that cause Neo4j to plan its
+    statements again."""
     here = Path(__file__).parent
 
     def rank(item: pytest.Item) -> tuple[int, bool, bool]:
@@ -112,7 +108,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _clean_environment() -> Iterator[None]:
-    """Nothing of the developer's own kg reaches a test."""
     before = dict(os.environ)
     for name in before:
         if name.startswith(OURS) and not name.startswith(KEPT_VARIABLES):
@@ -124,14 +119,15 @@ def _clean_environment() -> Iterator[None]:
 
 
 def pytest_configure() -> None:
-    """Handle Ctrl-C, which background processes of a script ignore by default."""
+    """Handle Ctrl-C. By default, it is ignored if a script starts pytest in the background."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _plain_tracebacks() -> None:
-    """A drawn traceback takes a second on a busy machine, longer than some retries wait."""
+    """Use plain tracebacks. To draw a traceback with colours can take a second on a busy machine, and
+    some retries do not wait this long."""
     plain = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
     usual = structlog.get_config()["processors"]
     structlog.configure(processors=[*usual[:-1], plain])
@@ -139,7 +135,7 @@ def _plain_tracebacks() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _one_context() -> Iterator[None]:
-    """Share the certificates of the machine among HTTP clients, because loading takes 30 ms per client."""
+    """Use one SSL context for all HTTP clients, because it takes 30 ms to load the certificates."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("httpx._transports.default.create_ssl_context", cache(httpx.create_ssl_context))
         yield
@@ -153,7 +149,6 @@ def server() -> Iterator[Neo4jServer]:
 
 @pytest.fixture(scope="session")
 def driver(server: Neo4jServer) -> Iterator[neo4j.Driver]:
-    """Return a driver that bypasses kg."""
     options = {"notifications_min_severity": neo4j.NotificationMinimumSeverity.OFF}
     with neo4j.GraphDatabase.driver(server.uri, auth=(server.user, server.password), **options) as opened:
         yield opened
@@ -167,24 +162,23 @@ def migrated_graph(server: Neo4jServer) -> Iterator[Graph]:
 
 
 class Stored:
-    """Data that read-only tests share.
-
-    A bookmark contains the last committed transaction, so it shows whether a test wrote. After a write,
-    the next test stores the data again.
-    """
+    """Data that can be used by all tests that only read. The bookmark contains the last committed
+    transaction, so you can see if a test has written to the database. If it has, the data will be stored
+    again for the next test."""
 
     def __init__(self, driver: neo4j.Driver) -> None:
         self.given = False
-        """Whether the test that runs has its data already."""
+        """Whether the data for the current test has been stored."""
         self.begin: Callable[[], object] = lambda: None
-        """Data stored before every test's data."""
+        """Data to store before the data of a test."""
         self._driver = driver
         self._opened = ExitStack()
         self._known: tuple[object, object] | None = None
         self._value: object = None
 
     def give(self, store: Callable[P, AbstractContextManager[T]], *given: P.args, **named: P.kwargs) -> T:
-        """Return what `store` made in an empty database, in this test or in one before it."""
+        """Return the result of `store` in an empty database. If another test has called it, this will be
+        the same result."""
         self.given, key = True, (self.begin, store, given, tuple(named.items()))
         if self._known != (key, self._bookmark()):
             self.close()
@@ -195,7 +189,6 @@ class Stored:
         return cast("T", self._value)
 
     def close(self) -> None:
-        """Discard the data and close its resources."""
         self._known = None
         self._opened.close()
 
@@ -214,20 +207,18 @@ def _stored(driver: neo4j.Driver) -> Iterator[Stored]:
 
 @pytest.fixture(scope="session")
 def beginning() -> Callable[[], object]:
-    """Store the initial data of a test."""
     return lambda: None
 
 
 @pytest.fixture
 def stored(_stored: Stored, beginning: Callable[[], object]) -> Stored:
-    """Return data that tests share until one writes."""
     _stored.given, _stored.begin = False, beginning
     return _stored
 
 
 @pytest.fixture
 def graph(request: pytest.FixtureRequest, stored: Stored, migrated_graph: Graph) -> Graph:
-    """Return a database with its schema and the data of the module's `shared` fixture."""
+    """Return a database with the schema and the data from the `shared` fixture of the module."""
     if "shared" in request.fixturenames:
         request.getfixturevalue("shared")
     if not stored.given:
@@ -236,10 +227,8 @@ def graph(request: pytest.FixtureRequest, stored: Stored, migrated_graph: Graph)
 
 
 def wipe(driver: neo4j.Driver) -> None:
-    """Empty the database. Drop vector indexes of unusual size only.
-
-    After a change of indexes, Neo4j plans all statements again, a tenth of a second each.
-    """
+    """Delete all data. Indexes are only dropped if their size is unusual, because Neo4j would have to
+    plan all statements again."""
     with driver.session() as session:
         session.run(WIPE).consume()
         found = session.run(
