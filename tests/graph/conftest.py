@@ -25,7 +25,6 @@ from tests.support.records import record
 
 @contextmanager
 def store_texts(graph: Graph) -> Generator[Kg]:
-    """Store one document of the usual texts, embedded."""
     made = Kg(graph)
     store_document(graph, record("a.md", TEXTS))
     made.work()
@@ -41,13 +40,13 @@ def _store_lives(graph: Graph, driver: neo4j.Driver) -> Generator[tuple[Kg, dict
 
 @pytest.fixture
 def lives(stored: Stored, migrated_graph: Graph, driver: neo4j.Driver) -> tuple[Kg, dict[str, str]]:
-    """The usual texts and the concepts of some lives, by their labels."""
+    """Store the default texts with some of their concepts, and return them by label."""
     return stored.give(_store_lives, migrated_graph, driver)
 
 
 @pytest.fixture
 def kg(request: pytest.FixtureRequest, stored: Stored, migrated_graph: Graph) -> Kg:
-    """Return the usual texts. For tests with `ids`, add concepts."""
+    """Return the default texts. If the test uses `ids`, this also adds concepts."""
     if "ids" in request.fixturenames:
         return request.getfixturevalue("lives")[0]
     return stored.give(store_texts, migrated_graph)
@@ -55,7 +54,6 @@ def kg(request: pytest.FixtureRequest, stored: Stored, migrated_graph: Graph) ->
 
 @pytest.fixture
 def ids(lives: tuple[Kg, dict[str, str]]) -> dict[str, str]:
-    """The concepts of some lives, by their labels."""
     return lives[1]
 
 
@@ -67,7 +65,7 @@ def constructive(kg: Kg) -> Iterator[ConstructiveService]:
 
 @pytest.fixture
 def album(graph: Graph, tmp_path: Path) -> Generator[Album]:
-    """Pictures that are called by their colours, and not embedded yet."""
+    """Return images that are named after their colours and have not been embedded."""
     made = Album(graph, tmp_path / "blobs")
     made.add_images("red", "green", "blue")
     yield made
@@ -76,7 +74,7 @@ def album(graph: Graph, tmp_path: Path) -> Generator[Album]:
 
 @pytest.fixture
 def unnamed_album(graph: Graph, tmp_path: Path) -> Generator[Album]:
-    """Return embedded images whose names do not describe the content."""
+    """Return embedded images. You cannot see from their names what they show."""
     made = Album(graph, tmp_path / "blobs")
     for number, colour in enumerate(COLOURS):
         made.pictures.add(plain(colour), f"p{number}.png")
@@ -87,7 +85,7 @@ def unnamed_album(graph: Graph, tmp_path: Path) -> Generator[Album]:
 
 @pytest.fixture
 def writer() -> Iterator[EmbeddingServer]:
-    """Return a language model server that extracts capitalized words."""
+    """Return a server with a language model that extracts all capitalized words."""
     with EmbeddingServer() as running:
         running.chat = extract_concepts
         yield running
@@ -95,5 +93,4 @@ def writer() -> Iterator[EmbeddingServer]:
 
 @pytest.fixture
 def settings(writer: EmbeddingServer) -> Settings:
-    """Settings that name it."""
     return settings_of(writer)

@@ -1,5 +1,3 @@
-"""State machine that compares the jobs in the database with a model in memory."""
-
 from __future__ import annotations
 
 import random
@@ -41,7 +39,7 @@ NEEDS_NO_HOLD = {"request", "claim", "cancel", "retry"}
 
 
 class Machine(RuleBasedStateMachine):
-    """Does the same to the database and to the model."""
+    """State machine that applies each action to the database and to the model."""
 
     def __init__(self, graph: Graph, driver: neo4j.Driver) -> None:
         super().__init__()
@@ -60,7 +58,8 @@ class Machine(RuleBasedStateMachine):
 
     @rule(what=st.sampled_from(ACTIONS), seed=SEEDS)
     def step(self, what: str, seed: int) -> None:
-        """One rule for all: with a rule for each, Hypothesis leaves most of them out in most runs."""
+        """Run any action. This is a single rule, because Hypothesis would not use most of the rules in
+        most runs."""
         self.chance = random.Random(seed)
         getattr(self, what if self.holds or what in NEEDS_NO_HOLD else "claim")()
 
@@ -94,7 +93,6 @@ class Machine(RuleBasedStateMachine):
             hold.job.lapsed = False
 
     def advance(self) -> None:
-        """Twice when the answer to the commit was lost."""
         hold, self.batches = self.hold(), self.batches + 1
         after, done, times = str(self.batches), self.chance.randint(0, 3), self.chance.randint(1, 2)
         set_aside = int(done > 1 and self.chance.random() < 1 / 4)
@@ -172,7 +170,7 @@ class Machine(RuleBasedStateMachine):
             hold.job.troubled = how == "wait" or (hold.job.troubled and how != "pause")
 
     def divide(self) -> None:
-        """Divide a whole, which then waits while a worker claims another job."""
+        """Divide a job. It will wait for its parts, and the worker can claim another job."""
         hold = self.hold()
         if hold.job.parent is None and self.tried(
             hold, lambda owner: jobs.add_parts(self.graph, owner, "test", hold.job.ontology, PARTS)
@@ -182,19 +180,17 @@ class Machine(RuleBasedStateMachine):
             self.claim()
 
     def take_over(self) -> None:
-        """Let a silent worker lose its job to another."""
+        """Let another worker take over the job of a worker that does not respond."""
         self.expire(self.hold().job)
         self.claim()
 
     def expire(self, job: ModelJob) -> None:
-        """The worker is silent for longer than its lease."""
         if job.state == "running":
             job.lapsed = True
             late = "datetime.realtime() - duration('PT1S')"
             rows(self.driver, f"MATCH (j:Job {{job_id: $id}}) SET j.lease_until = {late}", id=job.job_id)
 
     def crash(self) -> None:
-        """Let the leases of a dead worker expire."""
         gone = self.hold().worker
         self.holds = [hold for hold in self.holds if hold.worker != gone]
         for job in self.model.jobs.values():
@@ -241,7 +237,8 @@ class Machine(RuleBasedStateMachine):
             self.shown[row["job_id"]] = row["done"]
 
     def hold(self) -> Hold:
-        """Choose mostly current leases, because most earlier leases are lost."""
+        """Choose a lease to use. Most of them are current, because the earlier leases have usually been
+        lost."""
         good = [each for each in self.holds if each.is_good]
         fenced = [each for each in self.holds if each.job.state == "running" and each not in good]
         for chosen in (good, fenced):
@@ -256,7 +253,7 @@ class Machine(RuleBasedStateMachine):
         return jobs.Owner(hold.job.job_id, hold.worker, hold.fence, LEASE)
 
     def tried(self, hold: Hold, action: Any, *, also: bool = True) -> bool:
-        """Run an operation of the owner. Return whether it succeeded."""
+        """Run an operation that is only allowed for the owner, and return whether it was successful."""
         if hold.is_good and also:
             action(self.owner(hold))
             return True
@@ -268,7 +265,7 @@ class Machine(RuleBasedStateMachine):
         self.holds[self.holds.index(old)] = new
 
     def learn_parts(self, job: ModelJob) -> None:
-        """Read the ids of new parts, which share one position."""
+        """Read the ids of the new parts. All of them have the same position."""
         place = next(self.model.clock)
         for row in rows(self.driver, PARTS_OF, id=job.job_id):
             known = self.model.jobs
@@ -285,7 +282,6 @@ class Machine(RuleBasedStateMachine):
 
 
 def expected(job: ModelJob) -> dict[str, Any]:
-    """A job's row."""
     names = ("job_id", "state", "fence", "attempts", "failures", "cursor", "done", "total", "set_aside")
     row = {name: getattr(job, name) for name in names}
     return row | {

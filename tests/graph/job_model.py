@@ -1,5 +1,3 @@
-"""Expected behaviour of jobs, in memory."""
-
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -11,12 +9,9 @@ MAX_FAILURES = 3
 
 @dataclass
 class ModelJob:
-    """One job, or a part of one."""
-
     job_id: str
     ontology: str
     queued: int
-    """Its place in the queue."""
     parent: ModelJob | None = None
     part: str = ""
     selection: str = "due"
@@ -34,22 +29,20 @@ class ModelJob:
     total: int = 0
     set_aside: int = 0
     troubled: bool = False
-    """A queued job with an error waits for a retry and not for its parts."""
+    """If a queued job has an error, it waits for a retry and not for its parts."""
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Unique key of an unfinished job. New parts have the keys of ended parts."""
+        """Unique key of a job that has not finished. If a part has ended, its key can be used again for a
+        new part."""
         return (self.parent.job_id, self.part) if self.parent else (self.ontology,)
 
     def is_lost_to(self, worker: str) -> bool:
-        """Whether this worker may take it though it runs."""
         return self.state == "running" and (self.lapsed or self.worker == worker)
 
 
 @dataclass(frozen=True)
 class Hold:
-    """Lease from the view of a worker."""
-
     job: ModelJob
     worker: str
     fence: int
@@ -58,33 +51,27 @@ class Hold:
 
     @property
     def is_good(self) -> bool:
-        """Whether it owns it."""
         return self.job.state == "running" and self.job.fence == self.fence
 
 
 @dataclass
 class Model:
-    """All jobs."""
-
     jobs: dict[str, ModelJob] = field(default_factory=dict[str, ModelJob])
     clock: count[int] = field(default_factory=count)
 
     def unfinished(self, *key: str) -> ModelJob | None:
-        """The job that holds a key."""
         held = [j for j in self.jobs.values() if j.state in UNFINISHED and j.key == key]
         assert len(held) <= 1
         return held[0] if held else None
 
     def parts(self, job: ModelJob) -> list[ModelJob]:
-        """All parts of a job."""
         return [each for each in self.jobs.values() if each.parent is job]
 
     def unfinished_parts(self, job: ModelJob) -> list[ModelJob]:
-        """Those that wait or run."""
         return [each for each in self.parts(job) if each.state in UNFINISHED]
 
     def first(self, worker: str) -> set[str]:
-        """The jobs of which a worker has to take one now."""
+        """List the jobs that a worker is allowed to claim now."""
         lost = {j.job_id for j in self.jobs.values() if j.is_lost_to(worker)}
         ready = [j for j in self.jobs.values() if j.state == "queued" and j.ready]
         if lost or not ready:
@@ -103,7 +90,7 @@ class Model:
         job.forced, job.wanted, job.total = job.forced or force, job.wanted + 1, job.total + 1
 
     def take(self, job_id: str, worker: str) -> Hold | None:
-        """Claim a job. Return None if the job failed at its last attempt."""
+        """Claim a job. If it fails because this was the last attempt, return None."""
         job = self.jobs[job_id]
         lost = job.state == "running" and job.worker != worker
         job.failures, job.troubled = job.failures + lost, job.troubled or lost
@@ -115,13 +102,11 @@ class Model:
         return Hold(job, worker, job.fence, job.cursor, job.wanted)
 
     def end(self, job: ModelJob, state: str) -> None:
-        """It ends in some way, and its parts with it."""
         job.state, job.lapsed, job.troubled = state, False, not state.startswith("succeeded")
         for part in self.unfinished_parts(job):
             part.state, part.lapsed, part.troubled = "cancelled", False, True
 
     def advance(self, job: ModelJob, cursor: str, done: int, set_aside: int) -> None:
-        """A batch was done."""
         for each in [job, job.parent] if job.parent else [job]:
             each.done, each.set_aside = each.done + done, each.set_aside + set_aside
             each.total = max(each.total, each.done)
@@ -135,7 +120,6 @@ class Model:
             whole.ready, whole.queued = True, next(self.clock)
 
     def requeue(self, job: ModelJob, *, ready: bool = True) -> None:
-        """It goes to the end of the queue."""
         job.state, job.worker, job.lapsed = "queued", None, False
         job.ready, job.queued = ready, next(self.clock)
 
@@ -145,7 +129,6 @@ class Model:
         self.requeue(job)
 
     def may_retry(self, job: ModelJob) -> bool:
-        """Whether a person may try it again."""
         if job.state == "queued":
             return True
         if job.state not in {"failed", "cancelled", "succeeded_with_errors"}:

@@ -1,4 +1,4 @@
-"""Blocks and their kinds are stored with the source for extraction (ADR 7)."""
+"""Tests that blocks and their kinds are stored with the source, to be used for extraction (ADR 7)."""
 
 from __future__ import annotations
 
@@ -23,17 +23,16 @@ from tests.support.cypher import rows
 from tests.support.extraction import configure_extraction, labels, run_extraction
 
 FORGET = "MATCH (s:Source) REMOVE s.block_kinds, s.block_starts"
-"""As an older version stored sources."""
+"""Change the sources to be as if they had been stored by an older version."""
 
 
 def kinds(graph: Graph) -> dict[str, tuple[str, ...]]:
-    """The kinds of blocks of each source, by text."""
     found = list_document_sources(graph, document_id("notes", "a.md"))
     return {source.full_text.strip(): tuple(block.kind for block in source.blocks) for source in found}
 
 
 def nodes(driver: neo4j.Driver) -> set[str]:
-    """The database's own ids of the sources that begin with "Two"."""
+    """Return the ids that Neo4j uses for the sources that begin with "Two"."""
     found = rows(driver, "MATCH (s:Source) WHERE s.full_text STARTS WITH 'Two' RETURN elementId(s) AS id")
     return {row["id"] for row in found}
 
@@ -62,7 +61,7 @@ def paragraphs(words: str = "some words of a paragraph. ") -> list[str]:
 
 
 def asked(graph: Graph) -> list[int]:
-    """Return the number of requested sources of each queued extraction."""
+    """Return how many sources each queued extraction has to read."""
     found, _ = jobs.page_of_jobs(graph, state=None, kind=EXTRACTION, ontology=None, offset=0, limit=9)
     return [job.total for job in found if job.state is JobState.QUEUED]
 

@@ -1,5 +1,3 @@
-"""Chunks in the database: over several sources, through edits, in several spaces, never embedded twice."""
-
 from __future__ import annotations
 
 import json
@@ -47,7 +45,7 @@ def configure(graph: Graph, **config: Any) -> None:
 
 
 def chunks(driver: neo4j.Driver) -> list[dict[str, Any]]:
-    """Every chunk that is searched: its id and its parent's, its text as its sources have it."""
+    """Return all chunks that can be found by a search, with the parent and the text from the sources."""
     found = rows(
         driver,
         "MATCH (c:Chunk)-[:CHUNK_OF]->(s:Source) WHERE c.embedding IS NOT NULL "
@@ -234,7 +232,7 @@ WHILE_EMBEDDED = {
 
 
 def pairs(strategies: list[dict[str, Any]], edits: dict[str, list[int]], usual: int) -> list[Any]:
-    """Combine strategies with edits. A usual run tests `usual` strategies per edit in rotation."""
+    """Combine the strategies with the edits. By default, only some strategies are used for each edit."""
     return [
         pytest.param(
             config,
@@ -271,7 +269,7 @@ def test_chunks_match_the_text_after_an_edit(
 
 
 def covered(driver: neo4j.Driver) -> None:
-    """Assert that every word of an embedded source is in a vector."""
+    """Assert that there is a vector for each word in an embedded source."""
     found = chunks(driver)
     for row in rows(driver, "MATCH (s:Source) RETURN s.full_text AS text, s.embedding AS vector"):
         if row["vector"] is None:
@@ -280,7 +278,7 @@ def covered(driver: neo4j.Driver) -> None:
 
 
 def test_reordered_sources_have_chunks_in_new_order(graph: Graph, driver: neo4j.Driver) -> None:
-    """A chunk over two sources says something else when they are turned round."""
+    """If two sources are swapped, a chunk that contains both of them has another text."""
     a, b, c = (" ".join(f"{name}{n}" for n in range(size)) for name, size in (("a", 15), ("b", 7), ("c", 8)))
     configure(graph, strategy="count", chunk_size=10)
     for order in ([a, b, c], [b, a, c]):

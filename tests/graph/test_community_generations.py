@@ -1,5 +1,3 @@
-"""Readers see one whole generation, whatever happens to the job that makes the next."""
-
 from __future__ import annotations
 
 import threading
@@ -52,7 +50,8 @@ def member(concept_id: str, place: int) -> dict[str, Any]:
 
 
 def written(graph: Graph, made: Generation, driver: neo4j.Driver) -> list[bool]:
-    """Whether a generation of all concepts in one community could be written, each step twice."""
+    """Write a generation with a single community, using each step twice. Return whether this was
+    successful."""
     ids = sorted(row["id"] for row in rows(driver, "MATCH (c:Concept) RETURN c.concept_id AS id"))
     members = [member(each, at) for at, each in enumerate(ids)]
     steps: list[Callable[[Any], bool]] = [

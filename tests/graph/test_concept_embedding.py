@@ -123,7 +123,7 @@ def test_concepts_embedded_before_merging_are_merged_later(kg: Kg, driver: neo4j
 
 
 class Picky(DeterministicEmbedder):
-    """Takes no text that has a word in it."""
+    """Embedder that rejects any text with the given word."""
 
     def embed_passages(self, texts: Any) -> NDArray[np.float32]:
         if any("poison" in text for text in texts):
@@ -262,7 +262,6 @@ LINKS = """MATCH (a:Concept)-[r:NEAR_TO]->(b:Concept)
 
 @pytest.fixture
 def learned(kg: Kg) -> Kg:
-    """Five concepts, of which two are near to each other."""
     learn(kg.graph)
     learn(kg.graph, WASP, paragraph=1)
     kg.work()
@@ -274,7 +273,7 @@ def linked(driver: neo4j.Driver) -> list[tuple[str, str, str]]:
 
 
 def near(kg: Kg, driver: neo4j.Driver, *labels: str) -> set[tuple[str, float]]:
-    """Return the concepts and scores that a search expands to."""
+    """Return the concepts that would be used to expand a search, with their scores."""
     rows(driver, "MATCH (:Concept)-[a:APPEARS_IN]->() SET a.verified = true")  # no text says these names
     space = read_embedding_state(kg.graph, "notes").answering.space
     seeds = [Seed(concept_id("notes", label), 1.0) for label in labels]

@@ -1,5 +1,3 @@
-"""Sources that only concepts lead to, on the real database."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -190,7 +188,8 @@ def test_concept_mode_omits_notes_of_other_retrievers(kg: Kg) -> None:
 
 
 def test_question_without_spaces_names_a_concept(kg: Kg) -> None:
-    """The concept decides, because an English model finds all Chinese concepts near."""
+    """With an English model, all Chinese concepts are near to each other, so this has to be decided by
+    the concept."""
     said = {"灯.md": "灯笼公会的年鉴。", "港.md": "船坞在港口。"}
     made = [record(name, [text]) for name, text in said.items()]
     for each in made:

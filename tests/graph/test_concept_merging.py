@@ -342,7 +342,7 @@ def test_unknown_merge_is_an_error(graph: Graph, texts: DocumentRecord) -> None:
 
 
 def evidence(driver: neo4j.Driver) -> list[str]:
-    """Return all evidence except merge records, pending flags, and unordered lists."""
+    """Return all evidence, but do not include merge records, pending flags, or the order of lists."""
     found = rows(
         driver,
         "MATCH (c:Concept) "

@@ -23,7 +23,8 @@ ACCEPTED = "MATCH (p:Proposal {state: 'accepted'}) RETURN p.proposal_id AS id, C
 
 @pytest.fixture(autouse=True)
 def learned(graph: Graph) -> None:
-    """Alpha in three sources, and two others in one each, of another document each."""
+    """Store `Alpha` in three sources and two other concepts in one source each, all in different
+    documents."""
     a = record("a.md", ["alpha one.", "alpha two.", "alpha three."])
     b, c = record("b.md", ["beta here."]), record("c.md", ["gamma here."])
     for each in (a, b, c):

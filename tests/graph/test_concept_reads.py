@@ -1,5 +1,3 @@
-"""Store an accepted proposal and return it."""
-
 from __future__ import annotations
 
 import time
@@ -371,7 +369,8 @@ def test_concept_similarity_is_calibrated_daily_after_enough_concepts(
 def test_uncalibrated_space_accepts_upper_half_of_similarities(
     kg: Kg, similarity: float | None, fits: str | None
 ) -> None:
-    """A5: the middle of related and unrelated passages, 0.52 here, is where any label is."""
+    """A5: this is the middle between related and unrelated passages (0.52 here), and any label would be
+    above it."""
     space = replace(kg.spaces.get().space, calibration=None)
     meaning = Meaning(space, small_embedder().embed_query("a"), ["notes"])
     assert _fits(kg, meaning, similarity) == fits
@@ -408,7 +407,7 @@ def _fits(kg: Kg, meaning: Meaning, similarity: float | None) -> str | None:
 def test_search_without_relevant_concept_names_the_nearest(
     service: ConceptService, ids: dict[str, str]
 ) -> None:
-    """A5: nonsense came back as if it were an answer."""
+    """A5: for a nonsense query, the nearest concept was returned as if it were an answer."""
     answer = service.search("qwertyzxcv", None, 5)
     assert {each.fits for each in answer.concepts} == {None}
     assert "no concept matches 'qwertyzxcv' (nearest:" in (answer.note or "")
@@ -423,7 +422,7 @@ ALPHA, BETA, MIDDLE = (concept_id("notes", each) for each in ("alpha", "beta", "
 
 
 def store_chain(graph: Graph) -> None:
-    """Run a concept search and wait for embedding that it starts."""
+    """Run a concept search, and wait for the embedding job that it starts."""
     for subject, target in pairwise(CHAIN):
         stated: dict[int, list[Triple]] = {0: [(subject, "meets", target)]}
         text = f"The {subject} meets the {target}."

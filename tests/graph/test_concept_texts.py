@@ -1,5 +1,3 @@
-"""Store a chain of concepts, one document each. The hub has two documents."""
-
 from __future__ import annotations
 
 from typing import Any
@@ -38,7 +36,6 @@ def more(graph: Graph) -> DocumentRecord:
 
 
 def say(graph: Graph, of: DocumentRecord, paragraph: int, description: str, *terms: str, **more: Any) -> None:
-    """A source says something of the bees."""
     label, quoted = more.pop("label", "Bees"), more.pop("quoted", True)
     quotes = (quote(of.sources[paragraph].full_text, "Bees"),) if quoted else ()
     one = found(label, *quotes, description=description, search_terms=terms, **more)

@@ -303,7 +303,8 @@ def test_quote_keeps_appearance_after_import_deletion(
 def test_relationship_follows_renamed_concepts(
     graph: Graph, driver: neo4j.Driver, bees: DocumentRecord
 ) -> None:
-    """The id of a relationship derives from the names. If a name gets another concept, the ends change."""
+    """The id of a relationship is derived from the names. If a name is used for another concept, the ends
+    should change."""
     one = extraction(bees, 0, found("a"), found("b"), relations=(ExtractedRelation("a", "to", "b"),))
     write(graph, one, extraction(bees, 1, found("c")))
     rows(
@@ -339,7 +340,7 @@ def test_evidence_of_a_merged_concept_keeps_its_ids(
 
 
 def test_writers_at_once_make_no_duplicates(graph: Graph, driver: neo4j.Driver) -> None:
-    """Eight writers, each with a document of its own, all finding the same new concepts in other orders."""
+    """Eight writers add the same new concepts in a different order, using their own documents."""
     names = [f"idea {chr(97 + n % 20)}{chr(97 + n // 20)}" for n in range(40)]
     records = [record(f"{n}.md", [" ".join(names)] * 2) for n in range(8)]
     for each in records:
@@ -368,7 +369,8 @@ def test_writers_at_once_make_no_duplicates(graph: Graph, driver: neo4j.Driver) 
 
 
 def test_writing_while_the_last_source_goes(graph: Graph, driver: neo4j.Driver) -> None:
-    """Concurrent documents with equal concepts lose none and leave none behind."""
+    """If documents with the same concepts are written and deleted at once, no concept should be lost or
+    left over."""
     kept = record("kept.md", ["The common idea stays."])
     store_document(graph, kept)
     stop = threading.Event()
@@ -398,7 +400,7 @@ def test_writing_while_the_last_source_goes(graph: Graph, driver: neo4j.Driver) 
 
 
 class Counting:
-    """A graph that counts its transactions, and may fail before one of them."""
+    """Graph that counts its transactions. You can use it to raise an error before one of them."""
 
     def __init__(self, graph: Graph, fail_at: int = -1) -> None:
         self._graph = graph

@@ -1,5 +1,3 @@
-"""kg embeds concepts of a single source only after a vector search."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -23,12 +21,10 @@ from tests.support.kg import Kg
 
 SHARED = "paper nest"
 EVERYTHING = 1 << 60
-"""More than any disk has."""
 
 
 @pytest.fixture
 def learned(kg: Kg) -> Kg:
-    """Five concepts, of which two sources carry one."""
     learn(kg.graph, wanted=False)
     learn(kg.graph, SHARED, paragraph=1, wanted=False)
     kg.work()
@@ -133,7 +129,7 @@ def test_paused_embedding_note_explains_how_to_start(learned: Kg, graph: Graph, 
 def test_full_disk_does_not_block_concept_search(
     learned: Kg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The search failed with 507 because of its own write."""
+    """This used to fail with 507, because the search itself has to write."""
     monkeypatch.setattr(learned.graph, "_require_room", DiskRoom(tmp_path, EVERYTHING).require)
     found = ConceptService(learned.graph, learned.spaces).search("waggle dance", None, 5)
     assert found.concepts[0].label == "waggle dance"
@@ -147,7 +143,7 @@ def test_full_disk_does_not_block_concept_search(
 
 
 def test_a_search_counts_no_concepts(learned: Kg, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It counted all of each ontology one after the other before it answered."""
+    """Before this change, each search had to count all concepts in each ontology."""
     asked = list[str]()
     read = learned.graph.read
 

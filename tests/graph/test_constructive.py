@@ -423,7 +423,7 @@ SPOKES = 6
 
 @pytest.fixture
 def wheel(kg: Kg, monkeypatch: pytest.MonkeyPatch) -> Kg:
-    """A hub that each of some documents relates to a spoke, and bounds that it is beyond."""
+    """Store a hub with a relationship to each spoke, and use limits that are too low for it."""
     store_concepts(kg.graph, record("long.md", ["Nothing."] * 3 + ["The hub."]), {3: ["hub"]})
     for number in range(SPOKES):
         spoke = f"spoke{number}"

@@ -17,15 +17,13 @@ from tests.support.constructive import ALL, ask, cuts, expand, names, seed
 
 ENDLESS = "UNWIND range(1, 20000000000) AS n WITH n WHERE n % 7 = 8 RETURN n"
 GIVEN, WITHIN = 3, 8
-"""Seconds that a query has, and in which it is answered on a busy machine."""
+"""Time limit for the query, and for the response on a busy machine, in seconds."""
 
 Slow = Callable[[str], None]
 
 
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
-    """Make one statement endless."""
-
     def make(name: str) -> None:
         def one(asked: str, space: str) -> str:
             return ENDLESS if asked == name else statement(asked, space)  # pyright: ignore[reportArgumentType]

@@ -1,5 +1,3 @@
-"""The seam to Neo4j, the schema and the spaces."""
-
 from __future__ import annotations
 
 import re
@@ -63,7 +61,7 @@ def test_search_respects_its_database_time_limit(
 
 @pytest.mark.full
 def test_silent_database_raises_after_a_timeout(server: Neo4jServer, migrated_graph: Graph) -> None:
-    """The server accepts data without a reply, like a stopped process."""
+    """The server accepts data but does not reply, as if the process had been stopped."""
     del migrated_graph
     if server.role is None:
         pytest.skip("the signs of life of another Neo4j are its own affair")
@@ -83,7 +81,7 @@ def test_silent_database_raises_after_a_timeout(server: Neo4jServer, migrated_gr
 
 
 def test_connection_that_firewall_forgot_is_replaced(server: Neo4jServer, migrated_graph: Graph) -> None:
-    """Otherwise, a read waits 16 s until the driver times out."""
+    """Without this, you would have to wait 16 s until the driver times out."""
     del migrated_graph
     address = urlsplit(server.uri)
     stills = [threading.Event()]
@@ -103,7 +101,7 @@ def test_connection_that_firewall_forgot_is_replaced(server: Neo4jServer, migrat
 
 
 def forward(listening: socket.socket, there: tuple[str, int], stills: Sequence[threading.Event]) -> None:
-    """Forward data in both directions until the event is set."""
+    """Forward data to both sides until the event is set."""
     with suppress(OSError):
         while True:
             here, far = listening.accept()[0], socket.create_connection(there)
@@ -160,7 +158,8 @@ def test_lost_migration_race_repeats_only_missing_steps(
 def test_baseline_is_upgraded_by_a_later_migration(
     graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A stored baseline with documents, opened by a version that has one more migration, in portions."""
+    """A database with documents is opened by a version that has one more migration, which is run in
+    batches."""
     for number in range(5):
         store_document(graph, record(f"{number}", ["one", "two"]))
     later = {
@@ -249,7 +248,7 @@ def test_space_registers_index_with_expected_settings(graph: Graph) -> None:
 
 @contextmanager
 def index_with(graph: Graph, settings: dict[str, Any]) -> Generator[Space]:
-    """Recreate the index of the first space with other settings temporarily."""
+    """Create the index of the first space again with other settings, and restore it at the end."""
     space = ensure_space(graph, IDENTITY)
     options = {"indexConfig": index_config(IDENTITY) | settings}
     graph.write("spaces/drop_index", name=space.index_name)

@@ -1,5 +1,3 @@
-"""Whoever decides on a proposal is not undone by a worker that drops it at the same moment."""
-
 from __future__ import annotations
 
 import threading
@@ -43,7 +41,7 @@ def notes(graph: Graph) -> Proposing:
 
 @contextmanager
 def deciding(graph: Graph, proposal_id: str, state: ProposalState) -> Generator[None]:
-    """Commit a decision a moment after the body starts."""
+    """Commit a decision shortly after the body has started."""
     decided, go_on = threading.Event(), threading.Event()
 
     def decide(tx: Transaction) -> None:
@@ -98,7 +96,7 @@ def test_decided_proposal_is_not_dropped(
 
 @contextmanager
 def losing_an_answer(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
-    """Lose the response of the next commit, so the transaction runs twice."""
+    """Drop the response to the next commit, so that the transaction has to be run twice."""
     real, left = neo4j.Session.execute_write, [True]
 
     def lose(self: neo4j.Session, work: Callable[[neo4j.ManagedTransaction], object]) -> object:

@@ -1,5 +1,3 @@
-"""An ontology with much to embed is divided among the workers there are."""
-
 from __future__ import annotations
 
 import threading

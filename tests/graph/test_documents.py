@@ -40,7 +40,6 @@ def count(driver: neo4j.Driver, label: str) -> int:
 
 
 def elements(driver: neo4j.Driver) -> dict[str, str]:
-    """The database's own id of each source's node, by text."""
     found = rows(driver, "MATCH (s:Source) RETURN s.full_text AS text, elementId(s) AS id")
     return {row["text"].strip(): row["id"] for row in found}
 
@@ -205,12 +204,11 @@ JOBS = "MATCH (j:Job) RETURN j.total AS total, j.wanted AS wanted"
 
 
 class Undone(Exception):
-    """Ends a transaction that is not to be committed."""
+    """Error to raise if a transaction should not be committed."""
 
 
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """The statements that run within transactions, by name."""
     names: Counter[str] = Counter()
     run = Transaction.run
 
@@ -269,7 +267,6 @@ def test_batch_and_single_documents_have_equal_results(graph: Graph, driver: neo
 
 
 def _elsewhere(given: DocumentRecord) -> DocumentRecord:
-    """The same in another ontology, where its ids are others."""
     made = record(given.document, [source.full_text.strip() for source in given.sources], "other")
     return replace(made, title=given.title)
 
@@ -324,7 +321,7 @@ def test_writers_in_different_orders_do_not_deadlock(graph: Graph, driver: neo4j
 
 @pytest.mark.parametrize("there", [0, 60])
 def test_slow_writer_does_not_block_its_ontology(graph: Graph, driver: neo4j.Driver, there: int) -> None:
-    """Neo4j locks nodes with many relationships differently."""
+    """Neo4j uses other locks for a node if it has many relationships."""
     store_document(graph, record("first.md", ["one"]))
     if there:
         store_documents(graph, some([f"{n}.md" for n in range(there)]))
@@ -348,7 +345,8 @@ def test_slow_writer_does_not_block_its_ontology(graph: Graph, driver: neo4j.Dri
 def test_concurrent_writers_of_an_ontology_all_succeed(
     graph: Graph, driver: neo4j.Driver, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """As they did when new documents came into it by CREATE: each deadlock is a second of waiting."""
+    """When documents were added using CREATE, there could be deadlocks, and each of them takes a
+    second."""
     store_document(graph, record("first.md", ["one"]))
 
     def write(number: int) -> None:
@@ -372,7 +370,7 @@ def test_batches_are_bounded_by_sources_and_by_characters() -> None:
 
 
 def test_unstorable_document_fails_without_the_batch(graph: Graph, driver: neo4j.Driver) -> None:
-    """The metadata has a value that Neo4j cannot store."""
+    """The metadata contains a value that cannot be stored in Neo4j."""
     batch = some([f"{n}.md" for n in range(20)])
     wrong: Any = {"a": {"map": 1}}
     batch[13] = replace(batch[13], metadata=wrong)
@@ -457,7 +455,8 @@ def test_folder_distinguishes_a_renamed_file_from_a_copy(graph: Graph, tmp_path:
 
 
 def test_first_batch_finds_duplicates_by_index(graph: Graph, driver: neo4j.Driver) -> None:
-    """It was a walk over the ontology for each text: 40 s for 3,200 documents in one transaction."""
+    """Before this change, the whole ontology was read for each text. This took 40 s for 3,200
+    documents."""
     records = [record(f"{at}.md", [f"text {at}"]) for at in range(100)]
     graph.transaction(storing(records))
     asked = {

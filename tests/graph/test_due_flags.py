@@ -1,5 +1,3 @@
-"""Flags find pending sources, so reads depend on their number and not on all sources."""
-
 from __future__ import annotations
 
 from dataclasses import replace
@@ -31,7 +29,7 @@ from tests.support.records import record
 
 MANY = 160
 FEW = 40
-"""Database hits that a read may cost if none of MANY sources is pending."""
+"""Number of database hits that are allowed for a read if no source is pending."""
 slots = iter(range(1000))
 
 
@@ -45,7 +43,7 @@ def embedded(graph: Graph) -> Graph:
 
 
 def tick(graph: Graph) -> None:
-    """Run the tasks of a worker at its start."""
+    """Run the tasks that a worker would run when it starts."""
     enqueue_slot(graph, "backfill", str(next(slots)))
     run_jobs(graph)
 
@@ -56,7 +54,7 @@ def wanted(graph: Graph) -> PendingQuery:
 
 
 def reads(driver: neo4j.Driver, name: str, **parameters: Any) -> int:
-    """How many pieces of the database a statement of the product reads."""
+    """Return the number of database hits for a statement."""
     text = STATEMENTS[name].replace("CYPHER 25\n", "CYPHER 25 PROFILE\n", 1)
     with driver.session() as session:
         summary = session.run(cast("LiteralString", text), parameters).consume()

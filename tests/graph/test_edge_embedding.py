@@ -29,7 +29,7 @@ QUOTE = TEXT[: TEXT.index(ENDS[1]) + len(ENDS[1])]
 
 
 def relate(graph: Graph, *kinds: str, paragraph: int = 0, proved: bool = True, **more: Any) -> None:
-    """Have a paragraph state relationships of its first and its last word."""
+    """Store a relationship from the first word to the last word of a paragraph."""
     text = DOCUMENT.sources[paragraph].full_text
     ends = (text.split()[0], text.split()[-1])
     concepts = [found(each, *([quote(text, each)] if proved else ()), **more) for each in ends]

@@ -30,7 +30,7 @@ from tests.support.records import record
 
 
 class CountingEmbedder(DeterministicEmbedder):
-    """Embedder that records its texts and can call a hook first."""
+    """Embedder that records its texts. You can pass a hook to call before it embeds them."""
 
     def __init__(self, max_tokens: int = 512) -> None:
         super().__init__(max_tokens=max_tokens)
@@ -106,7 +106,7 @@ def test_long_source_is_embedded_in_complete_chunks(graph: Graph, driver: neo4j.
 
 
 def one_due(graph: Graph) -> tuple[SourceText, EmbeddedBatch]:
-    """The one source that is due, and a batch that embeds it."""
+    """Return the only pending source and a batch to embed it."""
     open_spaces(graph)
     embedding_state = read_embedding_state(graph, "notes")
     wanted = embedding_state.target.wanted()
@@ -145,7 +145,7 @@ def test_vector_unsupported_by_index_is_rejected(graph: Graph, vector: np.ndarra
 
 
 class PickyEmbedder(CountingEmbedder):
-    """Refuses some texts, as a provider does with status 400."""
+    """Embedder that rejects some texts, as if the provider had returned status 400."""
 
     def __init__(self, *refused: str) -> None:
         super().__init__()

@@ -27,22 +27,19 @@ T = TypeVar("T")
 
 
 class KilledError(BaseException):
-    """The process is no more."""
+    """Error to raise when the process should be killed."""
 
 
 class Killed(Graph):
-    """A graph of a process that is killed after its first commit."""
+    """Graph for a process that is killed after its first commit."""
 
     def transaction(self, work: Callable[[Transaction], T]) -> T:
-        """See `Graph`."""
         super().transaction(work)
         raise KilledError
 
 
 class Refused(Graph):
     def transaction(self, work: Callable[[Transaction], T]) -> T:
-        """See `Graph`."""
-
         def failing(tx: Transaction) -> T:
             work(tx)
             raise KilledError
@@ -58,7 +55,6 @@ def as_process(graph: Graph, kind: type[Graph]) -> Graph:
 
 @pytest.fixture
 def asking(graph: Graph) -> ExtractionRequests:
-    """By the settings, concepts are keyphrases."""
     configure_extraction(graph, extractor="keyphrase")
     return asking_by(graph)
 

@@ -1,5 +1,3 @@
-"""Facets and deletion by filter, against a plain scan in Python."""
-
 from __future__ import annotations
 
 import json
@@ -176,7 +174,7 @@ def test_document_changed_during_deletion_is_kept(library: Graph, monkeypatch: p
 def test_kept_documents_keep_their_evidence(
     library: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Evidence of a large document goes before it, in transactions of its own."""
+    """If a document is large, its evidence should be deleted first, using separate transactions."""
     large, summaries = numbered(39), document_writes.summaries
     write(library, labelled(large, 0, "passage"), labelled(large, 1, "passage"), ontology="odd")
 

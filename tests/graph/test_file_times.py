@@ -1,5 +1,3 @@
-"""The time of a file in the metadata of its stored document."""
-
 from __future__ import annotations
 
 from typing import Any

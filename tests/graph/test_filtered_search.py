@@ -1,5 +1,3 @@
-"""Searches among the documents of a filter, at any selectivity: nothing that is there is missed."""
-
 from __future__ import annotations
 
 import json
@@ -23,7 +21,7 @@ from tests.support.kg import Kg
 from tests.support.records import record
 
 DOCUMENTS = 600
-"""More than one full-text query names."""
+"""Number of documents. This is more than you can name in a full-text query."""
 
 
 def numbered(number: int) -> DocumentRecord:

@@ -113,7 +113,8 @@ def test_own_document_is_included_on_request_and_match(harbour: Kg) -> None:
 def test_without_vectors_words_are_filtered_too(
     without_vectors: Kg, monkeypatch: pytest.MonkeyPatch, most: int, where: list[str], looked_up: set[str]
 ) -> None:
-    """Few documents are filtered inside the query. Otherwise, full text returns all its hits."""
+    """If there are few documents, the query can be used to filter them. If not, full text has to return
+    all its hits."""
     names, look_up = set[str](), Graph.look_up
 
     def recorded(graph: Graph, lookups: Sequence[Lookup]) -> list[Any]:

@@ -26,7 +26,7 @@ from tests.support.sync import EVERYWHERE, LARGEST, READER, counts, documents, f
 BOAT, PLAN = encoded(drawn(64, 48), "JPEG"), encoded(drawn(40, 90), "JPEG")
 NOTE = "# Harbour\n\nThe harbour.\n\n![A red boat](../img/boat.jpg)\n\nThe end.\n"
 PAGE = '<main><p>The harbour.</p><img alt="A red boat" src="img/boat.jpg"></main>'
-"""Text and page whose references resolve to the same images."""
+"""Text and web page with references to the same images."""
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 class Followed:
-    """A folder that is scanned as a worker does, with a store."""
+    """Folder that is scanned as it would be by a worker, with a store for its files."""
 
     def __init__(self, graph: Graph, folder: Path, blobs: Path) -> None:
         self.graph, self.folder, self.blobs = graph, folder, blobs
@@ -141,7 +141,7 @@ def test_image_still_being_written_is_pending(
 
 
 def make_due(driver: neo4j.Driver) -> None:
-    """Let jobs that wait for their next try have it now."""
+    """Let the jobs that wait for a retry run now."""
     rows(driver, "MATCH (j:Job {state: 'queued'}) SET j.run_after = j.created_at, j.queued_at = j.created_at")
 
 
@@ -188,7 +188,7 @@ def test_full_store_defers_images_without_blocking_others(
 def test_next_scan_reads_documents_with_missing_files(
     followed: Followed, folder: Path, driver: neo4j.Driver
 ) -> None:
-    """Versions before kept them for an hour."""
+    """Earlier versions did not read these documents again for an hour."""
     (folder / "img" / "boat.jpg").write_bytes(BOAT)
     rows(driver, "MATCH (f:Folder) SET f.review = true")
     assert followed.scan() == {"waiting": 4}

@@ -1,5 +1,3 @@
-"""Documents follow their folder."""
-
 from __future__ import annotations
 
 import os
@@ -46,7 +44,6 @@ T = TypeVar("T")
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder of two notes."""
     folder = tmp_path / "notes"
     put(folder, one="# One\n\nFirst.\n", below__two="Second.\n")
     return folder
@@ -54,7 +51,6 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def followed(graph: Graph, folder: Path) -> str:
-    """It is followed, and its documents are there."""
     followed = follow(graph, folder)
     work(graph)
     return followed
@@ -209,10 +205,9 @@ def test_decomposed_document_name_becomes_composed(
 
 
 class Twice(Graph):
-    """Database that loses every commit response, so every transaction runs twice."""
+    """Database that loses the response to each commit, so that each transaction has to be run twice."""
 
     def transaction(self, work: Callable[[Transaction], T]) -> T:
-        """See `Graph`."""
         super().transaction(work)
         return super().transaction(work)
 
@@ -257,7 +252,8 @@ def test_evidence_of_large_files_is_removed_in_batches(
 def test_scanned_pages_are_read_once_ocr_exists(
     graph: Graph, folder: Path, monkeypatch: pytest.MonkeyPatch, calls: list[str]
 ) -> None:
-    """Without OCR, kg rejects a PDF of images and omits half of another. Neither file changes."""
+    """If there is no OCR, kg rejects a PDF that only has images, and skips half of another one. The files
+    do not change."""
     (folder / "scanned.pdf").write_bytes(pictured(["Blueberries need acid soil."]))
     (folder / "half.pdf").write_bytes(pictured(["Cherries split."], ["Apricots ripen."], text_pages=[1]))
     settle(monkeypatch)
@@ -322,7 +318,7 @@ def test_emptied_folder_needs_confirmation_to_remove_documents(
 def test_absent_mount_removes_no_document(
     graph: Graph, folder: Path, followed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Until a person says that it is meant, in every scan."""
+    """This should be the same in each scan, until you confirm that the documents should be deleted."""
     root, below = str(folder.parent), str(folder / "below")
     mounts = {root: "1", below: "2"}
     monkeypatch.setattr(folders, "read_mounts", lambda _: dict(mounts))
@@ -356,7 +352,7 @@ def test_absent_mount_removes_no_document(
 def test_folder_replaced_during_a_scan_removes_nothing(
     graph: Graph, folder: Path, followed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The way of a drive that is unmounted, or mounted, while it is scanned."""
+    """This is what happens if a drive is mounted or unmounted during a scan."""
     real = folders.list_folder
 
     def replaced_after(*given: Any, **more: Any) -> Any:
@@ -424,11 +420,9 @@ def test_file_that_crashes_kg_is_skipped(graph: Graph, folder: Path, monkeypatch
 
 
 class Narrow(Graph):
-    """A database for which the document `long.md` is too much."""
+    """Database that raises an error for the document `long.md`, because it is too large."""
 
     def transaction(self, work: Callable[[Transaction], T]) -> T:
-        """See `Graph`."""
-
         def narrow(tx: Transaction) -> T:
             result = work(tx)
             if tx.run("documents/stored", document_id=document_id("notes", "long.md")):

@@ -146,7 +146,7 @@ def test_scan_requested_during_a_scan_follows_it(graph: Graph, folder: Path) -> 
     asked = list[str]()
 
     class Asking(FolderSync):
-        """Add a file and request a scan after the listing of the folder."""
+        """Add a file and request another scan after the folder has been listed."""
 
         def _scan(self, run: JobRun, done: int) -> int:
             after = super()._scan(run, done)
@@ -163,7 +163,7 @@ def test_scan_requested_during_a_scan_follows_it(graph: Graph, folder: Path) -> 
 
 
 class Interrupted(Exception):
-    """Something that nobody foresaw."""
+    """Unexpected error."""
 
 
 def interrupt() -> None:
@@ -171,11 +171,10 @@ def interrupt() -> None:
 
 
 def interrupting(graph: Graph, at: int, meanwhile: Callable[[], object] = interrupt) -> FolderSync:
-    """A worker to which something happens before the commit of that number."""
+    """Return a worker that calls a function before the commit with the given number."""
 
     class Interrupting(FolderSync):
         def run(self, run: JobRun) -> None:
-            """See `FolderSync`."""
             real, seen = run.commit, list[int]()
 
             def commit(*given: object, **named: object) -> None:
@@ -293,7 +292,6 @@ STEP = st.one_of(
 
 @pytest.fixture
 def folders(tmp_path: Path) -> Iterator[Path]:
-    """A new folder for each example."""
     return (tmp_path / f"example{number}" for number in itertools.count())  # pyright: ignore[reportReturnType]
 
 

@@ -1,5 +1,3 @@
-"""The graph fills up behind the first five hits, on the real database."""
-
 from __future__ import annotations
 
 from functools import partial
@@ -45,7 +43,7 @@ def search(kg: Kg, text: str = PRINTED, reranking: Reranking = NO_RERANKING, **m
 
 
 def test_near_concepts_belong_to_the_same_ontology(graph: Graph) -> None:
-    """However many ontologies have the same ones."""
+    """This should not depend on how many ontologies have the same concepts."""
     own = Kg(graph)
     ontologies = ["notes", *(f"o{n}" for n in range(8))]
     for name in ontologies:

@@ -1,4 +1,4 @@
-"""Requests with a key are carried out once (G12)."""
+"""Tests that a request with a key will only be run once (G12)."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ def test_uploaded_and_stored_images_have_equal_hashes(album: Album) -> None:
 
 
 def test_a_vector_of_another_file_finds_nothing(album: Album) -> None:
-    """A new image under an old name does not have the old vector."""
+    """If a new image has the name of an old one, it should not be found by the old vector."""
     album.pictures.add(plain("blue", 50, 50), "p0.png")
     red = {each.document: each.through for each in like(album, plain("red", 400, 300)).images}
     assert all(way.lane != "picture_space" for way in red.get("p0.png", []))

@@ -1,5 +1,3 @@
-"""Pictures have vectors of their own, in spaces that are built, checked, activated and dropped."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -258,7 +256,8 @@ def test_complete_space_activates_although_old_model_fails(album: Album) -> None
 
 
 def test_rejection_by_one_model_does_not_affect_another(album: Album) -> None:
-    """The old model rejects a text and becomes unavailable. This does not affect the new space."""
+    """The old model rejects a text and then becomes unavailable. The new space should not be affected by
+    this."""
     album.work()
     album.add_space("fine")
     album.switch.build("fine", SpaceBuild())

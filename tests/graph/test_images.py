@@ -34,7 +34,7 @@ from tests.support.records import record
 from tests.support.sync import EVERYWHERE, LARGEST, counts, follow, scan, settle
 
 BOAT, PLAN = encoded(drawn(64, 48), compress_level=3), encoded(drawn(30, 90))
-"""The first is stored byte for byte, for kg would save it so."""
+"""The first image is stored unchanged, because it is already in the format that kg uses."""
 
 
 @pytest.fixture
@@ -242,7 +242,7 @@ def test_unused_lost_file_can_be_lost_again(pictures: Pictures, driver: neo4j.Dr
 
 
 class Missed(FileBlobStore):
-    """Report each file as lost just before it is written."""
+    """Store that reports each file as lost just before it is written."""
 
     def __init__(self, graph: Graph, folder: Path) -> None:
         super().__init__(folder)
@@ -272,7 +272,7 @@ ANOTHER = "does not contain the files"
 
 @pytest.fixture
 def elsewhere(graph: Graph, tmp_path: Path) -> Pictures:
-    """The same graph, and the folder that is there while the right one is not mounted."""
+    """Return the same graph with the folder that would be used if the right one is not mounted."""
     (tmp_path / "elsewhere").mkdir()
     return Pictures(graph, tmp_path / "elsewhere")
 
@@ -327,7 +327,7 @@ def test_unmarked_store_is_recognized_by_its_files(
 
 
 def as_before_there_were_generations(pictures: Pictures, driver: neo4j.Driver) -> None:
-    """Name the files by their hash only, as in older stores."""
+    """Name the files only by their hash, as in older stores."""
     as_before_there_were_markers(pictures, driver)
     rows(driver, "MATCH (b:Blob) SET b.generation = null")
     for path in pictures.folder.rglob("*/*-*"):
@@ -398,8 +398,6 @@ def test_many_may_be_the_first(pictures: Pictures, graph: Graph, driver: neo4j.D
 
 
 class Filling(FileBlobStore):
-    """Has no room for its marker once."""
-
     full = True
 
     def mark(self, identity: str) -> None:
@@ -447,7 +445,7 @@ def test_wrong_store_is_checked_once(pictures: Pictures, elsewhere: Pictures, gr
 
 
 class LateDeletes(FileBlobStore):
-    """A store that does not answer a deletion in time, and carries it out later."""
+    """Store that does not respond to a deletion in time, but will delete the file later."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -522,7 +520,7 @@ def test_files_without_generations_are_read_used_and_collected(
 
 
 def test_image_stored_during_its_collection_does_not_wait(pictures: Pictures, graph: Graph) -> None:
-    """The collector deletes the unused file when the image is stored again."""
+    """The unused file is being deleted when the same image is stored again."""
     delete_document(graph, pictures.add(BOAT, "x.jpg"))
     deleting, go_on = threading.Event(), threading.Event()
 
@@ -546,7 +544,7 @@ def test_image_stored_during_its_collection_does_not_wait(pictures: Pictures, gr
 
 @pytest.mark.parametrize("review", [False, True])
 def test_hold_of_another_request_is_not_reused(pictures: Pictures, graph: Graph, *, review: bool) -> None:
-    """The files no longer exist, and another process may never write its files."""
+    """The files have been deleted, and you cannot rely on another process to write them again."""
     made = pictures.record(BOAT, "x.jpg", review=review)
     graph.write("blobs/hold", hold_id=made.hold, keys=[], seconds=-1)
     assert pictures.collect() == 2

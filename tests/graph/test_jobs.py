@@ -1,5 +1,3 @@
-"""Jobs in the database: claimed once, fenced, resumed."""
-
 from __future__ import annotations
 
 import time
@@ -73,7 +71,6 @@ EMBEDDING = "source_embedding"
 
 
 def dead(graph: Graph) -> str:
-    """A job that has died at its second batch."""
     request(graph, added=4)
     job, owner = owned(graph, "w")
     advance(graph, owner, "", "a", done=2, set_aside=1)
@@ -147,7 +144,6 @@ def test_running_and_completed_jobs_are_not_tried_again(graph: Graph) -> None:
 
 
 def aged(graph: Graph, driver: neo4j.Driver, ending: str) -> str:
-    """A job that ended so eight days ago."""
     job_id = request(graph, ending)
     job, owner = owned(graph, "w")
     if ending == "cancelled":
@@ -214,7 +210,6 @@ def divided(graph: Graph, total: int = 9) -> tuple[str, jobs.Owner]:
 
 
 def pausing(graph: Graph) -> str:
-    """A divided job that waits for its parts."""
     job_id, owner = divided(graph)
     jobs.give_back(graph, owner, delay_seconds=3600)
     return job_id
@@ -286,7 +281,6 @@ def end_by_finishing(graph: Graph, job_id: str) -> None:
 
 
 def whole_again(graph: Graph, job_id: str) -> jobs.Owner:
-    """The whole, taken before its other parts."""
     others = [job for number in range(2) if (job := claim(graph, f"other {number}"))]
     job, owner = owned(graph, "whole")
     assert job.job_id == job_id
@@ -310,7 +304,7 @@ def test_when_the_whole_ends_its_parts_do(graph: Graph, end: object) -> None:
 
 
 def test_part_of_a_deleted_whole_writes_nothing(graph: Graph, driver: neo4j.Driver) -> None:
-    """The part was not cancelled."""
+    """The part itself has not been cancelled."""
     job_id = pausing(graph)
     _, owner = owned(graph, "w")
     rows(driver, "MATCH (j:Job {job_id: $id}) SET j.state = 'failed'", id=job_id)
@@ -363,7 +357,7 @@ def test_parts_of_one_job_do_not_yield_mutually(graph: Graph) -> None:
 
 
 def test_many_workers_claim_each_job_once(graph: Graph) -> None:
-    """A worker that comes too late for one takes another at once, it does not wait for its next look."""
+    """If a worker is too late to claim a job, it should try another one immediately."""
     for number in range(8):
         jobs.sign_of_life(graph, f"w{number}", host="h", pid=number)
     for number in range(64):

@@ -58,14 +58,13 @@ def taken_from_a_lost_worker(graph: Graph, driver: neo4j.Driver) -> tuple[str, j
 
 
 def finish_the_only_part(graph: Graph) -> None:
-    """Its whole has given it up and is not ready."""
     part, owner = owned(graph, "w")
     assert part.parent_id is not None
     finish(graph, part, owner)
 
 
 def test_lost_whole_resumes_after_its_last_part(graph: Graph, driver: neo4j.Driver) -> None:
-    """Found by the state machine: the whole was mistaken for a job that waits for a retry."""
+    """This was found by the state machine. The job was treated as if it had to wait for a retry."""
     job_id, owner = taken_from_a_lost_worker(graph, driver)
     jobs.add_parts(graph, owner, "test", "notes", [":"])
     jobs.give_back(graph, owner, delay_seconds=3600)
@@ -83,7 +82,7 @@ def test_time_slice_keeps_the_recorded_error(graph: Graph, driver: neo4j.Driver)
 
 
 def test_waiting_whole_retries_despite_its_last_part(graph: Graph) -> None:
-    """A provider can set the time of the retry."""
+    """The time of the retry can be set by a provider."""
     job_id = request(graph)
     _, owner = owned(graph, "whole")
     jobs.add_parts(graph, owner, "test", "notes", [":"])

@@ -1,4 +1,5 @@
-"""The worker's loop against the real database: turns, pauses, ends (G8, G18, G27), and their counts."""
+"""Tests for the loop of the worker using a real database: time slices, pauses, and ends (G8, G18,
+G27)."""
 
 from __future__ import annotations
 
@@ -60,7 +61,7 @@ def test_only_job_is_not_interrupted(graph: Graph) -> None:
 
 
 def test_worker_runs_parts_of_its_pausing_job(graph: Graph) -> None:
-    """One worker runs all parts of a divided job."""
+    """If there is only one worker, it has to run all the parts."""
     job_id = request(graph, added=3)
     order: list[str] = []
 

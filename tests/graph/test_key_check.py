@@ -16,8 +16,6 @@ from tests.support.cypher import rows
 
 
 class Clock:
-    """Stands still until it is moved."""
-
     def __init__(self) -> None:
         self.now = 1000.0
 

@@ -19,7 +19,8 @@ from tests.support.kg import Kg
 from tests.support.records import record
 
 MANY = 120
-"""Items of the other kind, all nearer to the question, more than a retriever returns."""
+"""Number of items of the other kind. They are nearer to the question, and there are more than a retriever
+can return."""
 Kind = Literal["passage", "image"]
 
 
@@ -32,7 +33,7 @@ def pictured(made: DocumentRecord, *numbers: int) -> DocumentRecord:
 
 @pytest.fixture(params=["image", "passage"])
 def rare(request: pytest.FixtureRequest) -> Kind:
-    """Return a kind with one item among many of the other kind."""
+    """Store many items of one kind and a single item of the other, and return the rare kind."""
     return request.param
 
 

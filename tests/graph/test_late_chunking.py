@@ -1,5 +1,3 @@
-"""Context mode `late`: each chunk is embedded among its neighbours, and again when one of them changes."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -29,7 +27,7 @@ LATE = [{**config, "context": "late"} for config in STRATEGIES]
 
 
 class PartsEmbedder(DeterministicEmbedder):
-    """Embedder that records its parts. A window holds four paragraphs of these tests."""
+    """Embedder that records its parts. In these tests, there is room for four paragraphs in a window."""
 
     def __init__(self, max_tokens: int = 150) -> None:
         super().__init__(max_tokens=max_tokens)
@@ -41,7 +39,7 @@ class PartsEmbedder(DeterministicEmbedder):
 
 
 class TextsAlone:
-    """Model with one vector per text and no token vectors, like all remote providers."""
+    """Model that returns one vector for a text. Like all remote providers, it has no token vectors."""
 
     def __init__(self, provider: str = "openai") -> None:
         self._embedder = DeterministicEmbedder(64)
@@ -54,7 +52,6 @@ class TextsAlone:
 
 
 def vectors(driver: neo4j.Driver) -> dict[str, bytes]:
-    """Return all vectors by chunk. Sources have none."""
     assert rows(driver, "MATCH (s:Source) RETURN count(s.embedding) AS n")[0]["n"] == 0
     return {each["id"]: bytes(str(each["vector"]), "ascii") for each in chunks(driver)}
 
@@ -146,8 +143,6 @@ def test_new_title_in_template_makes_all_chunks_stale(graph: Graph, driver: neo4
 
 
 class StoppingEmbedder(PartsEmbedder):
-    """Does not answer after some calls."""
-
     def __init__(self, calls: int) -> None:
         super().__init__()
         self._calls = calls
@@ -176,7 +171,8 @@ def test_batched_and_resumed_embedding_has_the_same_bytes(
 
 
 def test_the_cache_knows_windows(graph: Graph, driver: neo4j.Driver) -> None:
-    """One text with two different neighbours has three vectors, each computed once."""
+    """If a text is used with two different neighbours, it has three vectors. Each of them should be
+    computed only once."""
     embedder = PartsEmbedder()
     for numbers, made in (([1, 2], 2), ([1, 3], 2), ([1, 2], 0)):
         document_writes.delete_ontology(graph, "notes")

@@ -1,5 +1,3 @@
-"""Contexts by a language model: through the job, with a real HTTP server and the real database."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -48,7 +46,6 @@ def contexts(graph: Graph, writer: EmbeddingServer) -> Iterator[Contexts]:
 
 
 def configured(graph: Graph, config: EmbeddingConfig = LLM) -> CountingEmbedder:
-    """An embedder for an ontology that is configured so."""
     embedder = CountingEmbedder()
     open_spaces(graph, embedder)
     configure_in_place(graph, "notes", **config.model_dump())
@@ -60,7 +57,6 @@ def passages(writer: EmbeddingServer) -> list[str]:
 
 
 def run_at_once(driver: neo4j.Driver) -> None:
-    """Let waiting jobs wait no longer."""
     with driver.session() as session:
         session.run("MATCH (j:Job) SET j.run_after = datetime(), j.queued_at = datetime()").consume()
 

@@ -1,5 +1,3 @@
-"""Concepts by a language model: through the job, with a real HTTP server and the real database."""
-
 from __future__ import annotations
 
 import json
@@ -96,7 +94,6 @@ def test_injected_instructions_change_only_their_own_text(
     honest, hostile = PARAGRAPHS[:4], [*PARAGRAPHS[4:6], order, PARAGRAPHS[6]]
 
     def obey(body: dict[str, Any]) -> str:
-        """Follow the harmful instructions of a passage."""
         entries = [entry_of(each) for each in asked(body)["passages"]]
         if not any(order in each["text"] for each in asked(body)["passages"]):
             return extract_concepts(body)
@@ -182,7 +179,6 @@ def test_deleted_document_removes_false_evidence(
 
 
 def texts_of(driver: neo4j.Driver) -> dict[str, tuple[str, list[str]]]:
-    """Return the embedded descriptions by label."""
     said = rows(driver, "MATCH (c:Concept) RETURN properties(c) AS map")
     maps = [row["map"] for row in said]
     hashes = [hash_concept_text(each["label"], each["description"], each["search_terms"]) for each in maps]
@@ -542,7 +538,7 @@ def test_another_model_makes_sources_stale_until_requested(
 def test_a_wish_that_is_fulfilled_reads_nothing_later(
     graph: Graph, writer: EmbeddingServer, settings: Settings, nothing_is_stale: bool
 ) -> None:
-    """After a change to another model and back, sources of the other model are not extracted again."""
+    """If you change to another model and back, the sources should not be extracted again."""
     store_document(graph, record("a.md", PARAGRAPHS))
     run_extraction(graph, settings if nothing_is_stale else settings_of(writer, model="first-model"))
     service = service_of(graph, settings)
@@ -608,7 +604,6 @@ INVENTED = "a sentence about the matter that nobody has ever written down"
 
 
 def inventing(body: dict[str, Any]) -> str:
-    """Answer with real concepts and invented quotes."""
     entries = [entry_of(each) for each in asked(body)["passages"]]
     for entry in entries:
         for each in entry["concepts"]:
@@ -618,7 +613,6 @@ def inventing(body: dict[str, Any]) -> str:
 
 @pytest.fixture
 def invented(graph: Graph, writer: EmbeddingServer, settings: Settings) -> Settings:
-    """Five sources, read by it."""
     writer.chat = inventing
     store_document(graph, record("a.md", PARAGRAPHS[:5]))
     run_extraction(graph, settings)
@@ -681,7 +675,7 @@ def test_extraction_by_honest_model_removes_unverified_concepts(
 
 
 def test_unverified_concept_leads_search_to_no_passage(graph: Graph, kg: Kg) -> None:
-    """The same graph with a quote, without one, and imported without one."""
+    """The same concept is stored with a quote, without a quote, and by an import without a quote."""
     named = record("named.md", ["The Gazette of Lanterns is a paper."])
     other = record("other.md", ["It has a circulation of nine."])
     for each in (named, other, record("filler.md", [f"Filler {n} on weather." for n in range(8)])):

@@ -1,5 +1,3 @@
-"""Metadata as typed properties, and the documents that conditions find by it."""
-
 from __future__ import annotations
 
 import json

@@ -58,7 +58,7 @@ def said_of_sources(driver: neo4j.Driver) -> list[list[dict[str, Any]]]:
 
 
 def moved(graph: Graph, driver: neo4j.Driver, folder: Path) -> Kg:
-    """Everything of one ontology, in an empty database, and nothing embedded since."""
+    """Import an ontology into an empty database. After this, no source is embedded again."""
     kg = Kg(graph)
     pages, configuration = Mover(kg, folder).pages(), Mover(kg, folder).configuration()
     kg.spaces.close()
@@ -174,7 +174,7 @@ def test_merge_during_an_export_repeats_the_page(
 def test_change_during_an_export_repeats_the_page(
     kg: Kg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One document changes and one is deleted after the names were read."""
+    """After the names have been read, one document is changed and another is deleted."""
     store_document(kg.graph, record("b.md", TEXTS))
     asked = exporting.read_part
     changed = list[bool]()

@@ -116,14 +116,13 @@ def test_ontology_is_imported_with_complete_configuration(
 
 
 def parsed(page: bytes, kind: type[LineT]) -> list[LineT]:
-    """Lines of a kind."""
     return [line for line in read_lines(page) if isinstance(line, kind)]
 
 
 def test_chunks_replaced_between_reads_are_not_exported(
     kg: Kg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """kg omits chunks that never match. The import does not fail."""
+    """If the chunks do not match, they are not exported, and the import can be completed."""
     kg.configure.set("notes", EmbeddingConfig(strategy="count", chunk_size=20), dry_run=False)
     store_document(kg.graph, record("a.md", [text * 4 for text in TEXTS]))
     kg.work()
@@ -161,7 +160,6 @@ def test_configuration_change_during_a_page_is_detected(
 
 
 def kg_marks(kg: Kg) -> str:
-    """How sources are marked that answer."""
     return read_embedding_state(kg.graph, "notes").answering.mark.value
 
 

@@ -1,4 +1,5 @@
-"""New text precedes stale text, and stale text precedes concepts (G33). Queued jobs show the reason."""
+"""Tests that new text is embedded before stale text, and stale text before concepts (G33). If a job has
+to wait, you can see the reason."""
 
 from __future__ import annotations
 
@@ -130,7 +131,7 @@ FULL = pytest.param(Size(400, 20_000), id="full", marks=[pytest.mark.full, pytes
 def test_new_sources_are_embedded_before_pending_concepts(
     kg: Kg, driver: neo4j.Driver, recording: Recording, size: Size
 ) -> None:
-    """They come while a worker is at the concepts: not one batch of these goes between theirs."""
+    """If sources are added while a worker is embedding concepts, they should be embedded first."""
     many_concepts(kg, driver, size.concepts)
     recording.batches.clear()
     recording.times.clear()
@@ -197,7 +198,8 @@ def test_jobs_are_claimed_by_priority(graph: Graph) -> None:
 
 
 def test_concept_work_waits_for_running_source_embedding(graph: Graph) -> None:
-    """Two workers with two cores: an idle worker would slow down the other."""
+    """There are two workers for two cores. If the second one is idle, it should not slow down the
+    first."""
     request(graph, "a", kind="source_embedding")
     request(graph, "b", kind="concept_embedding")
     sources = claim(graph, "first")
@@ -242,7 +244,7 @@ def test_time_slice_ends_only_for_higher_priority(graph: Graph) -> None:
 
 
 def test_prioritized_job_shares_time_slices_with_sources(graph: Graph) -> None:
-    """Concepts also progress if new text never ends."""
+    """Concepts should also be embedded if there is always new text."""
     request(graph, "a", kind="source_embedding")
     waiting = request(graph, "b", kind="concept_embedding")
     sources = claim(graph)

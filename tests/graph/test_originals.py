@@ -1,5 +1,3 @@
-"""PDFs are kept as they came: the same PDF is one file, kept while a document is made of it and no longer."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -33,8 +31,6 @@ PDF, OTHER = pdf_of_pages(3), pdf_of_pages(4)
 
 
 class InThisProcess:
-    """Converts PDFs that the tests made themselves."""
-
     def convert(self, data: bytes, form: ConvertedFormat, ocr: OcrMode = "auto") -> Converted:
         assert (form, ocr) == ("pdf", "auto")
         return convert(data)
@@ -48,7 +44,7 @@ class InThisProcess:
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """A store of files, and documents that are made of them."""
+    """Store for files, and the documents that use them."""
 
     graph: Graph
     driver: neo4j.Driver
@@ -80,7 +76,6 @@ class Library:
 
     @property
     def used(self) -> dict[str, str]:
-        """By name of a document, the key of its file."""
         query = "MATCH (d:Document)-[:ORIGINAL]->(b:Blob) RETURN d.document AS name, b.key AS key"
         return {row["name"]: row["key"] for row in rows(self.driver, query)}
 

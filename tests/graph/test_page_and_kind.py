@@ -1,5 +1,3 @@
-"""Conditions on the page and the kind of sources, in every kind of request."""
-
 from __future__ import annotations
 
 from collections.abc import Generator
@@ -29,7 +27,8 @@ from tests.support.kg import Kg
 from tests.support.records import record
 
 MANY = 1200
-"""Passages without a page, all nearer to the question, more than an index query returns."""
+"""Number of passages without a page. They are nearer to the question, and there are more than the index
+can return."""
 QUESTION = "the red boat of the harbour"
 DECK = ["The red boat one.", "The red boat two.", "A red boat figure.", "The red boat four.", "Harbour five."]
 PAGES = [(1, 1), (2, 3), (3, 3), (4, 4), (5, 5)]

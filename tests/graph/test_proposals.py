@@ -214,7 +214,7 @@ def test_source_embedded_during_comparison_is_compared_again(graph: Graph) -> No
 def test_each_portion_is_flagged_behind_the_one_before(
     graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each batch is read after the flagged nodes, however many exist."""
+    """The next batch should begin after the nodes that have been flagged."""
     monkeypatch.setattr("kg_api.graph.proposals.PORTION", 2)
     notes = Proposing(graph)
     notes.add("a.md", OWLS, EARS, RENT)

@@ -71,7 +71,7 @@ def kg(stored: Stored, migrated_graph: Graph) -> Kg:
 
 @pytest.fixture
 def book(stored: Stored, migrated_graph: Graph) -> DocumentRecord:
-    """Return a book with an undescribed image at paragraph 3 and another at 9."""
+    """Return a book with an image at paragraph 3 and another one at 9. They have no description."""
     return stored.give(store_book, migrated_graph)[1]
 
 

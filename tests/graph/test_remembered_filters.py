@@ -33,7 +33,8 @@ FILTERED_BY_NOTHING = {
     *("folders/hold_document", "folders/take_documents", "folders/touch_documents"),
     *("blobs/lose", "bundle/hold", "bundle/keep_changes"),
 }
-"""Statements that change documents but no filtered fields. `lock` creates nodes that `describe` counts."""
+"""Statements that change documents, but not the fields that you can filter by. `lock` is used to create
+nodes that `describe` counts."""
 
 
 def told(name: str, **metadata: Any) -> DocumentRecord:
@@ -138,7 +139,7 @@ def test_field_names_are_read_once(graph: Graph, monkeypatch: pytest.MonkeyPatch
     [("reviewed<m", []), ("reviewed>a", ["note"]), ("reviewed<2025", ["dated"]), ("reviewed>=2025", [])],
 )
 def test_text_that_is_not_a_date_never_matches(graph: Graph, line: str, fits: list[str]) -> None:
-    """`date<gestern` fitted every document with a date, and a deletion would have taken them."""
+    """`date<gestern` was true for any document with a date, so all of them would have been deleted."""
     for name, value in (("dated", "2024-05-01"), ("note", "soon")):
         store_document(graph, told(name, reviewed=value))
     where = DocumentFilter.model_validate({"where": [line]}).where

@@ -46,7 +46,6 @@ def asking() -> Iterator[Asking]:
 
 
 def seed(graph: Graph) -> str:
-    """Store sources and return their embedding job."""
     return store_document(graph, record("a.md", [f"This is number{n}." for n in range(SOURCES)])).job_id or ""
 
 
@@ -65,7 +64,7 @@ def number(text: str) -> int:
 
 
 def assert_right_vectors(driver: neo4j.Driver, expected: int) -> None:
-    """Assert that the first sources have the vectors of their texts."""
+    """Assert that the vectors for the first sources are correct."""
     found = rows(
         driver, "MATCH (s:Source) RETURN s.full_text AS text, s.embedding AS vector ORDER BY s.paragraph"
     )

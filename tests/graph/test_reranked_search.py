@@ -28,7 +28,7 @@ PASSAGES = [
 
 
 class Backwards:
-    """Reranker that prefers late passages and scores a limited number."""
+    """Reranker that prefers the last passages and only scores some of them."""
 
     name = "backwards"
 

@@ -1,7 +1,5 @@
-"""Integration with a real language model: schemas, rejected prompts, and time-outs.
-
-The output of SmolLM2-135M is arbitrary, so the tests assert only properties of any answer.
-"""
+"""Tests with a real language model: schemas, rejected prompts, and timeouts. You cannot predict the
+output of SmolLM2-135M, so the tests only use properties that are true for any answer."""
 
 from __future__ import annotations
 
@@ -30,9 +28,9 @@ from tests.support.small_model_server import INSTALL, interpreter, serving
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(1200)]
 PATIENCE = 900
-"""Seconds: on two busy cores a token may take one."""
+"""Number of seconds to wait. On a busy machine, it can take a second to generate a token."""
 YES_OR_NO: dict[str, Any] = {"type": "string", "enum": ["yes", "no"]}
-"""Bounded, for a model that may not find its end."""
+"""Schema with a limit, because the model may not stop by itself."""
 CITY = Prompt("Answer in JSON.", "Is Paris a city?", "city", object_of(is_city=YES_OR_NO, is_river=YES_OR_NO))
 TEXTS = [
     "A worker renews its lease every ten seconds.",
@@ -42,7 +40,6 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    """The model's server."""
     python = interpreter()
     if python is None:
         pytest.skip(f"there is no small model: {INSTALL}, here or where KG_TEST_LLM_PYTHON points to")

@@ -24,13 +24,13 @@ DOCUMENTS = 14
 
 
 def paragraph(topic: str, number: int) -> str:
-    """Three sentences, of which each is a child: about 240 characters."""
+    """Build a paragraph with three sentences. Each sentence will be a child of about 240 characters."""
     said = "This sentence speaks about {0} and of its number{1}x{2} in some detail."
     return " ".join(said.format(topic, number, at) for at in range(3))
 
 
 def texts() -> dict[str, list[str]]:
-    """The first document speaks of comets throughout, the others once each."""
+    """Build texts. Only the first one is about comets in all its paragraphs."""
     others = {
         f"{n}.md": [paragraph(f"plant{n}", 0), paragraph(f"comets plant{n}", 1), paragraph(f"plant{n}", 2)]
         for n in range(1, DOCUMENTS)
@@ -91,7 +91,8 @@ def test_hit_of_a_child_returns_its_parent(kg: Kg, mode: str) -> None:
 @pytest.mark.parametrize("mode", ["vector", "hybrid"])
 @pytest.mark.parametrize("limit", [1, 5, 20])
 def test_many_hits_of_a_parent_count_once(kg: Kg, mode: str, limit: int) -> None:
-    """The comets' document has six parents of six children each, which are nearest of all."""
+    """The document about comets has six parents with six children each. They are nearer than all
+    others."""
     hits = search(kg, "comets", mode=mode, limit=limit)
     found = parents(hits)
     assert len(found) == len(hits.sources), "every hit has one"
@@ -117,7 +118,7 @@ def test_a_parent_scores_as_its_best_child(kg: Kg, driver: neo4j.Driver) -> None
 
 
 def test_keyword_hit_returns_the_parent(kg: Kg) -> None:
-    """Without a vector, all children are equally near, so the whole source matches."""
+    """If there is no vector, no child is nearer than the others, so the whole source is returned."""
     whole = {name: "".join(f"{each}\n\n" for each in said) for name, said in texts().items()}
     hits = search(kg, "plant7", mode="text", limit=3)
     assert {hit.document for hit in hits.sources} == {"7.md"}

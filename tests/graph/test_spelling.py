@@ -73,7 +73,8 @@ def test_misspelt_word_is_corrected_and_reported(
 
 
 def test_repeated_lookups_use_corrected_words(search: SearchService, graph: Graph) -> None:
-    """The best 210 hits are of one document, of which one is wanted: two deeper looks find the other."""
+    """The best 210 hits are from one document, and only one of them is needed. It takes two more queries
+    to find another document."""
     store_document(graph, record("many", ["restaurant"] * 210, "c"))
     store_document(graph, record("one", ["The restaurant stands at the end of a long street of houses"], "c"))
     answer = ask(search, "resturant", ontology="c", per_document=1)

@@ -1,5 +1,3 @@
-"""The Cypher files and their call sites agree, and the real server accepts every statement."""
-
 from __future__ import annotations
 
 import ast
@@ -44,7 +42,8 @@ FAILING_STATUSES = {
 
 
 def calls() -> list[tuple[str, str, frozenset[str] | None]]:
-    """Yield statement, method, and keywords of every call by name. Keywords are None if ** hides some."""
+    """Yield the statement, the method, and the keywords from each call. If ** is used, the keywords are
+    None."""
     found: list[tuple[str, str, frozenset[str] | None]] = []
     for path in sorted((ROOT / "kg_api").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -114,7 +113,7 @@ def explained(migrated_graph: Graph, server: Neo4jServer) -> Iterator[neo4j.Driv
 
 
 def make_tokens(driver: neo4j.Driver) -> None:
-    """Write and delete a node of each label with its properties, so that the server knows the vocabulary."""
+    """Create and delete a node for each label, so that the server knows the labels and properties."""
     for label, names in PROPERTIES.items():
         rows(driver, f"CREATE (n:{label}) SET n += $map DELETE n", map=dict.fromkeys(names, "token"))
     for kind in RELATIONSHIPS:
@@ -178,7 +177,7 @@ HOT_CHUNKS = [
     "chunks/texts",
     "cache/read_vectors",
 ]
-"""Statements of every batch or search, which may not scan all data."""
+"""Statements that are run for each batch or search. They should not scan all data."""
 
 
 HOT_CONCEPTS = [
@@ -202,7 +201,7 @@ HOT_CONCEPTS = [
 
 
 LISTED = ["communities/find", "communities/page"]
-"""Statements per displayed item, which may not scan all data."""
+"""Statements that are run for each item in a list. They should not scan all data."""
 
 
 def test_a_hot_statement_reads_an_index(explained: neo4j.Driver) -> None:
@@ -213,7 +212,8 @@ def test_a_hot_statement_reads_an_index(explained: neo4j.Driver) -> None:
 
 
 LARGE = re.compile(r":(?:Source|Chunk|Concept|Instance|Document|CachedVector|CachedContext)\b")
-"""Labels with possibly millions of nodes. A composite index is used only with all its keys."""
+"""Labels that can have millions of nodes. To use a composite index, a statement must use all of its
+keys."""
 RELATIONSHIPS_READ = "TypeScan"
 READS_ALL = {
     "search/exactly": {"Source"},
@@ -225,20 +225,19 @@ READS_ALL = {
     "cache/prune_contexts": {"CachedContext"},
     "cache/prune_vectors": {"CachedVector"},
 }
-"""Intended scans: a filter of all ontologies compares each document, and chunks of a space have no index
-by ontology.
-"""
+"""Statements that have to scan all data. If a filter is used for all ontologies, it has to be compared
+with each document."""
 
 
 def test_no_statement_scans_a_large_label(explained: neo4j.Driver) -> None:
-    """Statements are planned for an empty database."""
+    """The plans are made for an empty database."""
     usual = [name for name in STATEMENTS if not name.startswith(("schema/", "migrations/"))]
     read = {name: read_whole(explained, name) for name in usual}
     assert {name: kinds for name, kinds in read.items() if kinds} == READS_ALL
 
 
 def read_whole(driver: neo4j.Driver, name: str) -> set[str]:
-    """The large kinds of which a statement reads all there is."""
+    """Return the large labels that are scanned by a statement."""
     read = set[str]()
     for operator, details in steps(driver, name):
         assert operator != "AllNodesScan", (name, details)

@@ -216,7 +216,7 @@ def test_activation_rejects_unconfirmed_loss_of_rejected_texts(kg: Kg, driver: n
 
 
 def test_rollback_restores_the_space_of_new_ontologies(kg: Kg) -> None:
-    """The ontology `aaa`, which rolls back first, had its own space."""
+    """The ontology `aaa` is rolled back first, and it had its own space."""
     store_document(kg.graph, record("a.md", ["one"], ontology="aaa"))
     kg.work()
     for slug in ("own", "other"):

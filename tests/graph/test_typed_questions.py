@@ -164,7 +164,7 @@ ONLY = [
     ("codes", "ISO9002", []),
     ("codes", "3.12", []),
 ]
-"""A word of numbers and letters finds no text that has only a part of it."""
+"""If a word has numbers and letters, it should not find a text that only contains one part of it."""
 MARKED = [
     ("forms", "２０２４", "year", ["2024"]),
     ("forms", "2019", "wide", ["２０１９"]),
@@ -183,8 +183,6 @@ MARKED = [
 
 
 class Library:
-    """A database that is searched by words."""
-
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         ensure_space(graph, small_embedder().identity)

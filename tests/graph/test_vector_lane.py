@@ -84,7 +84,8 @@ def test_crowding_equals_the_size_of_ontologies(harbours: Kg) -> None:
 def test_chunks_count_towards_ontology_size(
     kg: Kg, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not dealt out among all: one ontology may have ten of each source, and another none."""
+    """The chunks are not distributed evenly. An ontology can have ten for each source, and another one
+    can have none."""
     monkeypatch.setattr(search, "MIN_CROWDED_PASSAGES", 10)
     long = [
         " ".join(f"The keeper counts ship {at} of {number}." for at in range(20)) for number in range(FEW)

@@ -50,7 +50,7 @@ STOP_WORDS = frozenset(
         *("to", "was", "will", "with"),
     }
 )
-"""The analyzer drops these words, so a search for them finds nothing."""
+"""Words that are dropped by the analyzer. You cannot find any text using these words."""
 JOINED = [
     *("title:secret", "1,000", "key:value", "3;4", "x·y", "l'homme", "İstanbul'da", "dogs’", "rock'n'roll"),
     *("snake_case", "__init__", "trailing_", "foo.bar", "kg.graph.fulltext:terms", "user@example.com"),
@@ -94,14 +94,14 @@ def is_within_a_word(c: str) -> bool:
 
 
 def visible(text: str) -> list[str]:
-    """Return words and their parts once, except stop words."""
+    """Return all words and their parts, without stop words and duplicates."""
     words = [word for word in text.split() if any(map(str.isalnum, word))]
     found = dict.fromkeys(part for word in words for part in (word, *runs(word)))
     return [each for each in found if not {part.lower() for part in runs(each)} <= STOP_WORDS]
 
 
 def lost(graph: Graph, name: str, words: Iterable[str]) -> list[str]:
-    """Return the words that do not find the document."""
+    """Return the words that cannot be used to find the document."""
     with ThreadPoolExecutor(8) as pool:
         finds = pool.map(partial(is_found, graph, document_id("notes", name)), words := [*words])
     return [word for word, hit in zip(words, finds, strict=True) if not hit]
@@ -113,7 +113,6 @@ def is_found(graph: Graph, document: str, word: str) -> bool:
 
 
 def documents(graph: Graph, query: str, limit: int) -> list[str]:
-    """The names of the documents that a full-text query finds."""
     hits = by_text(graph, query, NO_VECTORS, limit)
     names = {
         place.source_id: place.document
@@ -243,12 +242,12 @@ LIKE = """
     happily happiness generalization generalize general generate Python's Pythons python Is ISO
     """.split()  # noqa: SIM905 - a list of words reads better so
 STRANGE = set("❶Ꟈ·")
-"""The index has a part of such words only, or takes them for others."""
+"""Words that are only indexed in part, or as another word."""
 
 
 @pytest.fixture(scope="module")
 def words() -> list[str]:
-    """Words as texts have them, and such as Porter's rules are about."""
+    """Build words as they are used in texts, and words to test the rules of the Porter stemmer."""
     said = re.findall(r"[A-Za-z]{3,}", PROSE.read_text(encoding="utf-8"))
     joined = [word for word in JOINED if unicodedata.is_normalized("NFKC", word) and not STRANGE & set(word)]
     return [*dict.fromkeys([*LIKE, *sorted(set(said))[::15], *joined])]
