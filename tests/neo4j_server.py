@@ -1,5 +1,3 @@
-"""A real Neo4j for the tests: the one the environment names, one in a container, or the managed local one."""
-
 from __future__ import annotations
 
 import contextlib
@@ -27,9 +25,8 @@ KEPT_PLANS = {
     "dbms.cypher.min_replan_interval": "1h",
     "internal.cypher.expression_engine": "INTERPRETED",
 }
-"""Tests empty the database often, and planning took a sixth of their CPU time. Compiling expressions after
-ten runs took another sixth.
-"""
+"""Number of plans to cache. Without this, a sixth of the CPU time is used to plan statements again, and
+another sixth to compile expressions."""
 
 
 @dataclass(frozen=True)
@@ -44,17 +41,15 @@ class Neo4jServer:
         return self._managed().pid_file.parent.parent
 
     def kill(self) -> None:
-        """End it with SIGKILL, in the middle of whatever it does."""
         if process := processes.running(self._managed()):
             process.kill()
 
     def restart(self) -> None:
-        """Start it again on the same address and data, and wait until it answers."""
+        """Start the server again with the same address and data, and wait until it responds."""
         role = self._managed()
         processes.wait(role, processes.start(role), timeout=START_SECONDS)
 
     def stop(self, grace_seconds: float | None = None) -> None:
-        """End it the graceful way."""
         processes.stop(self._managed(), grace_seconds=grace_seconds)
 
     def _managed(self) -> Role:
@@ -65,7 +60,8 @@ class Neo4jServer:
 
 @contextlib.contextmanager
 def neo4j_server() -> Generator[Neo4jServer]:
-    """Yield a Neo4j. Raise an error if none is available, so tests are not skipped silently."""
+    """Yield a Neo4j server. If there is none, this raises an error, so that no test is skipped by
+    accident."""
     if uri := os.environ.get("KG_TEST_NEO4J_URI"):
         if "PYTEST_XDIST_WORKER" in os.environ:
             raise RuntimeError("KG_TEST_NEO4J_URI is one database: run its tests in one process, -n 0")
@@ -98,7 +94,6 @@ def managed_server(*, first_start: bool = False) -> Generator[Neo4jServer]:
 
 @contextlib.contextmanager
 def container_server() -> Generator[Neo4jServer]:
-    """Give a Neo4j in a container."""
     from testcontainers.core.container import DockerContainer  # noqa: PLC0415 - needs a Docker engine
 
     password = secrets.token_urlsafe(16)
@@ -131,7 +126,6 @@ def _test_home() -> Generator[Home]:
 
 
 def _sweep() -> None:
-    """End processes that an earlier, killed run left."""
     for owner in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/owner.pid"):
         if processes.load(owner) is None:
             _kill(build_neo4j_role(Home(owner.parent), small_settings(owner.parent)))
