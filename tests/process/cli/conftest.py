@@ -1,5 +1,3 @@
-"""The `kg` command as a person types it, against a running service."""
-
 from __future__ import annotations
 
 import os
@@ -75,7 +73,7 @@ def kg(server: Neo4jServer, service: Service, tmp_path_factory: pytest.TempPathF
 
 @pytest.fixture(scope="session")
 def ordinary() -> tuple[str, ...]:
-    """Return a prefix that enforces file permissions for root."""
+    """Return a prefix to use if root should not be able to ignore file permissions."""
     if os.geteuid() != 0:
         return ()
     return ("setpriv", "--bounding-set", "-dac_override,-dac_read_search")
@@ -83,7 +81,6 @@ def ordinary() -> tuple[str, ...]:
 
 @pytest.fixture
 def folder(tmp_path: Path, graph: Graph) -> Path:
-    """An empty folder, and an empty database."""
     ensure_space(graph, small_embedder().identity)  # as the service did when it started
     folder = tmp_path / "notes"
     folder.mkdir()

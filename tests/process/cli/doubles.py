@@ -16,8 +16,6 @@ from tests.support.running import Service
 
 @dataclass(frozen=True)
 class Request:
-    """What came."""
-
     method: str
     path: str
     headers: dict[str, str]
@@ -38,7 +36,7 @@ def problem(error: KgError) -> Reply:
 
 @contextlib.contextmanager
 def answering(answer: Callable[[Request], Reply]) -> Generator[str]:
-    """Give the address of a server that answers with a function."""
+    """Yield the URL of a server that uses a function to respond."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -69,7 +67,8 @@ def answering(answer: Callable[[Request], Reply]) -> Generator[str]:
 
 @contextlib.contextmanager
 def forwarding(service: Service, after: Callable[[Request], None] = lambda _: None) -> Generator[str]:
-    """Give the address of a server that hands on to a service, and does something after each answer of it."""
+    """Yield the URL of a server that forwards requests to a service, and calls a function after each
+    response."""
     with httpx.Client(base_url=service.url, timeout=60) as client:
 
         def answer(request: Request) -> Reply:
@@ -84,7 +83,7 @@ def forwarding(service: Service, after: Callable[[Request], None] = lambda _: No
 
 @contextlib.contextmanager
 def flaky(service: Service, failures: int) -> Generator[str]:
-    """Yield a service whose database is unavailable for the first documents or batches."""
+    """Yield a service that has no database for the first documents or batches."""
     left = [failures]
     with httpx.Client(base_url=service.url, timeout=60) as client:
 

@@ -1,5 +1,3 @@
-"""Answers as a person and a program ask for them."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

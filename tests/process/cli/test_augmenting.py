@@ -1,5 +1,3 @@
-"""Conversations in, and passages for a long text out, as a person and a program ask for them."""
-
 from __future__ import annotations
 
 import json
@@ -27,7 +25,6 @@ TALK = [
 
 @pytest.fixture(scope="module")
 def rest(service: Service, driver: neo4j.Driver, migrated_graph: Graph) -> Iterator[httpx.Client]:
-    """The service with two documents, embedded."""
     wipe(driver)
     with KgClient(service.url) as client:
         client.ingest_text(LEASES, ontology="handbook", document="leases.txt")

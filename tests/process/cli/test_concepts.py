@@ -1,5 +1,3 @@
-"""Concepts on the command line."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""`kg admin concepts` as a person types it."""
-
 from __future__ import annotations
 
 import json

@@ -15,7 +15,6 @@ from tests.support.running import Service
 
 @pytest.fixture
 def document(service: Service, graph: Graph) -> str:
-    """The id of the one document there is."""
     ensure_space(graph, small_embedder().identity)  # as the service did when it started
     with KgClient(service.url) as client:
         return client.ingest_text("A note.\n", ontology="notes", document="a.md").document_id
@@ -95,7 +94,8 @@ def test_create_option_configures_ontology_before_first_document(kg: Kg, documen
 
 
 def test_filtered_deletion_requires_its_preview(kg: Kg, document: str, service: Service) -> None:
-    """After the preview, one document leaves the filter and another enters, so the number is equal."""
+    """After the preview, one document no longer matches and another one does, so the number is the
+    same."""
     with KgClient(service.url) as client:
         client.change_document(document, metadata={"tags": ["old"]})
         other = client.ingest_text("Another note.\n", ontology="notes", document="b.md").document_id

@@ -44,9 +44,8 @@ FILES = (
     "book.epub",
     "slides.pptx",
 )
-"""Files that a guide names without their folder."""
+"""Files that are used in a guide without their folder."""
 ASKING = ("delete ", "documents reject", "folders remove", "ingest ~/notes --ontology notes --preview")
-"""Commands that need a confirmation."""
 LEFT_TO_OTHER_TESTS = {
     "ingest.md": ("--ocr always",),
     "search.md": ("answer ",),
@@ -54,7 +53,8 @@ LEFT_TO_OTHER_TESTS = {
     "images.md": ("photos --wait", "book.epub", "documents page", "admin spaces", "down", "up"),
     "evaluation.md": ("eval make", "~/sets/notes", "~/sets/asked", "RESULT.json", "results delete"),
 }
-"""They need a model, a program, a large corpus, another service, or the files of this database."""
+"""Commands that need a model, a program, a large corpus, another service, or the files of this
+database."""
 FRONT = "---\ntags: [oncall]\ndraft: false\nauthor: Ada\ndate: 2025-03-01\n---\n"
 TEXTS = {
     "a.md": "The worker requires a lease, and so it supports safety.",
@@ -95,7 +95,7 @@ PRINTED: dict[str, dict[str, tuple[str, ...]]] = {
         ),
     },
 }
-"""Sections of the guide to concepts with the output of their commands."""
+"""Sections in the guide to concepts that show the output of their commands."""
 OPERATIONS = [
     ("security", "Create API keys", 4),
     ("security", "Rotate and revoke keys", 2),
@@ -105,9 +105,9 @@ OPERATIONS = [
     ("monitoring", "Watch jobs", 2),
     ("backup-and-transfer", "Export and import ontologies", 2),
 ]
-"""Page, section, and number of commands that need only a service."""
+"""Page, section, and number of commands that can be run with only a service."""
 SKIPPED = ("jobs watch", "jobs retry", "jobs cancel", "admin regenerate-embeddings --ontology notes --force")
-"""Commands that wait for jobs or need the id of one."""
+"""Commands that wait for a job or need the id of a job."""
 QUICKSTART = {
     "ingest": "2 documents",
     "search": "leases.md",
@@ -119,7 +119,7 @@ QUICKSTART = {
 
 
 def list_commands(page: str) -> list[str]:
-    """Return the `kg` commands of a guide, without `kg` and comments."""
+    """Return the `kg` commands from a guide, without `kg` and comments."""
     text = (GUIDES / page).read_text(encoding="utf-8")
     lines = (line for block in BASH.findall(text) for line in block.splitlines())
     return [re.sub(r"\s+#.*", "", line).removeprefix("kg ") for line in lines if line.startswith("kg ")]
@@ -146,13 +146,13 @@ def run_guide(
 
 
 def make_paragraphs(topic: str) -> str:
-    """Return 20 paragraphs that are long enough to be sources of their own."""
+    """Return 20 paragraphs. Each of them is long enough to be a source."""
     return "\n\n".join(f"Paragraph {n} says much about {topic}. " * 15 for n in range(20))
 
 
 @pytest.fixture
 def home(folder: Path, graph: Graph) -> Path:
-    """A folder with the files that the guides name, and an empty database."""
+    """Return a folder with the files that are used in the guides, and an empty database."""
     ensure_space(graph, HistogramEmbedder().identity, FIRST_IMAGE_SLUG)
     paragraphs = make_paragraphs("installation")
     files = {

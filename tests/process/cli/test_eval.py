@@ -1,5 +1,3 @@
-"""`kg eval` through the real service."""
-
 from __future__ import annotations
 
 import json
@@ -25,13 +23,13 @@ SEARCH = "/queries/sources/search"
 
 @pytest.fixture(autouse=True)
 def empty(graph: Graph) -> None:
-    """An empty database, with the space that service and worker had made when they started."""
+    """Return an empty database. It has the space that was created when the service and the worker
+    started."""
     ensure_space(graph, small_embedder().identity)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A small set."""
     return write(tmp_path / "handbook")
 
 

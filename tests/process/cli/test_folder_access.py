@@ -21,7 +21,6 @@ from tests.support.running import Service, environment, serve, started_worker, w
 from tests.support.sync import documents, follow, put
 
 CLOSED = {"KG_SYNC__ROOTS": ""}
-"""As it is by default."""
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +30,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def closed(server: Neo4jServer, place: Path) -> Iterator[Service]:
-    """A service and a worker of one home, without roots."""
     service = serve(server, place, **CLOSED)
     env = environment(server, **CLOSED, KG_HOME=str(place / "home"), KG_WORKER__TICK_SECONDS="1")
     with started_worker(env, place / "worker.log"):
@@ -48,7 +46,7 @@ def rest(closed: Service, graph: Graph) -> Iterator[httpx.Client]:
 
 @pytest.fixture
 def own(kg: Kg, closed: Service, place: Path) -> Callable[..., Any]:
-    """`kg` on the machine and with the home of the service."""
+    """Run `kg` on the same machine and with the same home as the service."""
     env = {"KG_API_URL": closed.url, "KG_HOME": str(place / "home")}
     return lambda *arguments: kg(*arguments, env=env)
 
@@ -63,7 +61,7 @@ def refusal(rest: httpx.Client, path: Path, **headers: str) -> str:
 def test_rest_syncs_no_folder_without_a_configured_root(
     rest: httpx.Client, place: Path, tmp_path: Path
 ) -> None:
-    """Finding B1: GET /documents returned tokens from private files."""
+    """Finding B1: you could use GET /documents to get tokens from private files."""
     put(tmp_path, notes__a="1", **{".aws__credentials": "AKIA", "home__.config__token": "secret"})
     for path in (tmp_path / "notes", tmp_path, Path("/"), Path("/etc")):
         assert "KG_SYNC__ROOTS" in refusal(rest, path)
@@ -106,7 +104,8 @@ def test_earlier_folder_without_access_explains_its_failure(
 def test_worker_rejects_grants_of_another_home(
     own: Kg, tmp_path: Path, graph: Graph, driver: neo4j.Driver
 ) -> None:
-    """Access to the database or another home does not allow reading files of this machine."""
+    """If you can use the database or another home, you should not be able to read files on this
+    machine."""
     put(tmp_path, notes__a="1")
     followed = follow(graph, tmp_path / "notes")
     driver.execute_query(

@@ -1,5 +1,3 @@
-"""`kg folders` as a person uses it, with a real worker."""
-
 from __future__ import annotations
 
 import json
@@ -19,7 +17,6 @@ SOME_REFUSED = 3
 
 @pytest.fixture
 def folder(tmp_path: Path, graph: Graph) -> Path:
-    """A folder of two notes, and an empty database."""
     ensure_space(graph, small_embedder().identity)  # as service and worker did when they started
     folder = tmp_path / "notes"
     put(folder, one="# One\n\nThe canary sings.\n", two="The second one.\n")

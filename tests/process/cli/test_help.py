@@ -1,5 +1,3 @@
-"""Help for every command, with an example, and quickly."""
-
 from __future__ import annotations
 
 import json
@@ -19,7 +17,7 @@ HEAVY = [
     *("neo4j", "onnxruntime", "fastapi", "starlette", "uvicorn", "pydantic", "httpx", "jgo", "numpy"),
     *("rich", "structlog", "apscheduler", "tokenizers", "psutil", "platformdirs", "tenacity"),
 ]
-"""What `kg --help` does without: it is to take less than 0.3 s."""
+"""Modules that should not be loaded by `kg --help`, because it should take less than 0.3 s."""
 
 
 def commands(

@@ -1,5 +1,3 @@
-"""Pictures as a person at a terminal has them."""
-
 from __future__ import annotations
 
 import hashlib

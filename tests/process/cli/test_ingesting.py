@@ -1,5 +1,3 @@
-"""`kg ingest` with the files that people really have."""
-
 from __future__ import annotations
 
 import json
@@ -21,12 +19,11 @@ SOME_FAILED = 3
 
 
 def documents(graph: Graph) -> int:
-    """How many are stored."""
     return graph.read("documents/count", ontologies=None)[0]["total"]
 
 
 def fill(folder: Path) -> dict[str, str]:
-    """Create good and broken files. Return each broken file with a word of its message."""
+    """Create good and broken files. For each broken file, return a word from its error."""
     (folder / "good.md").write_text("# Good\n\nOne good file.\n")
     (folder / "below").mkdir()
     (folder / "below" / "also good.txt").write_text("Another good file.\n")
@@ -147,7 +144,7 @@ def test_second_file_of_equal_name_is_rejected(kg: Kg, folder: Path) -> None:
 def test_wait_includes_work_of_an_earlier_ingest(
     kg: Kg, folder: Path, driver: neo4j.Driver, graph: Graph, service: Service
 ) -> None:
-    """The second time nothing is new, but the embeddings are still to come."""
+    """The second ingest does not add any documents, but the embedding has not been completed."""
     (folder / "a.md").write_text("A note.\n")
     assert "Embedding continues" in kg("ingest", str(folder), "--ontology", "notes").stderr
     before = service.output().count("/jobs/")
@@ -169,7 +166,8 @@ def missing(driver: neo4j.Driver) -> int:
 
 
 def test_ingest_waits_for_a_briefly_unavailable_service(kg: Kg, folder: Path, service: Service) -> None:
-    """503 in the middle of an ingest, as when Neo4j restarts, is no reason to give up."""
+    """If Neo4j is restarted, the service can return 503 in the middle of an ingest. kg should try
+    again."""
     (folder / "a.md").write_text("A note.\n")
     with flaky(service, failures=2) as url:
         ran = kg("ingest", str(folder), "--ontology", "notes", env={"KG_API_URL": url})

@@ -29,7 +29,6 @@ def job(graph: Graph, driver: neo4j.Driver) -> str:
 
 
 def change(driver: neo4j.Driver, job_id: str, cypher_map: dict[str, object], *, ended: bool = False) -> None:
-    """Change a job behind the product's back."""
     with driver.session() as session:
         session.run(
             "MATCH (j:Job {job_id: $id}) SET j += $changes, "

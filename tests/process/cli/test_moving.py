@@ -1,5 +1,3 @@
-"""`kg export` and `kg import` as docs/operations/backup-and-transfer.md describes them."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Pages of PDFs as a person at a terminal has them."""
-
 from __future__ import annotations
 
 import json

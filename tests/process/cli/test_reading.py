@@ -1,4 +1,5 @@
-"""Searching, listing and reading: for people at 80 columns, for programs as the REST answer (SPEC I)."""
+"""Tests for searching, listing, and reading. People get 80 columns, and programs get the REST response
+(SPEC I)."""
 
 from __future__ import annotations
 
@@ -72,7 +73,7 @@ SAME = {
         ["admin", "source-embeddings", "status", "--ontology", "kitchen"],
     ),
 }
-"""REST route and the command with equal output."""
+"""REST routes and the commands that should have the same output."""
 
 
 @pytest.mark.parametrize("name", SAME)

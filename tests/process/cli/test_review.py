@@ -1,5 +1,3 @@
-"""Documents that wait for approval, as a person sees them."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Similar passages, their graph, and reading within a budget, on the command line."""
-
 from __future__ import annotations
 
 import json

@@ -26,7 +26,7 @@ FIELDS: dict[str, Any] = {
     **dict.fromkeys(("started_at", "finished_at", "rate", "eta_seconds", "error", "worker")),
     **dict.fromkeys(("created_at", "run_after"), "2026-01-01T00:00:00Z"),
 }
-"""Events of a job, except state and `done`."""
+"""Fields in the events of a job. `state` and `done` are not included."""
 
 
 @pytest.fixture
@@ -61,7 +61,6 @@ def test_failed_job_is_an_error_with_reason(kg: Kg, graph: Graph, driver: neo4j.
 
 @pytest.fixture
 def watching(server: Neo4jServer, service: Service, job: str, tmp_path: Path) -> Iterator[Running]:
-    """A watch of all jobs."""
     assert job
     env = environment(server, KG_API_URL=service.url)
     with started(["jobs", "watch"], env, tmp_path / "watch.log") as running:

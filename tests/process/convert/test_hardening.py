@@ -33,7 +33,7 @@ from tests.unit.convert.test_pptx import presentation
 from tests.unit.convert.test_spreadsheet import ROWS, cell, row, sheet_of, workbook
 
 CPU_SECONDS, MEMORY_MB = 20, 600
-"""Cost limit for any of these files, several times the highest measured cost."""
+"""Limit for the cost of any of these files. It is several times as high as the measured cost."""
 
 GOOD = {
     "docx": document(),
@@ -59,7 +59,7 @@ SLIP: dict[str, str | bytes] = dict.fromkeys((f"../../../..{TAKEN}", TAKEN, "..\
 
 @dataclass(frozen=True)
 class Bad:
-    """File with words of its rejection or of its text."""
+    """File with the words to expect in the error or in the text."""
 
     item: str
     form: ConvertedFormat
@@ -69,7 +69,6 @@ class Bad:
 
 
 def archives() -> Iterator[Bad]:
-    """Each kind of file that is a ZIP archive."""
     for kind, good in GOOD.items():
         form: ConvertedFormat = FORMS.get(kind) or cast("ConvertedFormat", kind)
         part, needed, words = PARTS[kind], hostile.NEEDED[kind], WORDS[kind]
@@ -121,7 +120,7 @@ def pool() -> Iterator[ConverterPool]:
 
 
 def peak_mb(pid: int) -> int:
-    """Return the peak memory of the process, including earlier files."""
+    """Return the peak memory of the process. This includes the files that were read before."""
     status = Path(f"/proc/{pid}/status").read_text("utf-8")
     return int(status.partition("VmHWM:")[2].split()[0]) // 2**10
 

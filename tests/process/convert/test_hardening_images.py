@@ -1,4 +1,4 @@
-"""Hostile images in documents (HARDENING 55-59) do not affect the text."""
+"""Tests that you can still read the text if a document contains harmful images (HARDENING 55-59)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BAD = {
     "59 empty": b"",
 }
 PLACE = b"\x34\0\0\0\x01\0\0\0\x1f"
-"""52 degrees and the beginning of 31 minutes."""
+"""52 degrees, and only the beginning of 31 minutes."""
 Wrap = Callable[[bytes], bytes]
 
 
@@ -67,7 +67,7 @@ WRAPS: dict[ConvertedFormat, Wrap] = {"email": mail, "notebook": notebook, "html
 def pdf(
     content: bytes, *, width: int = 64, height: int = 48, form: str = "DCTDecode", more: str = ""
 ) -> bytes:
-    """Return a PDF page with text and an image that has the given dictionary."""
+    """Return a PDF page with text and an image that uses the given dictionary."""
     text = f"BT /F1 12 Tf 72 700 Td ({WORDS}) Tj ET q 200 0 0 150 72 400 cm /I Do Q".encode()
     size = f"/Width {width} /Height {height} /BitsPerComponent 8"
     head = f"/Type /XObject /Subtype /Image {size} /Filter /{form} {more}"
@@ -126,7 +126,7 @@ def asked() -> Iterator[tuple[str, list[str]]]:
 
 
 def converted(pool: ConverterPool, data: bytes, form: ConvertedFormat) -> Converted:
-    """At a bounded cost, in a process that has read files before."""
+    """Convert a file within the cost limit, using a process that has read files before."""
     pool.convert(b"<p>fine</p>", "html")
     children = psutil.Process().children()
     (child,) = [each for each in children if "convert.isolated" in " ".join(each.cmdline())]

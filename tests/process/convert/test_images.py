@@ -1,5 +1,3 @@
-"""Images and their pixels through the process that reads files: harmful ones cost only themselves."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -29,7 +29,7 @@ CRASHED = (
     "To fix this, save the file again or in another format, split it, or raise the limit"
 )
 WAITING = 2
-"""How many may wait here for each process."""
+"""Number of requests that can wait for a process."""
 HOSTILE = partial(ConverterProcess, module="tests.support.hostile_child")
 
 
@@ -42,7 +42,7 @@ def pool() -> Iterator[ConverterPool]:
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[ConverterPool]:
-    """One for tests that leave a process, or do not mind that another one is started."""
+    """Return a pool to use in tests that do not need their own process."""
     made = ConverterPool(SETTINGS, HOSTILE)
     yield made
     made.close()
@@ -226,7 +226,7 @@ def test_ocr_of_every_page_needs_an_engine(shared: ConverterPool, monkeypatch: p
 
 
 def test_converter_process_ends_with_its_parent() -> None:
-    """The parent exits during a conversion."""
+    """The parent process is killed during a conversion."""
     pool_pid = os.fork()
     if pool_pid == 0:  # pragma: no cover - another process
         process = HOSTILE(SETTINGS.model_copy(update={"max_seconds": 600}))
@@ -266,7 +266,8 @@ def test_page_is_rendered_within_its_own_time_limit(monkeypatch: pytest.MonkeyPa
 
 
 def test_queued_or_rejected_page_reads_no_file() -> None:
-    """One at work and four in line: the file is read by each when its turn comes, and by no other."""
+    """One request is running and four are waiting. The file should only be read when it is the turn of
+    its request."""
     pool, reading, go = (
         ConverterPool(SETTINGS.limit_to_one_process()),
         threading.Semaphore(0),

@@ -1,5 +1,3 @@
-"""OCR of scanned pages with the extra `ocr` in converter processes."""
-
 from __future__ import annotations
 
 import time
@@ -53,7 +51,7 @@ def test_ocr_reads_images_but_not_text_pages(opened: Opener) -> None:
 
 
 def _peak(pool: ConverterPool) -> int:
-    """Return the peak memory of the converter process, or its current memory."""
+    """Return the peak memory of the converter process. If it is not known, return the current memory."""
     process = pool._idle[0]._process.pid
     try:
         told = Path(f"/proc/{process}/status").read_text()
@@ -76,7 +74,8 @@ def test_missing_ocr_is_reported_per_document(
 
 
 def test_what_ocr_takes_costs_the_other_pages_nothing(opened: Opener) -> None:
-    """Its models do not go into so little memory: the process ends, the text is there all the same."""
+    """There is not enough memory to load the models, so the process ends. The text should be returned
+    anyway."""
     pool = opened(ConversionSettings(processes=1, max_memory_mb=512))
     found = pool.convert(pictured(FIRST, SECOND, text_pages=[2]), "pdf")
     assert found.text == SECOND[0]
@@ -86,7 +85,7 @@ def test_what_ocr_takes_costs_the_other_pages_nothing(opened: Opener) -> None:
 
 
 def _bomb(side: int) -> bytes:
-    """Return a small PDF with an image of the given side length."""
+    """Return a small PDF with an image that has the given width and height."""
     rows, deflate = b"\0" * side, zlib.compressobj(9)
     data = b"".join(deflate.compress(rows) for _ in range(side)) + deflate.flush()
     content = b"q 500 0 0 500 0 0 cm /Im Do Q"

@@ -1,5 +1,3 @@
-"""What only real processes show: restarts, forks, imports, memory, and several at once."""
-
 import hashlib
 import os
 import subprocess
@@ -20,7 +18,6 @@ from kg_api.settings import load_settings
 embedder = open_embedder(load_settings())
 """
 TEXTS = "texts = [f'text number {n} ' * (1 + n) for n in range(0, 32, 2)]\n"
-"""Sixteen of many lengths."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -60,7 +57,7 @@ def test_restart_returns_identical_vectors() -> None:
 
 
 def test_a_fork_after_embedding_warns_of_nothing() -> None:
-    """Assert success and an empty standard error. Return the output."""
+    """Assert that the process was successful and did not write to standard error. Return the output."""
     code = (
         OPEN
         + TEXTS

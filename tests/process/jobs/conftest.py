@@ -1,5 +1,3 @@
-"""Workers for the tests of this folder."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -20,7 +18,7 @@ from tests.support.running import Service, serve
 
 @pytest.fixture
 def crew(server: Neo4jServer, graph: Graph, tmp_path: Path) -> Iterator[Crew]:
-    """The tokenizers library warns about forks after using its own threads."""
+    """The tokenizers library warns about a fork if it has used its own threads."""
     del graph
     crew = Crew(server, tmp_path)
     yield crew
@@ -33,7 +31,6 @@ def crew(server: Neo4jServer, graph: Graph, tmp_path: Path) -> Iterator[Crew]:
 def service(
     server: Neo4jServer, driver: neo4j.Driver, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Service]:
-    """The REST service, to watch jobs through it."""
     wipe(driver)  # what tests elsewhere left may be of another model
     running = serve(server, tmp_path_factory.mktemp("service"))
     yield running
@@ -42,7 +39,6 @@ def service(
 
 @pytest.fixture
 def http(service: Service, graph: Graph) -> Iterator[httpx.Client]:
-    """Raw HTTP to the service, on an empty database."""
     ensure_space(graph, small_embedder().identity)  # as the service did when it started
     with httpx.Client(base_url=service.url, timeout=60) as client:
         yield client

@@ -34,13 +34,11 @@ QUICK = {
     "KG_WORKER__POLL_SECONDS": str(POLL),
     "KG_WORKER__BATCH_SIZE": str(BATCH),
 }
-"""Short leases, so that tests need not wait long."""
+"""Use short leases, so that tests do not have to wait."""
 
 
 @dataclass
 class Crew:
-    """Starts workers and ends them all."""
-
     server: Neo4jServer
     folder: Path
     hired: list[Running] = field(default_factory=list[Running])
@@ -61,7 +59,6 @@ class Crew:
         return worker
 
     def end(self) -> None:
-        """Kill who is left."""
         for worker in self.hired:
             if alive(worker):
                 worker.signal(signal.SIGCONT)
@@ -72,29 +69,26 @@ class Crew:
         return [batch for pid in pids for batch in self.notes("embedded", pid)]
 
     def notes(self, name: str, pid: int) -> Iterator[list[str]]:
-        """Return the recorded batches of one or all workers."""
+        """Return the batches that were recorded by one worker or by all workers."""
         path = self.folder / f"{name}-{pid}.jsonl"
         yield from map(json.loads, path.read_text().splitlines() if path.exists() else ())
 
     def embedded_again(self) -> int:
-        """Count the texts that were embedded more than once, each time after the first."""
+        """Count how many times a text has been embedded again."""
         return sum(
             count - 1 for count in Counter(text for batch in self.batches() for text in batch).values()
         )
 
 
 def tell(figure: str) -> None:
-    """Print a measurement for `pytest -rP`."""
     sys.stdout.write(figure + "\n")
 
 
 def alive(worker: Running) -> bool:
-    """Whether the process has not ended."""
     return worker.process.poll() is None
 
 
 def said(worker: Running, event: str, count: int = 1) -> bool:
-    """Whether a worker has logged an event that often."""
     return worker.output().count(f'"event": "{event}"') >= count
 
 
@@ -106,7 +100,6 @@ def seed(graph: Graph, sources: int, ontology: str = "notes") -> str:
 
 
 def embedded(driver: neo4j.Driver) -> int:
-    """How many sources have a vector."""
     return rows(driver, "MATCH (s:Source) WHERE s.embedding IS NOT NULL RETURN count(s) AS n")[0]["n"]
 
 
@@ -120,13 +113,12 @@ def until_owned(graph: Graph, job_id: str, *, other_than: str | None = None) -> 
 
 
 def until_state(graph: Graph, job_id: str, *states: JobState, seconds: float = PATIENCE) -> Job:
-    """Wait until a job is in one of some states."""
+    """Wait until a job is in one of the given states."""
     wait_until(lambda: find_job(graph, job_id).state in states, seconds, lambda: str(find_job(graph, job_id)))
     return find_job(graph, job_id)
 
 
 def until_done(graph: Graph, job_id: str, seconds: float = PATIENCE) -> Job:
-    """Wait until the job is completed."""
     return until_state(graph, job_id, JobState.SUCCEEDED, seconds=seconds)
 
 
@@ -146,7 +138,6 @@ def assert_all_embedded(driver: neo4j.Driver, sources: int) -> None:
 
 
 def failures(driver: neo4j.Driver, job_id: str) -> int:
-    """How often the job has failed without progress since."""
     with driver.session() as session:
         found = session.run("MATCH (j:Job {job_id: $id}) RETURN j.failures", id=job_id)
         return int(found.single(strict=True).value())

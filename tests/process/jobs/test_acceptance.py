@@ -1,4 +1,4 @@
-"""A document acknowledged with 202 survives a crash of the service (G1)."""
+"""Tests that a document is not lost if the service crashes after the 202 response (G1)."""
 
 from __future__ import annotations
 

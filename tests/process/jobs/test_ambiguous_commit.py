@@ -1,4 +1,4 @@
-"""A commit whose response is lost is repeated without effect (G11)."""
+"""Tests that a commit can be run again if its response was lost (G11)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def proxy(server: Neo4jServer) -> Iterator[BoltProxy]:
 def test_driver_does_not_repeat_an_ambiguous_commit(
     server: Neo4jServer, graph: Graph, driver: neo4j.Driver, proxy: BoltProxy
 ) -> None:
-    """Assumption of this module: the proxy cuts a completed commit."""
+    """The other tests rely on this: the proxy cuts the connection after the commit."""
     del graph
     proxy.cut([2])
     through = neo4j.GraphDatabase.driver(proxy.uri, auth=(server.user, server.password))

@@ -1,4 +1,5 @@
-"""Equal requests share one job (G12, G13). Too many jobs are rejected (G24)."""
+"""Tests that equal requests use the same job (G12, G13), and that kg rejects requests if there are too
+many jobs (G24)."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from tests.support.running import serve
 
 MOST_QUEUED = 5
 UNHARMED = 5.0
-"""Seconds. A search takes some hundredths, and the machine can be loaded."""
+"""Time that a search is allowed to take on a busy machine, in seconds."""
 
 
 def posted(client: httpx.Client, times: int, path: str, **options: object) -> list[httpx.Response]:
@@ -32,7 +33,7 @@ def jobs(driver: neo4j.Driver) -> list[str]:
 
 
 def test_fifty_requests_with_one_key_are_one(http: httpx.Client, graph: Graph, driver: neo4j.Driver) -> None:
-    """The job ends in between. Without the key, another job would start."""
+    """The job can end before the last request. Without the key, this request would start another job."""
     seed(graph, 3)
     seed(graph, 3, "others")
     rows(driver, "MATCH (j:Job) SET j.state = 'succeeded', j.unique_key = null")
@@ -77,7 +78,6 @@ def test_full_queue_rejects_only_new_jobs(
 
 
 def flooded(client: httpx.Client) -> None:
-    """Fill the queue and search in parallel."""
     for number in range(MOST_QUEUED):
         assert stored(client, f"o{number}").status_code == 202
     usual = search_times(client)
@@ -98,7 +98,6 @@ def stored(client: httpx.Client, ontology: str, document: str = "a.md") -> httpx
 
 
 def search_times(client: httpx.Client) -> float:
-    """The 95th percentile of twenty searches, in seconds."""
     times = list[float]()
     for _ in range(20):
         begun = time.monotonic()

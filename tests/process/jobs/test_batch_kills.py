@@ -1,4 +1,4 @@
-"""A batch of documents, killed in the middle and sent again: each document is stored once (G34)."""
+"""Tests that each document is stored only once if a batch is interrupted and sent again (G34)."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_service_killed_within_a_batch_loses_nothing(
 def test_lost_commit_response_of_a_batch_is_recovered(
     server: Neo4jServer, graph: Graph, driver: neo4j.Driver, tmp_path: Path
 ) -> None:
-    """The service finds its own work, and answers as if nothing had happened."""
+    """The service should find that the documents are stored, and return the same response."""
     with bolt_proxy(server.uri) as proxy:
         service = serve(replace(server, uri=proxy.uri), tmp_path)
         try:

@@ -1,4 +1,4 @@
-"""A job that gets nothing done ends, however alive its worker is (G8)."""
+"""Tests that a job ends if it makes no progress, even if its worker is alive (G8)."""
 
 from __future__ import annotations
 

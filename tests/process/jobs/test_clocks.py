@@ -1,4 +1,5 @@
-"""Only the clock of the database counts (G26). The clocks of the workers are ten minutes wrong."""
+"""Tests that only the clock of the database is used (G26). The clocks of the workers are wrong by ten
+minutes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Neo4j is killed during work. Workers wait, and the service returns 503 (G25, G34)."""
+"""Tests that workers wait and the service returns 503 if Neo4j is killed (G25, G34)."""
 
 from __future__ import annotations
 
@@ -43,12 +43,9 @@ REQUESTS = (
     ("GET", "/jobs", None),
     ("GET", "/ready", None),
 )
-"""Checks that depend on the database."""
 
 
 class Stage:
-    """A Neo4j of its own, and the service on it."""
-
     def __init__(self, server: Neo4jServer, folder: Path, opened: ExitStack) -> None:
         self.server = server
         self.graph = opened.enter_context(Graph(server.uri, server.user, server.password))
@@ -68,7 +65,6 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 @pytest.fixture
 def crew(stage: Stage, tmp_path: Path) -> Iterator[Crew]:
-    """Workers on an empty database."""
     wipe(stage.driver)
     ensure_space(stage.graph, small_embedder().identity)  # as the service did when it started
     crew = Crew(stage.server, tmp_path)
@@ -133,7 +129,6 @@ def test_batches_under_way_are_stored_once(stage: Stage, kills: int, batches: in
 
 
 def ask_while_away(service: Service) -> None:
-    """Every request returns 503 quickly with a reason."""
     with httpx.Client(base_url=service.url, timeout=60) as client, ThreadPoolExecutor(len(REQUESTS)) as pool:
         answers = list(pool.map(lambda request: timed(client, *request), REQUESTS))
         assert client.get("/health").status_code == 200
@@ -152,7 +147,6 @@ def timed(client: httpx.Client, method: str, path: str, body: object) -> tuple[h
 
 
 def ask_after_return(service: Service) -> None:
-    """The service needs no restart."""
     with httpx.Client(base_url=service.url, timeout=60) as client:
         for method, path, body in REQUESTS:
             answer = client.request(method, path, json=body)

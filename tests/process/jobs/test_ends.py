@@ -1,4 +1,4 @@
-"""Jobs with rejected texts (G16), failure (G17), and cancellation (G18)."""
+"""Tests how a job ends if texts are rejected (G16), if it fails (G17), and if you cancel it (G18)."""
 
 from __future__ import annotations
 
@@ -80,7 +80,6 @@ def test_failed_job_is_retried_with_correct_counts(
 
 
 def nobody_backfills(driver: neo4j.Driver) -> None:
-    """A running backfill prevents other backfills from restarting failed jobs."""
     rows(
         driver,
         "CREATE (:Job {job_id: 'endless', kind: 'backfill', state: 'running', worker: 'nobody', fence: 1, "
@@ -126,7 +125,7 @@ def test_cancelled_job_stops_within_a_batch(
 
 
 def test_cancelling_beats_the_next_try(crew: Crew, graph: Graph, http: httpx.Client) -> None:
-    """One job waits for a retry. Another would fail after its cancellation."""
+    """One job is waiting for a retry. The other one would fail after you have cancelled it."""
     waits = seed(graph, BATCH, "waits")
     worker = crew.hire(fault="raise", place="embedding", at=1)
     wait_until(lambda: find_job(graph, waits).error is not None, PATIENCE, worker.output)

@@ -1,5 +1,3 @@
-"""Workers killed while a language model reads: nothing twice, nothing lost, nothing paid twice."""
-
 from __future__ import annotations
 
 import random
@@ -98,7 +96,7 @@ def reached(model: EmbeddingServer, graph: Graph, job_id: str, wanted: int) -> C
 
 
 def cost_of_all(model: EmbeddingServer) -> float:
-    """Return the cost of all answers, including lost ones."""
+    """Return the cost of all answers. This includes answers that were lost."""
     total = 0.0
     for request in model.requests:
         read = sum(len(each["content"].split()) for each in request.body["messages"])

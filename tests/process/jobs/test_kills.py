@@ -1,4 +1,5 @@
-"""Workers killed again and again: nothing lost, nothing twice, progress that never falls (G2, G3, G21)."""
+"""Tests that nothing is lost or stored twice if workers are killed, and that progress does not decrease
+(G2, G3, G21)."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ COMPLETED = {"state": "succeeded", "kind": "source_embedding", "ontologies": Non
 
 @dataclass
 class Watcher:
-    """Polls a job over REST, and follows it by Server-Sent Events, as progress bars do."""
+    """Client that watches a job as a progress bar would, using REST and Server-Sent Events."""
 
     service: Service
     job_id: str
@@ -61,7 +62,7 @@ class Watcher:
 
 @dataclass(frozen=True)
 class Size:
-    """How much is killed, and how long a worker lives, in seconds."""
+    """Number of workers to kill, and how long to wait before this, in seconds."""
 
     kills: int
     sources: int
@@ -126,7 +127,8 @@ def assert_monotone(seen: list[dict[str, Any]], sources: int) -> None:
 
 
 def test_repeatedly_dying_worker_fails_its_job(crew: Crew, graph: Graph, driver: neo4j.Driver) -> None:
-    """A text that kills its worker does not block the queue. A later backfill embeds the rest."""
+    """If a text kills its worker, other jobs should be able to run. The other sources are embedded by a
+    later backfill."""
     job_id = seed(graph, 2 * BATCH)
     for _ in range(2):
         victim = crew.hire(env={"KG_WORKER__MAX_FAILURES": "2"}, fault="die", place="embedding", at=1)

@@ -45,10 +45,10 @@ GENERATIONS = "MATCH (c:Community) RETURN count(DISTINCT c.generation) AS n"
 
 
 class Work:
-    """Job whose workers are killed, and its expected result."""
+    """Job with workers to kill, and the result to expect."""
 
     longest = 0.5
-    """Maximum seconds before a worker is killed."""
+    """Maximum number of seconds to wait before a worker is killed."""
 
     def __init__(self, graph: Graph, driver: neo4j.Driver, folder: Path, kills: int) -> None:
         self.graph = graph
@@ -62,15 +62,15 @@ class Work:
         raise NotImplementedError
 
     def get_on(self, kill: int, before: Job) -> None:
-        """Let a life get something done now and then: five in a row that get nowhere end a job, rightly."""
+        """Let the worker make some progress, because the job would fail after five attempts without
+        progress."""
         if kill % 3 == 0:
             until_progress(self.graph, self.job_id, before.done + 1)
 
     def after_kill(self) -> None:
-        """Look at what is shown meanwhile."""
+        """Check the data that users can see while the job is running."""
 
     def check(self) -> None:
-        """See that all is there, once."""
         raise NotImplementedError
 
     def only_job(self, kind: str) -> Job:
@@ -104,8 +104,6 @@ class Images(Work):
 
 
 class Proposals(Work):
-    """Each pair is proposed once."""
-
     def begin(self) -> str:
         self.pairs = 100 * self.kills
         texts = [(f"{at}{half}.md", self._words(at, half)) for at in range(self.pairs) for half in "ab"]
@@ -116,13 +114,13 @@ class Proposals(Work):
         return ensure_job(self.graph, LINK_PROPOSAL, "notes", total=2 * self.pairs)[0]
 
     def _words(self, at: int, half: str) -> str:
-        """Twelve words that only the two halves of a pair have, and some of its own."""
+        """Return twelve words that are only used in the two texts of a pair, and some that are only used
+        in one of them."""
         own = " ".join(f"{half}{in_letters(str(at))}{n}" for n in "xyz")
         both = [f"{in_letters(str(at))}{n}" for n in "abcdefghijkl"]
         return f"{own} {' '.join(both)}." if half == "a" else f"{' '.join(reversed(both))} {own}."
 
     def _stored(self) -> dict[str, int]:
-        """By proposal, how many ends it has."""
         return {row["id"]: row["ends"] for row in rows(self.driver, PROPOSALS)}
 
     def check(self) -> None:
@@ -138,8 +136,6 @@ class Proposals(Work):
 
 
 class Communities(Work):
-    """Every response shows one complete generation."""
-
     longest = 1.5
 
     def begin(self) -> str:
@@ -162,7 +158,6 @@ class Communities(Work):
         return ensure_job(self.graph, COMMUNITY_DETECTION, "notes", total=1)[0]
 
     def _labels(self, at: int) -> list[str]:
-        """Three names that only one group has."""
         return [f"{in_letters(f'{at:04}')}{each}" for each in "abc"]
 
     def get_on(self, kill: int, before: Job) -> None:
@@ -182,7 +177,7 @@ class Communities(Work):
 
 
 def in_letters(number: str) -> str:
-    """Return a number as letters, because extraction ignores digits."""
+    """Return a number as letters, because digits are not used for extraction."""
     return "".join("qrstuvwxyz"[int(digit)] for digit in number)
 
 

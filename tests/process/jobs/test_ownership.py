@@ -1,4 +1,5 @@
-"""One owner a job: claimed once, kept while its worker lives, taken over when it does not (G4 to G7)."""
+"""Tests that only one worker can own a job, and that another one can take it over if the worker dies (G4
+to G7)."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ from tests.support.running import wait_until
 from tests.support.worker_main import TEST_KIND
 
 MARGIN = 15.0
-"""Addition to a time limit on a loaded machine."""
+"""Number of seconds to add to a limit on a busy machine."""
 
 
 def many_jobs(graph: Graph, count: int) -> list[str]:

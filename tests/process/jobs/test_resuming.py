@@ -1,4 +1,5 @@
-"""Data and cursor are written in one transaction, so a job resumes exactly (G9, G10)."""
+"""Tests that a job can be resumed exactly, because data and cursor are written in one transaction (G9,
+G10)."""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ def test_failure_between_data_and_cursor_leaves_no_gap(
 def test_worker_frozen_in_a_transaction_releases_its_job(
     crew: Crew, graph: Graph, driver: neo4j.Driver, place: Place
 ) -> None:
-    """Its transaction keeps the locks until the server ends it: db.transaction.timeout, 120 s."""
+    """Its transaction has locks until it is aborted by the server, after db.transaction.timeout (120
+    s)."""
     job_id = seed(graph, 4 * BATCH)
     frozen = crew.hire(fault="freeze", place=place, at=2)
     wait_until((crew.folder / f"faults-{frozen.process.pid}").exists, PATIENCE)

@@ -1,4 +1,5 @@
-"""Small jobs next to a huge one (G27), unknown kinds (G28), and old jobs (G29)."""
+"""Tests for small jobs that have to run next to a large one (G27), unknown kinds (G28), and old jobs
+(G29)."""
 
 from __future__ import annotations
 
@@ -31,11 +32,10 @@ SMALL_JOBS = 10
 
 @dataclass(frozen=True)
 class Size:
-    """Of the huge job."""
-
     batches: int
     longest_wait: float
-    """Seconds until the last small job completes. One after another would wait for all batches."""
+    """Number of seconds to wait for the last small job. If jobs were run in order, you would have to wait
+    for all batches."""
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def waited(job: Job) -> float:
 
 
 def test_worker_skips_unknown_kinds_and_prunes_jobs(crew: Crew, graph: Graph, driver: neo4j.Driver) -> None:
-    """An old worker runs with a newer service and reports unknown kinds once."""
+    """An old worker is used with a newer service. It should only report an unknown kind once."""
     unknown = graph.transaction(lambda tx: request_job(tx, "from_the_future", "notes", added=1))
     old, young = ended(graph, driver, 8), ended(graph, driver, 6)
     worker = crew.hire(env={"KG_WORKER__TICK_SECONDS": "1"})

@@ -1,4 +1,4 @@
-"""Signals finish the batch and release the job (G19, G20)."""
+"""Tests that a worker finishes its batch and releases the job when it gets a signal (G19, G20)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.process.jobs.crew import (
 from tests.support.running import wait_until
 
 LONG_LEASE = {"KG_WORKER__LEASE_SECONDS": "600", "KG_WORKER__HEARTBEAT_SECONDS": "200"}
-"""With this lease, a job that was not released would not be claimed in time."""
+"""Lease that is too long to wait for, so that a job can only be claimed if it was released."""
 AT_ONCE = 5.0
 
 

@@ -1,4 +1,5 @@
-"""Every worker ticks, and each slot of the schedule is one job (G22, G26). Missed ones are one (G23)."""
+"""Tests that there is one job for each slot of the schedule (G22, G26), and only one if several were
+missed (G23)."""
 
 from __future__ import annotations
 
@@ -17,12 +18,12 @@ from tests.support.running import Running, wait_until
 
 SLOTS = 3
 CLOCKS = (600.0, 0.0, -600.0)
-"""Seconds by which the clocks of the workers are wrong: the clock of the database alone decides."""
+"""Number of seconds to add to the clock of each worker. Only the clock of the database should be used."""
 ALL = "MATCH (j:Job) RETURN j.job_id AS id, j.kind AS kind"
 
 
 def test_wrong_worker_clocks_cause_one_job_per_slot(crew: Crew, driver: neo4j.Driver) -> None:
-    """On a busy machine, a job can be claimed twice but completes once."""
+    """On a busy machine, a job can be claimed twice, but it should be completed only once."""
     env = {"KG_WORKER__TICK_SECONDS": "1", "KG_WORKER__LEASE_SECONDS": "30"}
     workers = [crew.hire_and_wait(env=env, clock=clock) for clock in CLOCKS]
     begun, before = now(driver), len(rows(driver, ALL))
@@ -39,13 +40,12 @@ def test_wrong_worker_clocks_cause_one_job_per_slot(crew: Crew, driver: neo4j.Dr
 
 
 def completed_by(worker: Running) -> list[str]:
-    """The jobs that a worker says it has completed."""
     lines = [json.loads(line) for line in worker.output().splitlines() if line[:1] == "{"]
     return [line["job_id"] for line in lines if line["event"] == "job succeeded"]
 
 
 def test_missed_slots_cause_one_job(crew: Crew, driver: neo4j.Driver) -> None:
-    """By default, APScheduler drops ticks that are a second late."""
+    """By default, APScheduler skips a run if it is one second late."""
     worker = crew.hire_and_wait(env={"KG_WORKER__TICK_SECONDS": "1"})
     wait_until(lambda: len(made_since(driver, 0)) > 1, 20, worker.output)
     worker.signal(signal.SIGSTOP)
@@ -73,7 +73,6 @@ def test_stopped_worker_runs_one_backfill_on_return(crew: Crew) -> None:
 
 
 def made_since(driver: neo4j.Driver, moment: float) -> list[float]:
-    """When backfills were enqueued, in seconds of the database's clock."""
     made = rows(
         driver,
         "MATCH (j:Job {kind: 'backfill'}) WITH j.created_at.epochMillis / 1000.0 AS at "
@@ -84,7 +83,6 @@ def made_since(driver: neo4j.Driver, moment: float) -> list[float]:
 
 
 def gap(driver: neo4j.Driver) -> float:
-    """The longest time between two backfills, in seconds."""
     made = made_since(driver, 0)
     return max(after - before for before, after in pairwise(made))
 

@@ -1,5 +1,3 @@
-"""Small real roles for the supervisor. Run as a module it supervises a web server until killed."""
-
 from __future__ import annotations
 
 import sys
@@ -22,14 +20,15 @@ FAST = Policy(
 
 
 def web_role(home: Home, name: str, port: int, *after: str) -> Role:
-    """Give a web server on a port, of its own home."""
+    """Return a role with a web server that uses its own home."""
     return script_role(home, name, ("-m", "http.server", str(port), "--bind", "127.0.0.1"), *after, port=port)
 
 
 def script_role(
     home: Home, name: str, arguments: tuple[str, ...], *after: str, port: int | None = None
 ) -> Role:
-    """Return a Python role that is ready at once or when its port answers."""
+    """Return a role that runs a Python script. It is ready immediately, or when you can connect to its
+    port."""
 
     def waiting_for() -> str | None:
         return None if port is None or not processes.is_free(port) else f"port {port}"

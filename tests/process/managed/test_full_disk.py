@@ -20,12 +20,11 @@ from tests.support.small_disk import SmallDisk, small_disk
 pytestmark = pytest.mark.timeout(600)
 
 HEALS_SECONDS = 60
-"""Limit for a machine that starts kg in this time. A busy machine may take as long as its start."""
+"""Number of seconds to wait for kg to recover. On a busy machine, it can take as long as it takes to
+start."""
 
 
 class Stack:
-    """A running kg on a small disk."""
-
     def __init__(self, disk: SmallDisk, machine: Machine, start_seconds: float) -> None:
         self.disk = disk
         self.heals_seconds = max(HEALS_SECONDS, start_seconds)
@@ -34,7 +33,7 @@ class Stack:
         self.http = httpx.Client(base_url=self.home.api_url() or "", timeout=30)
 
     def takes(self, name: str) -> bool:
-        """Return whether kg accepts a document. Allow time for a starting database."""
+        """Return whether you can ingest a document. If the database is starting, wait for it."""
         with contextlib.suppress(httpx.TimeoutException):
             return self.add(name).status_code == 202
         return False
@@ -68,7 +67,6 @@ class Stack:
         return self.home.log_file(name).read_text(encoding="utf-8")
 
     def panic(self) -> None:
-        """Write to the database directly until it panics."""
         auth = ("neo4j", self.home.password() or "")
         with neo4j.GraphDatabase.driver(self.home.bolt_uri() or "", auth=auth) as driver:
             for _ in range(50):
@@ -98,7 +96,8 @@ def stack(tmp_path: Path) -> Generator[Stack]:
 
 
 def test_full_disk_rejects_writes_and_panicked_database_recovers(stack: Stack) -> None:
-    """Searches continue until Neo4j panics. Acknowledged data remains."""
+    """You can search until Neo4j panics. After this, all data that was acknowledged should still be
+    there."""
     acknowledged = [name for number in range(20) if stack.add(name := f"kept{number}").status_code == 202]
     assert len(acknowledged) == 20
     until(stack.embedded, "embedding", seconds=60)

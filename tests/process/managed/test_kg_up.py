@@ -1,5 +1,3 @@
-"""`kg up` and its sisters, the way a person runs them: the whole stack in a home of its own."""
-
 from __future__ import annotations
 
 import json
@@ -44,12 +42,12 @@ Hits = dict[str, list[tuple[str, float]]]
 
 @dataclass(frozen=True)
 class Machine:
-    """A home, and `kg` commands run on it."""
+    """Home to use, with a method to run `kg` commands."""
 
     home: Path
     env: dict[str, str]
     prefix: tuple[str, ...] = ()
-    """Command that runs all others, such as in a container."""
+    """Command to add before all others, for example to run them in a container."""
 
     def start(self, *arguments: str, stderr: int | IO[str] = subprocess.PIPE) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -87,7 +85,7 @@ def alive(pid: int) -> bool:
 
 
 def kill_and_wait(pid: int) -> None:
-    """Kill a process, and wait for its end, because SIGKILL returns before."""
+    """Kill a process and wait until it has ended, because SIGKILL does not wait."""
     process = processes.identify(pid)
     assert process is not None
     process.kill()
@@ -107,7 +105,7 @@ def fresh_machine(home: Path, **more: str) -> Machine:
 
 @pytest.fixture(scope="module")
 def first_ups(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[Machine, list[tuple[int, str]]]]:
-    """A stack that two `kg up` started at once, and how each of them ended."""
+    """Run two `kg up` commands at once, and return how each of them ended."""
     home = tmp_path_factory.mktemp("machine") / "kg"
     machine = fresh_machine(home, OPENAI_API_KEY=CANARY)
     try:
@@ -120,7 +118,7 @@ def first_ups(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[Machi
 
 @pytest.fixture
 def machine(first_ups: tuple[Machine, object]) -> Machine:
-    """Return the running stack. Starting it again takes two seconds."""
+    """Return the running stack. If it has been stopped, this takes two seconds to start it."""
     stack, _ = first_ups
     if not stack.status()["ready"]:
         stack.kg("up")
@@ -258,7 +256,7 @@ def test_another_database_is_rejected_while_kg_runs(machine: Machine) -> None:
 def library(
     first_ups: tuple[Machine, object], tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Hits, bytes]:
-    """Ingest two guides and an image. Return the hits of the questions, and the image."""
+    """Ingest two guides and an image. Return the image and the hits for the questions."""
     stack, _ = first_ups
     stack.kg("up")
     boat = tmp_path_factory.mktemp("library") / "boat.jpg"

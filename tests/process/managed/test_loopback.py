@@ -1,5 +1,3 @@
-"""Ports, the Bolt handshake and /ready, against small servers on this machine."""
-
 from __future__ import annotations
 
 import os
@@ -129,7 +127,8 @@ BACKLOG = (
     b'{"waiting_for": "a worker", "checks": [{"name": "worker", "ok": false}, '
     b'{"name": "source_words", "ok": true}, {"name": "model", "ok": false}]}'
 )
-"""Response with waiting jobs and an unavailable model, so searches use full text."""
+"""Response to return if jobs are waiting and the model is not available. You can still use full-text
+search."""
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,8 @@ def test_configured_port_in_use_fails_before_start(tmp_path: Path) -> None:
 
 
 def test_default_port_in_use_changes(tmp_path: Path, server: Neo4jServer) -> None:
-    """Two that start at once choose one port: the later one must not take the other's server for its own."""
+    """If two start at once, both choose the same port. The second one should not use the server of the
+    first."""
     migrated_home.give(tmp_path)
     home, settings = Home(tmp_path).create(), small_settings(tmp_path)
     taken = urlsplit(server.uri).port or 0

@@ -1,4 +1,4 @@
-"""Workers are killed repeatedly under a real supervisor, and embedding continues (G30)."""
+"""Tests that embedding continues if workers are killed again and again by a real supervisor (G30)."""
 
 from __future__ import annotations
 
@@ -41,19 +41,18 @@ def up(home: Path) -> Generator[Machine]:
 
 @dataclass(frozen=True)
 class Foreground:
-    """A stack in the foreground, on the Neo4j that there is."""
+    """Run the stack in the foreground, using the Neo4j of the tests."""
 
     machine: Machine
     process: subprocess.Popen[str]
     log: Path
-    """Output of the supervisor."""
 
 
 @pytest.fixture(scope="module")
 def foreground(
     server: Neo4jServer, driver: neo4j.Driver, tmp_path_factory: pytest.TempPathFactory
 ) -> Generator[Foreground]:
-    """One of its own would take longer to start than all else here."""
+    """Use the Neo4j of the tests, because it would take too long to start another one."""
     wipe(driver)
     folder = tmp_path_factory.mktemp("guest")
     address = {"KG_NEO4J__URI": server.uri, "KG_NEO4J__USER": server.user}
@@ -93,7 +92,7 @@ def missing(machine: Machine) -> int:
 
 
 def kill_worker(machine: Machine, seconds: float) -> int:
-    """Kill the next worker. Return 0 if none started in time."""
+    """Kill the next worker. If no worker has started in time, return 0."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if worker := processes.load(Home(machine.home).pid_file("worker")):
@@ -114,7 +113,7 @@ def kill_worker(machine: Machine, seconds: float) -> int:
 def test_repeatedly_killed_worker_restarts_and_is_reported(
     foreground: Foreground, guest: Machine, pauses: tuple[int, ...]
 ) -> None:
-    """The test waits for all pauses except the last."""
+    """The test has to wait for all the pauses, but not for the last one."""
     kills = len(pauses)
     assert sum(kill_worker(guest, 40) for _ in pauses) == kills
     home = Home(guest.home)
@@ -159,7 +158,7 @@ def test_interrupt_ends_foreground_but_not_external_neo4j(
 
 @pytest.mark.full
 def test_twenty_kills_while_embedding_1400_documents_lose_nothing(machine: Machine) -> None:
-    """Kill the supervisor's worker and additional workers."""
+    """Kill the worker of the supervisor and the other workers."""
     add(machine, 1400)
     begun, killed = time.monotonic(), 0
     while killed < 20 and time.monotonic() - begun < 40:

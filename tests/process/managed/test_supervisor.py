@@ -34,7 +34,6 @@ def port() -> int:
 
 
 def working(home: Home, name: str) -> RoleStatus | None:
-    """Give the role's status when it works."""
     status = supervisor.read(home).roles.get(name)
     return status if status and status.state == "ready" else None
 
@@ -46,7 +45,7 @@ def process_of(home: Home, name: str) -> ProcessId:
 
 
 class Running:
-    """A supervisor in a thread of this process."""
+    """Run a supervisor in a thread of this process."""
 
     def __init__(self, home: Home, *watched: Role, policy: Policy = FAST) -> None:
         self._stop = threading.Event()
@@ -145,7 +144,7 @@ def test_broken_process_is_restarted(home: Home, port: int) -> None:
 
 
 def test_supervisor_without_disk_space_continues(home: Home, port: int) -> None:
-    """On a full disk, neither the state file nor a pid file can be written."""
+    """If the disk is full, you cannot write the state or a pid file."""
     full = threading.Event()
 
     def publish(statuses: dict[str, RoleStatus]) -> None:

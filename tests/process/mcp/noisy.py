@@ -1,5 +1,3 @@
-"""Serves MCP with a library that writes on standard output in every way there is, as a careless one might."""
-
 from __future__ import annotations
 
 import logging
@@ -17,10 +15,7 @@ from tests.support.library import MemoryLibrary
 
 
 class NoisyLibrary(MemoryLibrary):
-    """Makes noise."""
-
     def ontologies(self) -> OntologyList:
-        """Make noise, then answer."""
         print("NOISE by print")  # noqa: T201 - that is the point
         sys.stdout.write("NOISE by sys.stdout")
         (sys.__stdout__ or sys.stdout).write("NOISE by the first sys.stdout\n")
@@ -32,7 +27,6 @@ class NoisyLibrary(MemoryLibrary):
 
 
 def run() -> None:
-    """Serve."""
     configure_logs(LogSettings())
     noisy = NoisyLibrary()
     noisy.add("nature", "bees.txt", ["Bees dance."])

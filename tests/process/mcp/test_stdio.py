@@ -1,5 +1,3 @@
-"""`kg mcp` as a process, byte by byte."""
-
 from __future__ import annotations
 
 import json
@@ -22,13 +20,12 @@ Json = dict[str, Any]
 
 
 def pipe() -> tuple[IO[bytes], IO[bytes]]:
-    """Yield a reader and a writer."""
     reader, writer = os.pipe()
     return os.fdopen(reader, "rb"), os.fdopen(writer, "wb")
 
 
 class Agent:
-    """Writes lines to a server and reads lines from it."""
+    """Client that writes lines to a server and reads its lines."""
 
     def __init__(self, entry: str, log: Path, *options: str, **env: str) -> None:
         own = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}

@@ -1,5 +1,3 @@
-"""A provider, and kg processes that talk to it."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -20,14 +18,12 @@ OpenWorld = Callable[..., World]
 
 @pytest.fixture(scope="module")
 def provider() -> Iterator[Provider]:
-    """Provider of a module. Each test uses its own models."""
     with Provider() as running:
         yield running
 
 
 @pytest.fixture
 def empty_graph(graph: Graph, driver: neo4j.Driver) -> Graph:
-    """The empty database, ready for vectors of any size."""
     empty(driver)
     return graph
 
@@ -52,7 +48,7 @@ def open_world(
     provider: Provider,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[OpenWorld]:
-    """Starts the one service and worker of a module, on an empty database."""
+    """Start the service and the worker that are used for a module, with an empty database."""
     del migrated_graph
     clear = wipe
     with ExitStack() as stack:

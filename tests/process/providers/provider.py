@@ -14,24 +14,20 @@ from tests.support.embedding_server import EmbeddingServer, Request
 
 @dataclass
 class Model:
-    """One model of the provider."""
-
     provider: Provider
     name: str
     dimensions: int
     always: Behaviour | None = None
-    """Behaviour of the next request by default. None: work normally."""
+    """Behaviour to use for a request if no other is set. If this is None, the server works normally."""
     turned: bool = False
-    """Whether another model answers under this name."""
+    """Whether to use another model under the same name."""
     told: deque[Behaviour | None] = field(default_factory=deque[Behaviour | None])
 
     def then(self, *behaviours: Behaviour | None) -> None:
-        """Tell what to do with the next requests, one each."""
         self.told.extend(behaviours)
 
     @property
     def requests(self) -> list[Request]:
-        """Those for this model."""
         return [each for each in self.provider.requests if each.body.get("model") == self.name]
 
     @property
@@ -42,19 +38,15 @@ class Model:
 
 
 class Provider(EmbeddingServer):
-    """Speaks as OpenAI does."""
-
     def __init__(self, port: int = 0) -> None:
         super().__init__(port)
         self.models: dict[str, Model] = {}
 
     def model(self, name: str, dimensions: int = 64) -> Model:
-        """The model of that name."""
         self.dimensions.setdefault(name, dimensions)
         return self.models.setdefault(name, Model(self, name, dimensions))
 
     def calm(self) -> None:
-        """All models work again, and are themselves."""
         for model in self.models.values():
             model.always, model.turned = None, False
             model.told.clear()
@@ -66,7 +58,8 @@ class Provider(EmbeddingServer):
         return model.told.popleft() if model.told else model.always
 
     def vectors(self, model: str, texts: list[str], dimensions: int | None) -> list[list[float]]:
-        """Those of another model are the same numbers at other places: their cosine with these is about 0."""
+        """Return vectors. If another model is used, the numbers are in other places, so that the cosine
+        is about 0."""
         found = super().vectors(model, texts, dimensions)
         known = self.models.get(model)
         return np.roll(found, 1, axis=1).tolist() if known and known.turned else found

@@ -1,5 +1,3 @@
-"""Processes that must not start."""
-
 from __future__ import annotations
 
 import json
@@ -18,19 +16,15 @@ SECONDS = 60
 
 @dataclass(frozen=True)
 class Refusal:
-    """How a process ended."""
-
     command: str
     exit_code: int
     message: str
-    """Message after `kg: ` with single spaces."""
+    """Return the message after `kg: `, using single spaces."""
 
 
 def refusals(server: Neo4jServer, folder: Path, **env: str) -> list[Refusal]:
-    """Run a service and a worker with invalid variables. Yield their exits.
-
-    Assert that the output has log lines and the message, but no traceback or key.
-    """
+    """Run a service and a worker with invalid variables, and yield their exit codes. This asserts that
+    the output has the message, but no traceback or key."""
     settings = environment(server, KG_API__PORT=str(find_free_port()), **env)
     running = [
         (command, start([command], settings, folder / f"{command}.log")) for command in ("serve", "worker")

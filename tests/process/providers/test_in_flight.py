@@ -1,5 +1,3 @@
-"""A worker that is killed while it waits for several answers at once."""
-
 from __future__ import annotations
 
 from pathlib import Path

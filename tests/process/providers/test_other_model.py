@@ -1,4 +1,4 @@
-"""A changed model under the same name: vectors are not mixed (SPEC D6)."""
+"""Tests that vectors are not mixed if a provider changes the model under the same name (SPEC D6)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_job_with_changed_model_fails_with_reason(world: World, model: Model, dr
 
 @pytest.mark.parametrize("searches", [10, pytest.param(30, marks=pytest.mark.full)])
 def test_searches_detect_changed_model_and_recover(world: World, model: Model, searches: int) -> None:
-    """G35: after detection, no hit uses vectors until the old model returns."""
+    """G35: after the change has been detected, vectors are not used until the old model is used again."""
     world.embedded("searched", "The old model reads of foxes.")
     asked = {"ontology": "searched", "mode": "vector"}
     assert world.search("foxes", **asked)["mode"] == "vector"
@@ -88,7 +88,8 @@ def test_service_and_worker_do_not_start_with_it(world: World, model: Model, tmp
 
 
 def test_provider_unavailable_at_start_is_checked_later(world: World, model: Model, tmp_path: Path) -> None:
-    """Service and worker start without the provider and verify its vectors later."""
+    """You can start the service and the worker without the provider. The vectors are then checked
+    later."""
     world.embedded("late", "The old model reads of foxes.")
     model.always = Status(503)
     env = {**quick(world.provider, tmp_path), **SETTINGS}

@@ -1,4 +1,4 @@
-"""Provider outages: jobs wait, and searches use keywords (SPEC C4, F13)."""
+"""Tests that jobs wait and searches use keywords if a provider is not available (SPEC C4, F13)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ QUESTION = "lighthouse keeper"
 ANOTHER = "the keeper of a lighthouse"
 SLACK = 3.5
 SPACES = (*("down", "patient", "hanging", "revoked", "known"),)
-"""All spaces of the tests, created first, because each new index invalidates Neo4j's plans."""
+"""Spaces that are used in the tests. They are created first, because Neo4j has to plan statements again
+after each new index."""
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,7 @@ def world(open_world: OpenWorld) -> World:
 
 @contextmanager
 def nomic_answers() -> Generator[None]:
-    """A provider in a process of its own, that can be killed."""
+    """Provider in its own process, so that you can kill it."""
     command = [sys.executable, "-m", "tests.support.embedding_server", str(NOMIC_PORT)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -65,7 +66,6 @@ def nomic_answers() -> Generator[None]:
 
 
 def failures(driver: neo4j.Driver, job_id: str) -> int:
-    """How often a job has failed by its own fault."""
     return rows(driver, "MATCH (j:Job {job_id: $id}) RETURN j.failures AS n", id=job_id)[0]["n"]
 
 
@@ -96,7 +96,8 @@ def test_failed_request_retries_then_job_waits_and_resumes(world: World, driver:
 
 
 def test_long_wait_does_not_fail_the_job(world: World, driver: neo4j.Driver) -> None:
-    """The job waits more often than the failure limit. The test skips the delays."""
+    """The job has to wait more often than it is allowed to fail. The test does not wait for the
+    delays."""
     model = world.provider.model("patient")
     world.configure("patient", space="patient")
     model.always = Status(429, retry_after="3600")
@@ -178,7 +179,8 @@ def test_revoked_key_is_reported_without_retries(world: World, driver: neo4j.Dri
 
 
 def test_first_search_of_a_space_is_not_slower(world: World, migrated_graph: Graph) -> None:
-    """The question is the first request of the space, so a slow model delays only once."""
+    """The first request for the space is this question, so you only have to wait once for a slow
+    model."""
     model = world.provider.model("slow")
     ensure_space(migrated_graph, _identity(migrated_graph, "known", "slow"), "slow")
     world.configure("slow", space="slow", embed_on_ingest=False)

@@ -1,4 +1,5 @@
-"""Several models: one request per search, never mixed (SPEC C6, C10), and the preview of a cost (C9)."""
+"""Tests with several models: a search sends one request, vectors are not mixed (SPEC C6, C10), and you
+can preview the cost (C9)."""
 
 from __future__ import annotations
 
@@ -29,12 +30,11 @@ LONG = "# One\n\nThe red fox sleeps.\n\n# Two\n\n" + "".join(
     f"Mole {n} reads on in the dark. " for n in range(100)
 )
 DOLLAR = 1e-6
-"""Prices have a precision of one millionth."""
+"""Round a price to a millionth."""
 
 
 @pytest.fixture(scope="module")
 def world(open_world: OpenWorld) -> World:
-    """The provider has OpenAI's models. No key for Nomic exists."""
     world = open_world(
         KG_WORKER__METRICS_PORT=str(METRICS_PORT), OPENAI_BATCH_SIZE="50", KG_EMBEDDING__QUERY_SECONDS="1"
     )
@@ -45,7 +45,6 @@ def world(open_world: OpenWorld) -> World:
 
 @pytest.fixture(scope="module")
 def filled(world: World) -> World:
-    """Three ontologies on three spaces."""
     world.configure("on_small", space="small")
     world.configure("on_large", space="large")
     world.embedded("on_small", "The red fox sleeps in the barn.")

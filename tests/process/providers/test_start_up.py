@@ -1,5 +1,3 @@
-"""`kg serve` and `kg worker` reject unusable settings with the variable and the fix (C5, C8)."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""A running kg: service, worker and provider, and everything they have said."""
-
 from __future__ import annotations
 
 import json
@@ -34,7 +32,7 @@ MATCH ()-[r]->() RETURN [type(r)] AS kind, properties(r) AS known
 
 
 def quick(provider: Provider, folder: Path) -> dict[str, str]:
-    """Variables of a process that talks to the provider and loses no time."""
+    """Variables for a process that uses the provider and does not have to wait."""
     return {
         "KG_HOME": str(folder / "home"),
         "KG_WORKER__POLL_SECONDS": "0.1",
@@ -46,8 +44,6 @@ def quick(provider: Provider, folder: Path) -> dict[str, str]:
 
 @dataclass
 class World:
-    """A service and a worker."""
-
     server: Neo4jServer
     driver: neo4j.Driver
     provider: Provider
@@ -56,7 +52,6 @@ class World:
     service: Service
     worker: Running
     said: list[str] = field(default_factory=list[str])
-    """All responses and outputs."""
 
     def __post_init__(self) -> None:
         hooks = {"response": [self._heard]}
@@ -68,7 +63,7 @@ class World:
         return response.json()
 
     def kg(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
-        """Run `kg ARGUMENTS` against the service, without a terminal."""
+        """Run `kg ARGUMENTS` with the service and without a terminal."""
         usual = environment(self.server, **{**self.env, "KG_API_URL": self.service.url, "COLUMNS": "100"})
         done = forked.run(arguments, {**usual, **env}, timeout=60)
         self.said += [done.stdout, done.stderr]
@@ -80,18 +75,16 @@ class World:
         return json.loads(done.stdout)
 
     def space(self, name: str, dimensions: int = 64) -> Model:
-        """Make a space for a model of that name."""
+        """Create a space for the model with this name."""
         model = self.provider.model(name, dimensions)
         new = {"slug": name, "provider": "openai", "model": name, "dimensions": dimensions}
         self.ask("POST", "/embedding/spaces", 201, json=new)
         return model
 
     def configure(self, ontology: str, **config: Any) -> Json:
-        """Set how an ontology is embedded."""
         return self.ask("PUT", f"/ontologies/{ontology}/embedding-config", json=config)
 
     def ingest(self, ontology: str, text: str, document: str = "a.md") -> Json:
-        """Store a document."""
         body = {"ontology": ontology, "document": document, "text": text}
         response = self.http.post("/documents", json=body)
         assert response.is_success, response.text
@@ -125,18 +118,16 @@ class World:
         return {**answer, "seconds": time.monotonic() - begun}
 
     def status(self, ontology: str) -> dict[str, int]:
-        """How much of an ontology is embedded."""
         told = self.ask("GET", f"/ontologies/{ontology}/embedding-status")
         return {name: told[name] for name in ("total", "embedded", "missing", "stale")}
 
     def metrics(self, url: str | None = None) -> dict[str, float]:
-        """What /metrics shows: by name and labels."""
         text = self.http.get(url or "/metrics").text
         lines = [line.rpartition(" ") for line in text.splitlines() if line and line[0] != "#"]
         return {name: float(value) for name, _, value in lines}
 
     def stop(self) -> None:
-        """End it the graceful way, and see that the key is nowhere."""
+        """Stop the process, and check that its output does not contain the key."""
         self.said.append(self.http.get("/metrics").text)
         self.said.append(self.http.get("/jobs", params={"limit": 100}).text)
         self.http.close()
@@ -162,7 +153,7 @@ class World:
 def opened(
     server: Neo4jServer, driver: neo4j.Driver, provider: Provider, folder: Path, **env: str
 ) -> Generator[World]:
-    """Start a service and a worker at once, and stop them with the context."""
+    """Start a service and a worker at once, and stop them at the end."""
     port = find_free_port()
     settings = {**quick(provider, folder), **env}
     variables = environment(server, KG_API__PORT=str(port), **settings)

@@ -1,4 +1,4 @@
-"""Secrets appear in no output (HARDENING 90)."""
+"""Tests that you cannot see secrets in any output (HARDENING 90)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.support.running import environment, serve, started_worker, wait_until
 
 SETTINGS = ("OPENAI_API_KEY", "COHERE_API_KEY", "NOMIC_API_KEY", "KG_LLM__API_KEY", "KG_RERANK__API_KEY")
 OF_OTHERS = ("AWS_SECRET_ACCESS_KEY", "OTEL_EXPORTER_OTLP_HEADERS", "KG_API_KEY")
-"""Read by libraries, and of a client."""
+"""Variables that are read by libraries or by a client."""
 PATHS = (
     *("/metrics", "/health", "/ready", "/openapi.json", "/jobs", "/queue", "/audit", "/keys", "/folders"),
     *("/embedding/spaces", "/embedding-status", "/export", "/ui/jobs", "/ui/keys"),
@@ -45,8 +45,6 @@ def secret() -> str:
 
 @dataclass
 class Secrets:
-    """Secrets by name that must not appear."""
-
     of: dict[str, str] = field(default_factory=dict[str, str])
 
     def in_text(self, text: str) -> list[str]:
@@ -104,13 +102,12 @@ def test_90_secrets_appear_in_no_output(
 
 
 def kg(env: dict[str, str], *arguments: str) -> str:
-    """Run a command with the most detailed logs."""
     done = forked.run(arguments, env)
     return done.stdout if arguments[:3] == ("admin", "keys", "create") else done.stdout + done.stderr
 
 
 def as_stranger(env: dict[str, str], hidden: Secrets) -> dict[str, str]:
-    """Elsewhere, with a key that is none, at an address with a password."""
+    """Send a wrong key to a URL that contains a password."""
     url = env["KG_API_URL"].replace("//", f"//me:{hidden.of['KG_API_KEY']}@")
     return {
         **env,
@@ -125,7 +122,7 @@ def of_stranger(env: dict[str, str]) -> dict[str, str]:
 
 
 def of_service(url: str, key: str, hidden: Secrets, provider: EmbeddingServer) -> dict[str, str]:
-    """Store a text. The provider then rejects its own key and repeats it."""
+    """Store a text. The provider will reject its own key and return it in the error."""
     body = {"ontology": "notes", "document": "a.txt", "text": "Puffins dig burrows."}
     quoting = f"Incorrect API key provided: {hidden.of['OPENAI_API_KEY']}"
     with httpx.Client(base_url=url, timeout=60, headers={"Authorization": f"Bearer {key}"}) as http:
@@ -148,7 +145,6 @@ def of_paths(url: str, key: str) -> dict[str, str]:
 
 
 def files_of(home: Home) -> Iterator[Path]:
-    """Return all files except the home's key file."""
     key = home.folder_key() or ""
     return (
         each for each in home.path.rglob("*") if each.is_file() and each.read_text("latin-1").strip() != key

@@ -1,5 +1,3 @@
-"""One trace from a client's span through request and job to the provider, and in both logs."""
-
 from __future__ import annotations
 
 import json
@@ -75,7 +73,7 @@ def test_a_trace_from_client_to_provider(
 
 
 def ingest_within_a_trace(service: Service, collector: Collector) -> None:
-    """Store a document by the client, within a span of this process."""
+    """Use the client to store a document within a span of this process."""
     with (
         tracing(collector.url, "kg-test"),
         root_span("the test", SpanKind.CLIENT, GIVEN),
@@ -85,6 +83,5 @@ def ingest_within_a_trace(service: Service, collector: Collector) -> None:
 
 
 def search_within_a_trace(service: Service) -> None:
-    """The service forwards a trace even without a collector."""
     with root_span("the test", SpanKind.CLIENT, GIVEN), KgClient(service.url) as kg:
         kg.search_sources("burrows of puffins")

@@ -1,5 +1,3 @@
-"""Workers for the tests of this folder."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

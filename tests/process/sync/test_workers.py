@@ -44,7 +44,7 @@ def overdue(driver: neo4j.Driver) -> None:
 
 
 def assert_nothing_twice(graph: Graph, driver: neo4j.Driver, folder: Path) -> None:
-    """The documents are the files, and each has its sources once."""
+    """Assert that there is a document for each file, and that each source is stored only once."""
     files = {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*.md")}
     assert documents(graph) == files
     query = "MATCH (s:Source) RETURN s.document AS document, s.paragraph AS paragraph"
@@ -89,7 +89,7 @@ def test_kills_within_a_scan_lose_and_repeat_nothing(
 
 
 def scans(workers: list[Running]) -> int:
-    """Return completed scans. A long scan is claimed several times."""
+    """Return the scans that have been completed. If a scan is long, it can be claimed more than once."""
     return sum(worker.output().count('"folder_sync", "event": "job succeeded"') for worker in workers)
 
 
