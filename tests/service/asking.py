@@ -1,5 +1,3 @@
-"""Raw requests of the tests here, and the canary that must survive them all."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -30,17 +28,14 @@ def ingest(
 
 
 def embedded(graph: Graph, http: httpx.Client, text: str, **about: Any) -> Json:
-    """Store a text and embed it."""
     stored = ingest(http, text, **about)
     run_jobs(graph)
     return stored
 
 
 def words_before_meaning(graph: Graph, http: httpx.Client) -> None:
-    """Store documents of which words find six first for "common rare", and meaning three others.
-
-    The six have a similarity of 0.27, the three of 0.44.
-    """
+    """Store documents to search for "common rare". If you use keywords, the first six are found (their
+    similarity is 0.27). If you use vectors, three others are found (0.44)."""
     other = "one two three four five six seven eight nine ten eleven twelve"
     for n in range(6):
         ingest(http, f"rare rare rare {other} number{n}\n", document=f"words{n}.txt")
@@ -67,7 +62,6 @@ def found(http: httpx.Client, query: str, **options: Any) -> list[str]:
 
 
 def vector(values: Sequence[float] | Any, **options: Any) -> Json:
-    """A search body with a vector of the client's own."""
     return {"query_vector": values, "space": "default", "mode": "vector", **options}
 
 
@@ -86,7 +80,7 @@ COUNTS = ("DocumentWrite", "DocumentWritesPruned", "AuditEntry")
 
 
 def nodes(driver: neo4j.Driver) -> dict[str, int]:
-    """Count nodes by label, except nodes that are never deleted."""
+    """Count nodes by label. Nodes that are never deleted are not included."""
     with driver.session() as session:
         rows = session.run("MATCH (n) RETURN labels(n)[0] AS label, count(*) AS n").data()
     return {row["label"]: row["n"] for row in rows if row["label"] not in COUNTS}
@@ -102,7 +96,6 @@ def lay_canary(url: str, graph: Graph, driver: neo4j.Driver) -> dict[str, int]:
 
 
 def assert_unharmed(http: httpx.Client, driver: neo4j.Driver, before: dict[str, int]) -> None:
-    """The canary is there and found, and nothing was added."""
     answer = search(http, CANARY)
     assert texts(answer)[0] == CANARY
     assert answer["degraded"] == []
@@ -111,7 +104,7 @@ def assert_unharmed(http: httpx.Client, driver: neo4j.Driver, before: dict[str, 
 
 
 def knock(http: httpx.Client, route: str, key: str | None = None, **headers: str) -> httpx.Response:
-    """Ask a route for something that is not there, with an empty body."""
+    """Send a request with an empty body for something that does not exist."""
     method, path = route.split(" ")
     path = path.replace("{page}", "1").replace("{", "no-").replace("}", "")
     sent = {} if key is None else {"Authorization": f"Bearer {key}"}

@@ -1,5 +1,3 @@
-"""A running service for the tests of this folder."""
-
 from __future__ import annotations
 
 import shutil
@@ -38,13 +36,12 @@ def service(
 
 @pytest.fixture(scope="session")
 def beginning(migrated_graph: Graph) -> Callable[[], object]:
-    """Register the space, as a service does when it starts."""
+    """Register the space, as a service would do when it starts."""
     return lambda: ensure_space(migrated_graph, small_embedder().identity)
 
 
 @pytest.fixture
 def http(service: Service, graph: Graph) -> Iterator[httpx.Client]:
-    """Raw HTTP to the service, on an empty database."""
     del graph
     with httpx.Client(base_url=service.url, timeout=60) as client:
         yield client
@@ -52,14 +49,14 @@ def http(service: Service, graph: Graph) -> Iterator[httpx.Client]:
 
 @pytest.fixture
 def kg(service: Service, graph: Graph) -> Iterator[KgClient]:
-    """The client, on an empty database."""
     del graph
     with KgClient(service.url) as client:
         yield client
 
 
 def sharing(store: Callable[[Graph, str], object], at: str = "service") -> Callable[..., object]:
-    """Make a module's fixture `shared`: what `store` leaves in the database, by the URL of a service."""
+    """Build the fixture `shared` for a module. It has the data that `store` creates using the URL of a
+    service."""
 
     @contextmanager
     def opened(graph: Graph, url: str) -> Generator[object]:
@@ -90,7 +87,7 @@ def ids(shared: dict[str, str]) -> dict[str, str]:
 
 @pytest.fixture
 def evaluations(service: Service) -> Iterator[Path]:
-    """The folder of results in the home of the service: two runs on bees, and one on owls."""
+    """Write results to the home of the service: two runs for bees and one for owls."""
     folder = service.log.parent / "home" / "evaluations"
     save(folder, "text", measured("text", [3, 1, 0, 4] * 3, ontology="bees"))
     save(folder, "hybrid", measured("hybrid", [1, 1, 1, 2] * 3, ontology="bees"), after=1)
@@ -112,7 +109,6 @@ def writing(
     writer: EmbeddingServer,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Service]:
-    """A service with a language model."""
     wipe(driver)
     model = {"KG_LLM__MODEL": "small-writer", "KG_LLM__BASE_URL": writer.openai_url}
     running = serve(server, tmp_path_factory.mktemp("writing"), **model, KG_LLM__TIMEOUT_SECONDS="10")
@@ -122,13 +118,11 @@ def writing(
 
 @pytest.fixture(scope="session")
 def guarded_home(tmp_path_factory: pytest.TempPathFactory) -> Home:
-    """The home of the service that requires keys."""
     return Home(tmp_path_factory.mktemp("guarded") / "home")
 
 
 @pytest.fixture(scope="session")
 def guarded(server: Neo4jServer, driver: neo4j.Driver, guarded_home: Home) -> Iterator[Service]:
-    """A service that requires keys."""
     wipe(driver)
     running = serve(server, guarded_home.path.parent, KG_API__REQUIRE_KEYS="true")
     yield running
@@ -137,7 +131,6 @@ def guarded(server: Neo4jServer, driver: neo4j.Driver, guarded_home: Home) -> It
 
 @pytest.fixture(scope="session")
 def door(guarded: Service) -> Iterator[httpx.Client]:
-    """Raw HTTP to the service that requires keys."""
     with httpx.Client(base_url=guarded.url, timeout=60) as client:
         yield client
 
@@ -146,7 +139,7 @@ def door(guarded: Service) -> Iterator[httpx.Client]:
 def libraries(
     server: Neo4jServer, driver: neo4j.Driver, guarded: Service, guarded_home: Home
 ) -> Iterator[Libraries]:
-    """Return two ontologies and a key for one. Tests with this fixture run last."""
+    """Store two ontologies and return a key for one of them. Tests that use this are run last."""
     wipe(driver)
     with Graph(server.uri, server.user, server.password) as opened:
         migrate(opened)
@@ -157,13 +150,11 @@ def libraries(
 
 @pytest.fixture
 def own(libraries: Libraries, guarded: Service) -> Iterator[httpx.Client]:
-    """Raw HTTP with the key of one ontology."""
     with sending(guarded, libraries.keys["own"]) as client:
         yield client
 
 
 @pytest.fixture
 def everything(libraries: Libraries, guarded: Service) -> Iterator[httpx.Client]:
-    """Raw HTTP with a key of all ontologies."""
     with sending(guarded, libraries.keys["all"]) as client:
         yield client

@@ -45,7 +45,6 @@ shared = sharing(store_handbook, "writing")
 
 @pytest.fixture
 def web(writing: Service, graph: Graph, shared: None, writer: EmbeddingServer) -> Iterator[httpx.Client]:
-    """Raw HTTP to it, on three documents."""
     del graph, shared
     writer.chat, writer.always, writer.pause = quoting, None, 0.0
     writer.requests.clear()
@@ -149,7 +148,8 @@ def test_unproven_statements_are_not_answers(
 def test_hostile_passage_changes_only_its_own_text(
     web: httpx.Client, writer: EmbeddingServer, graph: Graph
 ) -> None:
-    """Even a model that obeys it cannot cite another source for it, nor smuggle a mark into the text."""
+    """If the model follows these instructions, it should not be able to cite another source or to add a
+    citation to the text."""
     embedded(graph, web, HOSTILE, document="hostile.md", ontology="handbook")
 
     def obeying(body: Json) -> str:
@@ -202,7 +202,7 @@ def test_missing_language_model_names_the_setting(http: httpx.Client, kg: KgClie
 
 @pytest.mark.usefixtures("web")
 def test_disconnected_clients_free_their_slots(writer: EmbeddingServer, writing: Service) -> None:
-    """More answers start than allowed at once, and the client reads none to the end."""
+    """The client starts more answers than are allowed, and does not read any of them to the end."""
     writer.pause = 0.02
     with KgClient(writing.url) as kg:
 

@@ -1,7 +1,6 @@
-"""Requests made up from the service's own description, valid ones and others: never a 5xx.
-
-By schemathesis without its pytest plugin, which does not work with pytest 9.
-"""
+"""Tests that the service does not return a 5xx error for any request. Requests are generated from the
+OpenAPI document using schemathesis, without its pytest plugin because this does not work with pytest
+9."""
 
 from __future__ import annotations
 
@@ -36,7 +35,8 @@ EXAMPLES = {SEARCH: 40, "/documents": 20}
 def test_no_request_makes_a_server_error(
     service: Service, http: httpx.Client, mode: GenerationMode, times: float
 ) -> None:
-    """Usually 1 example of each operation and 4 of the search, in full 500 and 2,400."""
+    """Number of examples: 1 for each operation and 4 for the search by default, or 500 and 2,400 with
+    `full`."""
     description: Any = schemathesis.openapi.from_url(f"{service.url}/openapi.json")
     asked = 0
     operations = (result.ok() for result in description.get_all_operations())
@@ -56,7 +56,7 @@ def _has_input(operation: Any) -> bool:
 
 
 def ask(operation: Any, mode: GenerationMode, times: float) -> None:
-    """Send some requests of one operation and hold the answers to the description."""
+    """Send requests to an operation, and check the responses with the OpenAPI document."""
 
     @settings(
         max_examples=round(EXAMPLES.get(operation.path, 9) * times),

@@ -19,14 +19,13 @@ SECRET = "the owl sleeps in the mill"
 
 @pytest.fixture
 def writer(kg: KgClient, http: httpx.Client) -> Iterator[httpx.Client]:
-    """Raw HTTP with a key that writes."""
     key = kg.create_key("import", scope="write").key
     with httpx.Client(base_url=http.base_url, timeout=60, headers={"Authorization": f"Bearer {key}"}) as sent:
         yield sent
 
 
 def audited(http: httpx.Client, count: int, **asked: Any) -> list[dict[str, Any]]:
-    """Wait for a number of audit entries, newest first."""
+    """Wait until there are enough entries in the audit log, and return the newest first."""
 
     def entries() -> list[dict[str, Any]]:
         return http.get("/audit", params=asked).json()["entries"]
@@ -109,7 +108,7 @@ def test_list_is_filtered_by_key_and_time(http: httpx.Client, kg: KgClient, writ
 
 
 def test_name_selects_all_keys_with_it(http: httpx.Client, kg: KgClient, writer: httpx.Client) -> None:
-    """A rotated key and its replacement share a name."""
+    """If you rotate a key, the new key has the same name."""
     ingest(writer, SECRET)
     heir = kg.rotate_key("import", overlap_hours=1)
     with KgClient(str(http.base_url), api_key=heir.key) as second:

@@ -1,5 +1,3 @@
-"""Augmentation over real HTTP: from a long text or a conversation to passages that can be cited."""
-
 from __future__ import annotations
 
 from typing import Any
@@ -109,7 +107,7 @@ def test_dissimilar_passages_are_counted_with_the_nearest(http: httpx.Client) ->
 
 
 def test_dissimilar_passages_do_not_displace_similar_ones(http: httpx.Client, graph: Graph) -> None:
-    """Keyword search finds so many passages that it crowds out others."""
+    """Keyword search finds so many passages that there is no room for others."""
     words_before_meaning(graph, http)
     first = search(http, "common rare", limit=4)
     assert all(hit["similarity"] < 0.35 for hit in first["sources"]), "what words find comes first"

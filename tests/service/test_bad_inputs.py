@@ -27,7 +27,7 @@ BACKTICKS = "a`) MATCH (n) DETACH DELETE n //"
 
 @pytest.fixture(scope="module")
 def before(service: Service, migrated_graph: Graph, driver: neo4j.Driver) -> dict[str, int]:
-    """One canary for all tests here: none of them adds anything."""
+    """Canary to use in all the tests, because none of them should store anything."""
     return lay_canary(service.url, migrated_graph, driver)
 
 
@@ -74,7 +74,8 @@ REFUSED_SEARCHES = [
     case(44, "owner", {"query_text": "a", "owner": "me", "is_admin": True}, "owner"),
     case(48, "window of 10^6", {"query_text": "a", "window_size": 10**6}, "window_size"),
 ]
-"""21: searches have no deep pages, unlike lists below. 35, 36, 38: no field accepts such a name."""
+"""21: you cannot use deep pages in a search, but you can in the lists below. 35, 36, 38: no field accepts
+these names."""
 
 
 @pytest.mark.parametrize(("body", "told"), REFUSED_SEARCHES)

@@ -1,4 +1,4 @@
-"""Hostile requests that store data or race: HARDENING 29-47. See test_bad_inputs.py."""
+"""Tests with harmful requests that store data or run at once: HARDENING 29-47. See test_bad_inputs.py."""
 
 from __future__ import annotations
 
@@ -34,8 +34,6 @@ def canary(http: httpx.Client, graph: Graph) -> Iterator[None]:
 
 
 class BadEmbedder(DeterministicEmbedder):
-    """Gives one unusable vector for every text."""
-
     def __init__(self, bad: Sequence[float]) -> None:
         super().__init__()
         self.bad = bad
@@ -55,7 +53,7 @@ class BadEmbedder(DeterministicEmbedder):
 def test_invalid_vector_is_never_written(
     http: httpx.Client, graph: Graph, driver: neo4j.Driver, bad: Sequence[float]
 ) -> None:
-    """Vectors come from a model, and Neo4j would accept invalid numbers silently (29)."""
+    """Vectors come from a model. If a number is invalid, Neo4j would accept it without an error (29)."""
     job_id = ingest(http, "a paragraph", document="bad.txt")["job_id"]
     run_jobs(graph, BadEmbedder(bad))
     assert "EmbeddingFailed" in http.get(f"/jobs/{job_id}").json()["error"]
@@ -67,7 +65,7 @@ def test_invalid_vector_is_never_written(
 
 
 def test_30_missing_index_leaves_the_other_retriever(graph: Graph, driver: neo4j.Driver) -> None:
-    """For real: the vector index is dropped and made again."""
+    """This drops the vector index and creates it again."""
     embedder, asked = small_embedder(), SourceSearch(query_text=CANARY)
     spaces = open_spaces(graph, embedder)
     with driver.session() as session:
@@ -135,7 +133,7 @@ def test_46_concurrent_creation_stores_one_document(http: httpx.Client, driver: 
 
 
 def test_47_path_traversal_is_an_ordinary_name(http: httpx.Client) -> None:
-    """kg does not interpret parent folders in names."""
+    """If a name contains a parent folder, kg does not resolve it."""
     names = ["a/../a.txt", "./a.txt", "a.txt", "a.txt/a.txt"]
     ids = {ingest(http, f"text {name}", document=name)["document_id"] for name in names}
     assert len(ids) == len(names)

@@ -1,5 +1,3 @@
-"""Many documents in one request: each has its own outcome."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""No field of a request body is ignored, according to the OpenAPI document."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

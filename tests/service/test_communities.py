@@ -1,5 +1,3 @@
-"""Communities over REST and by the client."""
-
 from __future__ import annotations
 
 import pytest
@@ -21,7 +19,6 @@ shared = sharing(store_told)
 
 @pytest.fixture
 def told(shared: None, kg: KgClient) -> KgClient:
-    """Short documents about two things, and their communities."""
     del shared
     return kg
 

@@ -30,7 +30,6 @@ def send(http: httpx.Client, *rows: Json, ontology: str = "notes") -> Json:
 
 
 def graph_of(driver: neo4j.Driver) -> set[tuple[Any, ...]]:
-    """Everything that concepts are made of, with its ids."""
     rows = driver.execute_query(
         "MATCH (c:Concept) OPTIONAL MATCH (c)-[a:APPEARS_IN]->(s) "
         "RETURN c.concept_id, c.label, s.source_id, a.verified, null AS more "

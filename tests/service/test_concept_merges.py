@@ -1,5 +1,3 @@
-"""What became one is listed, and parted again for good, over REST and by the clients."""
-
 from __future__ import annotations
 
 from typing import Any

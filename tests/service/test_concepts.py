@@ -1,5 +1,3 @@
-"""Concepts as a user sees them: found, proved, in their places, connected."""
-
 from __future__ import annotations
 
 import httpx
@@ -34,7 +32,7 @@ def test_concepts_are_found_and_shown(http: httpx.Client, ids: dict[str, str]) -
 def test_several_ontologies_are_searched_by_rest_and_mcp(
     http: httpx.Client, kg: KgClient, graph: Graph, ids: dict[str, str]
 ) -> None:
-    """Finding A10: kg mcp sorted the scores of separate searches."""
+    """Finding A10: kg mcp used to sort scores from different searches."""
     other = record("other.md", ["Bees of the other one."], ontology="other")
     store_concepts(graph, other, {0: ["Bees", "Bees of the other one"]})
     third = record("third.md", ["Bees again."], ontology="third")
@@ -121,7 +119,7 @@ def test_hostile_label_is_returned_as_data(http: httpx.Client, graph: Graph) -> 
 
 
 def test_concepts_of_new_ontology_are_found_at_once(http: httpx.Client, graph: Graph) -> None:
-    """The cached list of ontologies does not hide a new one."""
+    """If the list of ontologies is cached, you should still be able to use a new ontology."""
     assert http.get("/concepts/search", params={"query_text": "anything"}).json()["concepts"] == []
     store_concepts(graph, record("new", [HOSTILE], ontology="brand-new"), {0: [HOSTILE]})
     found: Json = http.get("/concepts/search", params={"query_text": HOSTILE}).json()

@@ -106,7 +106,6 @@ def test_a_space_keeps_its_name_in_bounds(kg: KgClient) -> None:
 
 
 def times(driver: neo4j.Driver) -> list[object]:
-    """When each source was embedded."""
     found = rows(driver, "MATCH (s:Source) RETURN s.embedded_at AS at ORDER BY s.source_id")
     return [row["at"] for row in found]
 

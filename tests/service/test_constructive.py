@@ -1,5 +1,3 @@
-"""Constructive queries over REST: the answer, its schema, and bad inputs."""
-
 from __future__ import annotations
 
 from collections.abc import Generator

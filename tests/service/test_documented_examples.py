@@ -1,5 +1,3 @@
-"""Run the examples of docs/guides/python.md, and of every client method, against a service."""
-
 from __future__ import annotations
 
 import contextlib
@@ -30,7 +28,6 @@ ADDRESS = "http://127.0.0.1:8420"
 FOLDER = "/srv/handbook"
 LEAFLET = "/srv/leaflet.pdf"
 INGESTING = 2
-"""Example that ingests documents."""
 
 
 def list_examples(page: Path) -> list[str]:
@@ -88,7 +85,7 @@ def in_this_test(written: str, places: dict[str, str]) -> str:
 
 
 def run(example: str, block: str, names: dict[str, object]) -> None:
-    """Run an example after the earlier ones. Compare its printed lines."""
+    """Run an example after the earlier ones, and compare the lines that it prints."""
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
         exec(compile(block, example, "exec"), names)  # noqa: S102 - our own page

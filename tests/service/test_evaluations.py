@@ -1,5 +1,3 @@
-"""Access to saved results of evaluations, by their pages."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Folders over REST and by the client."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -31,7 +31,6 @@ PAGE = """<html lang="en"><head><title>Fruit of the garden</title><meta name="au
 
 
 def pdf() -> bytes:
-    """A page for each sentence."""
     made = io.BytesIO()
     canvas = Canvas(made, invariant=1)
     canvas.setTitle("The fruit garden")
@@ -44,7 +43,6 @@ def pdf() -> bytes:
 
 
 def docx() -> bytes:
-    """A heading and a paragraph."""
     made, document = io.BytesIO(), Document()
     document.core_properties.author = "Grace"
     document.add_heading("Berries", 1)
@@ -54,7 +52,6 @@ def docx() -> bytes:
 
 
 def found(http: httpx.Client, query: str) -> list[dict[str, Any]]:
-    """What full text finds."""
     return search(http, query, mode="text")["sources"]
 
 

@@ -1,4 +1,4 @@
-"""Text of passages stays data: HARDENING 87-89, against a running service."""
+"""Tests that the text of a passage is only used as data: HARDENING 87-89, with a running service."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Versio
 def test_hostile_passage_is_returned_verbatim(
     http: httpx.Client, service: Service, graph: Graph, kind: str, mode: str
 ) -> None:
-    """The passage is described as text of the user, and a client's check of the answer holds."""
+    """The passage is described as text from a user, and a client can check the answer."""
     hostile = f"{ORDER} {HOSTILE[kind]}"
     embedded(graph, http, hostile, document="evil.txt")
     result = call(f"{service.url}/mcp", "search_sources", MODES[mode], query="previous instructions")
@@ -52,7 +52,7 @@ def test_88_tool_descriptions_contain_no_stored_text(http: httpx.Client, graph: 
 
 
 def test_89_images_named_by_text_are_not_fetched(http: httpx.Client, graph: Graph) -> None:
-    """Neither the service nor the browser loads the image."""
+    """The image should not be loaded by the service or the browser."""
     with closing(socket.create_server(("127.0.0.1", 0))) as elsewhere:
         elsewhere.settimeout(0.2)
         address = f"http://127.0.0.1:{elsewhere.getsockname()[1]}/?q=secret"

@@ -26,7 +26,7 @@ from tests.service.asking import SEARCH, ingest, knock, problem
 from tests.support.running import Service, serve
 
 CLIENTS_THAT_LEAVE = 44
-"""More than the 40 threads of the service."""
+"""Number of requests. This is more than the 40 threads that the service can use."""
 
 
 def connect(url: str) -> socket.socket:
@@ -35,7 +35,6 @@ def connect(url: str) -> socket.socket:
 
 
 def status_of(url: str, head: bytes) -> int:
-    """Send raw bytes. Return the status."""
     with closing(connect(url)) as sending:
         with suppress(OSError):  # it may be answered before all of it is there
             sending.sendall(head)
@@ -77,14 +76,14 @@ def test_malformed_authorization_is_rejected(
 
 @pytest.fixture(scope="module")
 def tried(server: Neo4jServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service at which wrong keys are tried until it answers no more."""
+    """Return a service after so many requests with wrong keys that it does not accept more."""
     running = serve(server, tmp_path_factory.mktemp("tried"), KG_API__REQUIRE_KEYS="true")
     yield running
     assert running.stop() == 0, running.output()
 
 
 def test_78_79_key_guessing_blocks_only_the_guesser(tried: Service, graph: Graph) -> None:
-    """79: an address claimed by the client is ignored. A local proxy is trusted."""
+    """79: the address that a client sends is not used. If it is sent by a local proxy, it is."""
     route, last = "POST /mcp", "192.0.2.9"
     key = keys.create_key(graph, NewKey(name="good"), "local").key
     with httpx.Client(base_url=tried.url, timeout=60) as http:
@@ -111,7 +110,8 @@ def test_82_preflight_reveals_nothing_to_other_origins(http: httpx.Client, path:
 
 
 def test_83_disconnected_searches_free_their_slots(http: httpx.Client, service: Service) -> None:
-    """A running search continues for a tenth of a second. Later requests are accepted."""
+    """A search that is running continues for a tenth of a second. After this, you can send other
+    requests."""
     ingest(http, "Puffins dig burrows.")
     body = json.dumps({"query_text": "burrows of puffins"}).encode()
     head = f"POST {SEARCH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

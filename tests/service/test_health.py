@@ -1,5 +1,3 @@
-"""Health and readiness, and a service that lacks its model, its database or its schema."""
-
 from __future__ import annotations
 
 import json
@@ -71,7 +69,7 @@ def modelless(
 def test_missing_model_leaves_keyword_search_without_leaking_secrets(
     modelless: Service, server: Neo4jServer, writer: EmbeddingServer
 ) -> None:
-    """One process for all, for each takes seconds to start."""
+    """Use one process for all tests, because it takes seconds to start."""
     headers = {"Authorization": f"Bearer {SECRET}"}
     with httpx.Client(base_url=modelless.url, headers=headers, timeout=60) as http:
         answers_by_full_text(http)

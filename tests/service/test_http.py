@@ -154,7 +154,7 @@ def test_document_below_the_limit_is_accepted(http: httpx.Client) -> None:
 
 
 def test_the_description_is_a_valid_one(http: httpx.Client) -> None:
-    """Against the OpenAPI initiative's own schema of 3.1, by schemathesis."""
+    """Use schemathesis to check the document with the schema for OpenAPI 3.1."""
     import schemathesis  # noqa: PLC0415 - takes most of a second
 
     document = http.get("/openapi.json").json()

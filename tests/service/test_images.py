@@ -30,7 +30,6 @@ def blobs(service: Service) -> list[Path]:
 
 @pytest.fixture
 def empty(service: Service, http: httpx.Client) -> None:
-    """Empty the database and the file store."""
     assert http.get("/images").json()["total"] == 0
     for path in blobs(service):
         path.unlink()

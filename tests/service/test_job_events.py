@@ -1,5 +1,3 @@
-"""Jobs followed by Server-Sent Events, from a real service by real clients."""
-
 from __future__ import annotations
 
 import contextlib
@@ -77,7 +75,6 @@ def test_unknown_job_is_a_problem_response(kg: KgClient, http: httpx.Client) -> 
 
 
 def one(events: Generator[Job]) -> Job:
-    """The next one."""
     return next(events)
 
 
@@ -135,7 +132,6 @@ def test_many_streams_run_concurrently(kg: KgClient, http: httpx.Client, graph: 
 
 @pytest.fixture
 def narrow(server: Neo4jServer, graph: Graph, tmp_path: Path) -> Iterator[Service]:
-    """A service for one stream at a time."""
     ensure_space(graph, small_embedder().identity)
     running = serve(server, tmp_path, KG_API__EVENT_STREAMS="1")
     yield running
@@ -165,7 +161,6 @@ def test_excess_streams_are_rejected_and_shutdown_continues(narrow: Service, gra
 
 
 def opens(kg: KgClient, job_id: str) -> bool:
-    """Whether a stream can be had."""
     try:
         with contextlib.closing(kg.follow_job(job_id)) as events:
             return next(events).job_id == job_id

@@ -1,5 +1,3 @@
-"""Jobs, watched from outside."""
-
 from __future__ import annotations
 
 import httpx
@@ -64,7 +62,6 @@ def test_jobs_are_filtered(http: httpx.Client, graph: Graph) -> None:
 
 
 def told(response: httpx.Response, status: int) -> str:
-    """The detail of a problem with that status."""
     assert response.status_code == status, response.text
     return str(response.json()["detail"])
 

@@ -1,5 +1,3 @@
-"""Judgements of passages over REST and the client."""
-
 from __future__ import annotations
 
 import httpx

@@ -21,7 +21,7 @@ from tests.support.routes import PUBLIC, ROUTES
 SCOPES: tuple[KeyScope, ...] = ("read", "write", "admin")
 REFUSED = (401, 403)
 NOT_SET_UP = frozenset({"POST /queries/answer"})
-"""Routes that this service does not support."""
+"""Routes that are not supported by this service."""
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def good(server: Neo4jServer, driver: neo4j.Driver) -> Iterator[dict[str, str]]:
 
 
 def test_the_table_has_every_route(door: httpx.Client) -> None:
-    """A new route needs an entry in the table."""
+    """If you add a route, add it to the table as well."""
     described = door.get("/openapi.json").json()["paths"]
     there = {f"{method.upper()} {path}" for path, methods in described.items() for method in methods}
     assert there | {"POST /mcp"} == {*ROUTES, *(each for each in PUBLIC if each in there)}

@@ -204,7 +204,7 @@ def test_proxy_authorization_is_ignored_without_authentication(http: httpx.Clien
 
 @pytest.mark.usefixtures("graph")
 def test_oauth_discovery_is_not_found(door: httpx.Client) -> None:
-    """MCP clients look for an authorization server. A 401 would continue that search."""
+    """MCP clients look for an authorization server. If they get a 401, they would continue."""
     for path in ("oauth-protected-resource", "oauth-authorization-server"):
         assert door.get(f"/.well-known/{path}").status_code == 404
 

@@ -1,7 +1,5 @@
-"""A key of one ontology sees no other over REST and MCP.
-
-The OpenAPI document lists the routes, so a new route is tested automatically.
-"""
+"""Tests that a key for one ontology cannot see others using REST or MCP. Routes are taken from the
+OpenAPI document, so that new routes are tested as well."""
 
 from __future__ import annotations
 
@@ -85,9 +83,9 @@ OF_EVERYTHING: tuple[tuple[str, dict[str, Any] | None], ...] = (
     ("POST /documents/preview", {"ontology": OWN, "document": "new.md", "text": "The common ferry."}),
     ("GET /jobs/00000000", None),
 )
-"""Routes whose request names no hidden ontology, or a similar word."""
+"""Routes with requests that do not use the name of a hidden ontology or a similar word."""
 VARYING = {"score", "timings_ms", "milliseconds", "next_cursor"}
-"""Weights of words and load are shared (docs/operations/security.md)."""
+"""Fields that depend on all ontologies: weights of words and load (docs/operations/security.md)."""
 
 
 @pytest.mark.parametrize(("route", "body"), OF_EVERYTHING, ids=str)
@@ -110,7 +108,7 @@ def test_unscoped_requests_show_only_visible_ontologies(
 def test_answers_stay_the_same_while_another_ontology_grows(
     own: httpx.Client, everything: httpx.Client, libraries: Libraries
 ) -> None:
-    """Only full text weighs words by all of kg (docs/operations/security.md)."""
+    """Only full-text search uses weights that depend on all ontologies (docs/operations/security.md)."""
     asked = [
         fill_in(each, libraries.own, libraries.other) for each in OF_EVERYTHING if "x=true" not in str(each)
     ]
@@ -138,9 +136,8 @@ def test_answers_stay_the_same_while_another_ontology_grows(
 
 
 def test_unscoped_requests_would_reveal_hidden_names(everything: httpx.Client, libraries: Libraries) -> None:
-    """With an unrestricted key, most responses contain the other ontology. Otherwise, the test proves
-    nothing.
-    """
+    """If you use a key for all ontologies, most responses should contain the other ontology. If not, the
+    test would not prove anything."""
     asked = [fill_in(each, libraries.own, libraries.other) for each in OF_EVERYTHING]
     told = [ask(everything, route, body).text.lower() for route, body in asked]
     silent = [each for each, text in zip(OF_EVERYTHING, told, strict=True) if SECRET not in text]
@@ -213,7 +210,7 @@ def test_of_a_batch_only_ones_own_is_stored(own: httpx.Client, everything: httpx
 
 
 def test_routes_for_all_of_kg_are_denied(own: httpx.Client) -> None:
-    """Every route filters by ontology or rejects the key."""
+    """Each route has to filter by ontology or reject the key."""
     for route in ROUTES:
         if admits_some(route) or route == "POST /mcp":
             continue
@@ -223,7 +220,8 @@ def test_routes_for_all_of_kg_are_denied(own: httpx.Client) -> None:
 
 
 def test_import_by_key_of_one_ontology_is_denied(guarded: Service, everything: httpx.Client) -> None:
-    """A line may name the file of any ontology by its hash: imports need a key for all of kg."""
+    """You can use a hash to get a file from any ontology, so you need a key for all ontologies to
+    import."""
     new = {"name": "admin of one", "scope": "admin", "ontologies": [OWN]}
     key = everything.post("/keys", json=new).json()["key"]
     kind = {"Content-Type": "application/x-ndjson"}
@@ -234,7 +232,7 @@ def test_import_by_key_of_one_ontology_is_denied(guarded: Service, everything: h
 
 
 def test_every_restrictable_route_is_tested_here() -> None:
-    """Ids in paths are, each with ids of every kind, below."""
+    """Ids in paths are tested below, using ids of each kind."""
     tried = {_form(each) for each, _ in (*READ_BESIDES, *CHANGED_BESIDES, *OF_EVERYTHING)}
     beside = {"POST /documents", "POST /documents/batch", "POST /documents/conversation", "GET /jobs/events"}
     beside |= {"POST /waiting/approve", "POST /waiting/reject"}
@@ -283,7 +281,6 @@ def _without_weights(told: Any) -> object:
 
 
 def _form(route: str) -> str:
-    """Its parameters without their names."""
     route = re.sub(r"/(same\.md|zanz[^/?]*|0{8})", "/{}", route.partition("?")[0])
     return re.sub("{[^}]*}", "{}", route)
 
@@ -318,7 +315,7 @@ READ_BESIDES: tuple[tuple[str, Any], ...] = (
     ("POST /queries/constructive", {"steps": [{"step": "seed", "by": "image", "value": "{image}"}]}),
     ("POST /queries/constructive", {"steps": [{"step": "seed", "by": "concept", "value": "{concept}"}]}),
 )
-"""Path parameters without a description, or tested above with ids of other kinds."""
+"""Path parameters that have no description, or that are tested above using ids of other kinds."""
 CHANGED_BESIDES: tuple[tuple[str, dict[str, Any]], ...] = (
     (
         "POST /ontologies/heronry/concepts",
@@ -375,7 +372,7 @@ def test_visible_data_is_found(own: httpx.Client, libraries: Libraries) -> None:
 def compare_with_nowhere(
     client: httpx.Client, libraries: Libraries, route: str, body: Any, *, is_first: bool = True
 ) -> None:
-    """Check that a request with ids of the other gets the answer of one with ids that are nowhere."""
+    """Check that you get the same response for ids of the other ontology as for ids that do not exist."""
     ids, other = libraries.own, libraries.other
     nowhere = Ids(**{each.name: _turned(getattr(other, each.name)) for each in fields(Ids)})
     if is_first:  # the first question may start work, and says so
@@ -395,7 +392,6 @@ def _plain(answer: httpx.Response, ids: Ids) -> str:
 
 
 def _turned(identity: str) -> str:
-    """Another id of the same form, which is nowhere."""
     return identity.translate(str.maketrans("0123456789abcdef", "123456789abcdef0"))
 
 
@@ -429,11 +425,11 @@ LEAST: dict[str, dict[str, Any]] = {
     "GET /concepts/paths": {"from": "{own_concept}", "to": "harbour"},
     "DELETE /ontologies/{ontology}/judgements": {"question": "none?"},
 }
-"""Minimal requests: the query of GET and DELETE, or the body."""
+"""Requests to use: the query for GET and DELETE, or the body."""
 CREATING = {"POST /documents", "POST /documents/batch", "POST /documents/conversation"}
-"""Routes with names of new documents in their bodies."""
+"""Routes that have the names of new documents in the body."""
 FREE = {"query_text", "question", "text", "title", "uri", "by", "after", "context_template", "ontology"}
-"""Free texts to search or store. `ontology` has separate tests."""
+"""Fields for text to search or store. There are other tests for `ontology`."""
 OF_PATHS = ("document", "source", "image", "pdf", "concept", "job", "proposal", "community")
 OF_OTHERS = ("document", "source", "concept")
 
@@ -464,7 +460,7 @@ def test_each_kind_of_place_is_found(described: dict[str, Any]) -> None:
 
 
 def requests_of(described: dict[str, Any], route: str) -> Iterator[tuple[str, Any]]:
-    """A request for each place and kind of id: the route with its query, and the body."""
+    """Build a request for each kind of id and each place where it can be used."""
     method, path = route.split(" ")
     operation = described["paths"][path][method.lower()]
     parameters = operation.get("parameters", [])
@@ -505,7 +501,7 @@ def _values(described: dict[str, Any], name: str, schema: dict[str, Any]) -> lis
 
 
 def _forms(described: dict[str, Any], schema: dict[str, Any]) -> set[str]:
-    """Return the names `string` and `strings` if a schema allows free values."""
+    """If a schema allows any value, return the names `string` and `strings`."""
     schema = _resolved(described, schema)
     inner = [_forms(described, each) for each in schema.get("anyOf", schema.get("oneOf", []))]
     if schema.get("type") == "string" and not schema.keys() & {"enum", "const"}:

@@ -1,5 +1,3 @@
-"""The language of an ontology's texts, over REST, the client and the command line."""
-
 from __future__ import annotations
 
 import html
@@ -20,7 +18,7 @@ from tests.support.running import wait_until
 
 
 def expect_found(kg: KgClient, query: str, *texts: str, ontology: str | Sequence[str] = "a") -> None:
-    """Wait until a search finds these texts, because a service caches ontologies for a second."""
+    """Wait until these texts are found, because the service caches ontologies for a second."""
 
     def found() -> list[str]:
         return [

@@ -1,5 +1,3 @@
-"""Ontologies and documents: listed, read, deleted."""
-
 from __future__ import annotations
 
 import httpx

@@ -59,7 +59,6 @@ def document_id(shared: str) -> str:
 
 @pytest.fixture
 def target(request: pytest.FixtureRequest, service: Service, server: Neo4jServer, tmp_path: Path) -> Target:
-    """Where the client connects: each transport."""
     if request.param == "http":
         return f"{service.url}/mcp"
     env = environment(server, KG_API_URL=service.url, KG_HOME=str(tmp_path / "home"))

@@ -36,13 +36,11 @@ shared = sharing(store_nature)
 
 @pytest.fixture
 def document_id(shared: str) -> str:
-    """A document, stored and embedded."""
     return shared
 
 
 @pytest.fixture(params=["http", pytest.param("stdio", marks=pytest.mark.full)])
 def target(request: pytest.FixtureRequest, service: Service, server: Neo4jServer, tmp_path: Path) -> Target:
-    """In the service's process, and by a client of it."""
     if request.param == "http":
         return f"{service.url}/mcp"
     env = environment(server, KG_API_URL=service.url, KG_HOME=str(tmp_path / "home"))

@@ -44,7 +44,6 @@ def bring(kg: KgClient, folder: Path, *names: str, replace: bool = False) -> lis
 
 
 def empty(driver: neo4j.Driver, graph: Graph) -> None:
-    """Empty the home except for image files."""
     wipe(driver)
     ensure_space(graph, small_embedder().identity)
 
@@ -252,7 +251,8 @@ def test_missing_image_fails_only_its_document(kg: KgClient, http: httpx.Client)
 def test_vectors_are_accepted_only_with_equal_fingerprint(
     kg: KgClient, http: httpx.Client, graph: Graph, driver: neo4j.Driver
 ) -> None:
-    """The fingerprint matches, but vectors have another size, or chunks belong to another document."""
+    """The fingerprint is correct, but the vectors have another size or the chunks are from another
+    document."""
     kg.set_embedding_config("notes", strategy="count", chunk_size=30)
     kg.ingest_text("One two three. " * 20, ontology="notes", document="own.md")
     run_jobs(graph)
@@ -284,7 +284,6 @@ DOCUMENTS = 105
 
 
 def once(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
-    """Something happens behind the first page of an export."""
     asked, calls = KgClient.export_documents, list[int]()
 
     def asking(*arguments: Any, **more: Any) -> bytes:
@@ -298,7 +297,6 @@ def once(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None
 
 @pytest.fixture
 def many(kg: KgClient, graph: Graph) -> KgClient:
-    """More documents than a page has."""
     store_documents(graph, [record(f"{number:03}.md", [f"Number {number}."]) for number in range(DOCUMENTS)])
     run_jobs(graph)
     return kg
@@ -335,7 +333,7 @@ def test_ontology_deleted_during_export_ends_it(
 def test_files_are_synced_before_their_manifest(
     kg: KgClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before the manifest comes, and before an unfinished export counts on it."""
+    """This can be before the manifest, or before an unfinished export that needs it."""
     kg.ingest_text("Pelicans fly.", ontology="notes", document="a.md")
     folder, synced = tmp_path / "bundle", list[str]()
     sync = os.fsync

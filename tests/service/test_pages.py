@@ -19,7 +19,7 @@ ALL = DOCUMENTS * EACH
 
 @contextmanager
 def store_apples(graph: Graph) -> Generator[Graph]:
-    """Store more passages than a page of hits reads."""
+    """Store more passages than you can read in a page of hits."""
     for at in range(DOCUMENTS):
         texts = [f"Apples number {at}-{each} are {'red ' * (each % 5)}and good." for each in range(EACH)]
         store_document(graph, record(f"d{at}", texts))
@@ -33,7 +33,6 @@ def shared(stored: Stored, migrated_graph: Graph) -> Graph:
 
 
 def walk(http: httpx.Client, asked: Json, path: str = SEARCH) -> list[Json]:
-    """All pages of a search."""
     pages: list[Json] = []
     cursor = None
     while not pages or cursor:

@@ -1,5 +1,3 @@
-"""The map of an ontology's passages, over REST and by the client."""
-
 from __future__ import annotations
 
 import json

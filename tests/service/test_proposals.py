@@ -1,5 +1,3 @@
-"""Proposed links over REST and by the client."""
-
 from __future__ import annotations
 
 import pytest

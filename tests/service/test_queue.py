@@ -25,7 +25,7 @@ def queue(http: httpx.Client) -> dict[str, Any]:
 
 
 def gauges(http: httpx.Client) -> dict[str, float]:
-    """The kg_* gauges, with the values of their labels behind the name."""
+    """Return the kg_* gauges with the values of their labels."""
     families = text_string_to_metric_families(http.get("/metrics").raise_for_status().text)
     samples = [sample for family in families for sample in family.samples]
     found = {" ".join([sample.name, *sample.labels.values()]): sample.value for sample in samples}
@@ -33,7 +33,7 @@ def gauges(http: httpx.Client) -> dict[str, float]:
 
 
 def change(driver: neo4j.Driver, job_id: str, **properties: Any) -> None:
-    """Change a stored job. Fields that end with `_seconds` are times relative to now."""
+    """Change a job in the database. If a field ends with `_seconds`, it is a time relative to now."""
     times = {name.removesuffix("_seconds"): n for name, n in properties.items() if name.endswith("_seconds")}
     plain = {name: value for name, value in properties.items() if not name.endswith("_seconds")}
     with driver.session() as session:
@@ -61,7 +61,6 @@ def test_an_empty_queue_is_all_zeros(http: httpx.Client) -> None:
 
 @pytest.fixture
 def busy(graph: Graph, driver: neo4j.Driver, http: httpx.Client) -> dict[str, str]:
-    """One job in each condition."""
     del http
     names = ("ready", "later", "running", "stalled", "failed", "old_dead", "mended", "done", "cancelled")
     ids = {name: a_job(graph, name) for name in names}
@@ -112,7 +111,7 @@ def test_the_queue_the_lists_and_the_gauges_agree(http: httpx.Client, busy: dict
 
 @pytest.fixture
 def impatient(server: Neo4jServer, graph: Graph, driver: neo4j.Driver, tmp_path: Path) -> Iterator[Service]:
-    """A service that starts on an old backlog, and for which two seconds are long."""
+    """Start a service that has an old backlog. It considers two seconds to be a long time."""
     ensure_space(graph, small_embedder().identity)
     change(driver, a_job(graph, "old"), queued_at_seconds=-80_000)
     running = serve(server, tmp_path, KG_API__BACKLOG_SECONDS="2")
@@ -121,7 +120,7 @@ def impatient(server: Neo4jServer, graph: Graph, driver: neo4j.Driver, tmp_path:
 
 
 def test_readiness_follows_the_backlog(impatient: Service, graph: Graph, driver: neo4j.Driver) -> None:
-    """The service became ready, so an old backlog does not block its start."""
+    """The service is ready, so you can start it even if there is an old backlog."""
     with httpx.Client(base_url=impatient.url, timeout=60) as http:
         wait_until(lambda: http.get("/ready").status_code == 503, 20)
         red = http.get("/ready").json()

@@ -1,5 +1,3 @@
-"""Reading a document in its order, by every name and from every place."""
-
 from __future__ import annotations
 
 import pytest
@@ -13,7 +11,6 @@ TEXT = "\n\n".join(f"# Part {n}\n\nParagraph {n} is of {'lease ' * 60}." for n i
 
 @pytest.fixture
 def document_id(kg: KgClient) -> str:
-    """A document of twelve paragraphs."""
     made = kg.ingest_text(TEXT, ontology="notes", document=NAME, metadata={"date": "2025-01-31"})
     return made.document_id
 

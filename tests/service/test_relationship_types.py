@@ -57,8 +57,6 @@ def stored(driver: neo4j.Driver) -> list[tuple[Any, ...]]:
 
 @contextlib.contextmanager
 def dying_before_renaming(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
-    """Exit after the decision is stored."""
-
     def die(*_: object) -> None:
         raise Unavailable("the process has ended")
 

@@ -45,7 +45,6 @@ shared = sharing(store_told)
 
 @pytest.fixture
 def told(shared: None, kg: KgClient) -> KgClient:
-    """What three documents state of leases, and one of bees."""
     del shared
     return kg
 
@@ -124,7 +123,6 @@ def test_unknown_ontology_is_reported(told: KgClient) -> None:
 
 
 def effects(kg: KgClient, ontology: str) -> list[str]:
-    """Return the degradations after cached job counts expire."""
     return [each.effect for each in kg.search_relationships("leads", ontologies=[ontology]).degraded]
 
 

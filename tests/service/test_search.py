@@ -1,5 +1,3 @@
-"""Searching as a user sees it: lanes, filters, similarity, places, context."""
-
 from __future__ import annotations
 
 from collections.abc import Generator
@@ -22,7 +20,7 @@ FRUIT = ["red apples on the tree", "green apples in a bowl", "blue plums in a ja
 
 
 def store(graph: Graph, document: str, paragraphs: list[str], ontology: str = "notes") -> None:
-    """Store a document of exactly these paragraphs and embed it."""
+    """Store a document with exactly these paragraphs, and embed it."""
     store_document(graph, record(document, paragraphs, ontology))
     run_jobs(graph)
 
@@ -79,7 +77,8 @@ def test_source_without_vector_is_found_by_keywords(http: httpx.Client) -> None:
 
 @contextmanager
 def store_big_and_small(graph: Graph) -> Generator[None]:
-    """Store 300 good hits in one ontology, 12 worse ones in another, in three documents."""
+    """Store 300 good hits in one ontology, and 12 hits that are not as good in three documents of
+    another."""
     for part in range(3):
         store(graph, f"big {part}", [f"apples and pears, number {n}" for n in range(100)], "big")
         words = [f"some apples {'and more ' * part}of the few, {n}" for n in range(4)]
@@ -150,7 +149,7 @@ def test_a_hit_says_its_exact_place(http: httpx.Client, graph: Graph, mode: str)
 
 
 def test_matched_chunk_of_a_long_source_is_returned(http: httpx.Client, graph: Graph) -> None:
-    """A source of 1,500 words: three chunks for a model that takes 512."""
+    """Store a source with 1,500 words. This is three chunks for a model that can read 512 tokens."""
     words = [f"filler{n}" for n in range(1500)]
     words[1400] = "needle haystack needle " * 20
     store(graph, "long", ["short one before", " ".join(words)])

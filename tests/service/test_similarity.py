@@ -1,5 +1,3 @@
-"""Similar sources, their graph, and reading within a budget, as a user sees them."""
-
 from __future__ import annotations
 
 import httpx

@@ -1,4 +1,4 @@
-"""Slow and silent clients are disconnected and block nobody else (G36)."""
+"""Tests that slow clients are disconnected and do not block others (G36)."""
 
 from __future__ import annotations
 
@@ -24,13 +24,12 @@ BEGUN = (
 )
 HEADER_SECONDS = 1.0
 FULL = 2000
-"""Half-sent requests of the full size. The figures of G36 apply to an idle machine."""
+"""Number of requests that are only sent in part. The numbers in G36 are for an idle machine."""
 STALL_SECONDS = 1.0
 
 
 @pytest.fixture(scope="module")
 def guarded(server: Neo4jServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service with short times and few connections."""
     running = serve(
         server,
         tmp_path_factory.mktemp("guarded"),
@@ -48,7 +47,7 @@ def connect(service: Service) -> socket.socket:
 
 
 def closed_after(connection: socket.socket) -> tuple[float, bytes]:
-    """Return the seconds until the service closed the connection, and its response."""
+    """Return the response, and the number of seconds until the connection was closed."""
     begun, said = time.monotonic(), b""
     with suppress(ConnectionError):
         while part := connection.recv(65536):
@@ -148,7 +147,7 @@ def test_unread_response_is_closed(guarded: Service) -> None:
 def test_many_half_requests_block_no_client(
     server: Neo4jServer, http: httpx.Client, tmp_path: Path, half: int, slow: int
 ) -> None:
-    """With fewer descriptors than connections."""
+    """Use fewer file descriptors than there are connections."""
     del http
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(half // 2, 384), before[1]))

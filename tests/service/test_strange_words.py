@@ -1,4 +1,4 @@
-"""Full-text search treats any query as text: HARDENING 1-17."""
+"""Tests that you can use any text as a query for full-text search: HARDENING 1-17."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STOP_WORDS = (
     " a an and are as at be but by for if in into is it no not of on or s such t that the their then there "
     "these they this to was will with "
 )
-"""Stop words of the index's English analyzer."""
+"""Stop words that are used by the English analyzer of the index."""
 LITERALS = {
     "03 unbalanced": ("(unbalanced", "a line with an (unbalanced bracket"),
     "04 slash": ("foo/bar", "the path foo/bar is here"),
@@ -81,7 +81,7 @@ def test_08_17_hybrid_search_of_symbols_uses_vectors(http: httpx.Client, graph: 
 
 @pytest.mark.parametrize("query", ["AND", "OR", "NOT", "TO", "a AND", "the"])
 def test_05_06_stop_words_match_nothing(http: httpx.Client, query: str) -> None:
-    """The English analyzer keeps no stop words."""
+    """The English analyzer does not index stop words."""
     ingest(http, "this and that or not to the end")
     assert found(http, query) == []
 

@@ -1,5 +1,3 @@
-"""Changing the model over REST while people search: no error, one space an answer."""
-
 from __future__ import annotations
 
 import threading
@@ -28,13 +26,12 @@ READERS = 3
 class Readers:
     url: str
     pause: float
-    """Seconds between the searches of a reader."""
+    """Number of seconds to wait between two searches."""
     answers: list[SourceHits] = field(default_factory=list[SourceHits])
     errors: list[str] = field(default_factory=list[str])
     stopping: threading.Event = field(default_factory=threading.Event)
 
     def read(self, number: int) -> None:
-        """Search until the event is set."""
         with KgClient(self.url) as kg:
             while not self.stopping.wait(self.pause):
                 try:
@@ -45,7 +42,6 @@ class Readers:
 
 @contextmanager
 def reading(url: str, pause: float) -> Generator[Readers]:
-    """People search while the context is open."""
     readers = Readers(url, pause)
     threads = [threading.Thread(target=readers.read, args=(n,)) for n in range(READERS)]
     for thread in threads:
@@ -59,7 +55,6 @@ def reading(url: str, pause: float) -> Generator[Readers]:
 
 
 def age_the_drop(driver: neo4j.Driver) -> None:
-    """Move a requested drop to the past."""
     rows(driver, "MATCH (e:EmbeddingSpace) SET e.dropping = e.dropping - duration({seconds: 60})")
 
 

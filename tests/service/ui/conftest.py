@@ -13,14 +13,14 @@ EXPECTED = (
     "Response Status Error Code 4",
     "Failed to load resource: the server responded with a status of 4",
 )
-"""Console messages of cancelled or rejected requests."""
+"""Messages in the console that can be ignored, because a request was cancelled or rejected."""
 expect.set_options(timeout=20_000)
 NO_BROWSER = "there is no Chromium here (apt-get install chromium)"
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Start Chromium without a display. Its event loop excludes others."""
+    """Start Chromium without a display. You cannot use another event loop at the same time."""
     if (path := shutil.which("chromium")) is None:
         pytest.skip(NO_BROWSER)
     with sync_playwright() as playwright:
@@ -31,7 +31,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def page(browser: Browser, service: Service) -> Iterator[Page]:
-    """Yield a page that fails the test on a console error."""
+    """Yield a page. If there is an error in the console, the test fails."""
     context = browser.new_context(base_url=service.url, viewport={"width": 1280, "height": 900})
     opened, told = context.new_page(), list[str]()
     opened.on("console", lambda each: told.append(each.text) if each.type in {"error", "warning"} else None)

@@ -1,5 +1,3 @@
-"""Looking after kg in a real browser: the main task of each page, by a person with a screen or a phone."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -26,7 +26,7 @@ QUESTION = "How often does a worker renew its lease?"
 
 @pytest.fixture
 def web(writing: Service, graph: Graph, writer: EmbeddingServer) -> Iterator[httpx.Client]:
-    """Raw HTTP to a service with a language model, on one document."""
+    """Return an HTTP client for a service that has a language model and one document."""
     ensure_space(graph, small_embedder().identity)
     writer.chat, writer.always, writer.pause = quoting, None, 0.0
     with httpx.Client(base_url=writing.url, timeout=60) as client:

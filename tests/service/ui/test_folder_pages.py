@@ -1,5 +1,3 @@
-"""The pages of folders, without scripts."""
-
 from __future__ import annotations
 
 from pathlib import Path

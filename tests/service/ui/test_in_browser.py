@@ -27,22 +27,22 @@ KNOWN = [
 SERIOUS = {"serious", "critical"}
 SIZES = {"wide": (1280, 900), "narrow": (390, 844)}
 OF_WIDTH_AND_COLOUR = ["color-contrast", "scrollable-region-focusable", "target-size"]
-"""Rules of axe that may find more on a narrow screen or in dark colours than on a wide one in light."""
+"""Rules of axe that can find more if the screen is narrow or the colours are dark."""
 FIRST_VISIT_BYTES = 60_000
 PICTURES = os.environ.get("KG_TEST_SCREENSHOTS")
-"""Folder for screenshots. Without it, none is saved, because they take half the time of these tests."""
+"""Folder to save screenshots to. By default, they are not saved, because this takes half of the time."""
 LATE = {
     *("start", "hits", "judging", "nowhere", "ask", "reading"),
     *("map", "evaluation", "compared evaluations"),
 }
-"""Pages that request more after their load. The others need no wait for an idle network (0.5 s)."""
+"""Pages that send more requests after they have been loaded. For the others, you do not have to wait for
+an idle network (0.5 s)."""
 PASSAGES = record("bees.md", BEES)
 PASSAGE = PASSAGES.sources[1]
 pytestmark = pytest.mark.usefixtures("http")
 
 
 def pages(ids: dict[str, str]) -> dict[str, str]:
-    """One of each kind, with something to show."""
     return {
         "start": "/ui/search",
         "hits": "/ui/search?q=waggle+dance",
@@ -251,7 +251,7 @@ def test_every_page_is_accessible(page: Page, ids: dict[str, str]) -> None:
 
 
 def check_both_screens(page: Page, name: str) -> None:
-    """Expect no serious finding of axe and no content wider than the screen."""
+    """Check that axe finds no serious problem and that the content is not wider than the screen."""
     for size, scheme, rules in (("wide", "light", None), ("narrow", "dark", OF_WIDTH_AND_COLOUR)):
         show_as(page, size, scheme)
         keep_picture(page, name, scheme)
@@ -265,7 +265,6 @@ def show_as(page: Page, size: str, scheme: Any) -> None:
 
 
 def keep_picture(page: Page, name: str, scheme: str) -> None:
-    """Save a screenshot for review."""
     if PICTURES is None:
         return
     assert page.viewport_size
@@ -282,7 +281,7 @@ UNTIL_NOTHING_IS_WIDER = """() => new Promise((done) => {
   };
   look();
 })"""
-"""Drawings take the width of a changed screen a moment later."""
+"""If the width of the screen changes, it takes a moment until the drawing is updated."""
 
 
 def see_that_it_is_for_everybody(page: Page, rules: list[str] | None = None) -> None:
@@ -306,7 +305,7 @@ def test_scrollable_table_shows_a_fade(page: Page) -> None:
 
 
 def edge_of(page: Page, table: Locator) -> tuple[int, ...]:
-    """The colour at the right end of a table, above its last line."""
+    """Return the colour at the right end of a table, above the last line."""
     box = table.bounding_box()
     assert box
     return colour_at(page, box["x"] + box["width"] - 2, box["y"] + box["height"] - 4)
@@ -341,7 +340,6 @@ def choose(page: Page, *files: Path, ontology: str = "notes") -> None:
 
 @pytest.fixture
 def hive(tmp_path: Path) -> Path:
-    """A file that is taken."""
     path = tmp_path / "hive.md"
     path.write_text("# Hive\n\nBees live in a hive.\n", encoding="utf-8")
     return path
@@ -439,7 +437,8 @@ STOP_AND_LOOK = """() => new Promise((done) => {
     setTimeout(() => done([before, sign.innerText, form.querySelector("button").disabled]), 500);
   }, 1000);
 })"""
-"""The indicator before and after the load is stopped by Escape, and whether the form can be sent again."""
+"""Return the indicator before and after you use Escape to stop loading, and whether you can send the form
+again."""
 
 
 @pytest.mark.usefixtures("http", "ids")
@@ -465,7 +464,7 @@ def test_a_load_that_is_stopped_leaves_no_sign(page: Page, ids: dict[str, str]) 
 
 
 TABS = 6
-"""So many connections a browser opens to one host."""
+"""Number of connections that a browser can open to a host."""
 HIDE = """hidden => {
   Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
   document.dispatchEvent(new Event("visibilitychange"));
@@ -474,7 +473,7 @@ HIDE = """hidden => {
 
 @pytest.fixture
 def cut_off(browser: Browser, service: Service) -> Iterator[Page]:
-    """Yield a page whose console may show blocked requests."""
+    """Yield a page that is allowed to have blocked requests in the console."""
     context = browser.new_context(base_url=service.url)
     yield context.new_page()
     context.close()

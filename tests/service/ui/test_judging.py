@@ -1,5 +1,3 @@
-"""Judging hits as answers, on the page of the search and on its own."""
-
 from __future__ import annotations
 
 import httpx

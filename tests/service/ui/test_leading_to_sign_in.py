@@ -90,7 +90,7 @@ def test_partial_request_redirects_the_whole_page(nobody: httpx.Client) -> None:
 
 @pytest.mark.parametrize("path", FOR_FORMS)
 def test_form_route_redirects_to_its_page(nobody: httpx.Client, ada: httpx.Client, path: str) -> None:
-    """After sign-in or a reload, the browser shows a page instead of a form route."""
+    """After you sign in or reload, the browser should show a page and not the route of a form."""
     path = path.replace("{", "no-").replace("}", "")
     opened = ada.get(path)
     page = opened.headers["location"]
@@ -112,7 +112,8 @@ def test_key_in_header_needs_no_session(nobody: httpx.Client, key: str) -> None:
 
 
 def test_external_link_opens_the_page(nobody: httpx.Client, ada: httpx.Client) -> None:
-    """Browsers omit the session for the link itself but send it for the page's requests."""
+    """Browsers do not send the session when you follow the link, but they send it with the requests of
+    the page."""
     again = nobody.get("/ui/search?q=owl&mode=text", headers=VISIT)
     assert again.status_code == 200
     assert 'http-equiv="refresh" content="0;url=/ui/search?q=owl&amp;mode=text"' in again.text
@@ -135,7 +136,7 @@ def test_form_without_token_is_rejected(guarded: Service, ada: httpx.Client, key
 
 
 def test_denied_page_offers_sign_out(ada: httpx.Client) -> None:
-    """The page offers sign-out, because another key can have the scope."""
+    """You can sign out on this page, because you may have another key with the scope."""
     refused = ada.get("/ui/keys")
     assert refused.status_code == 403
     assert "Administration" not in refused.text

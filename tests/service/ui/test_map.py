@@ -1,5 +1,3 @@
-"""The map of an ontology's passages: its points in a real browser, its groups without scripts."""
-
 from __future__ import annotations
 
 import json
@@ -128,7 +126,6 @@ def test_the_passage_that_is_pointed_at_is_shown(page: Page, graph: Graph, drive
 
 
 def point_at(page: Page, at: int) -> None:
-    """Move the mouse to one of the points."""
     box = page.locator("#points").bounding_box()
     assert box
     x, y = page.evaluate("at => [across(at), down(at)]", at)

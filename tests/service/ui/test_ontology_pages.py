@@ -1,5 +1,3 @@
-"""The pages of ontologies, without scripts."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -74,7 +72,7 @@ def test_embedding_configuration_changes_after_a_preview(
 def test_confirmation_applies_the_previewed_configuration(
     http: httpx.Client, kg: KgClient, graph: Graph
 ) -> None:
-    """Somebody else changes it between the look and the confirmation."""
+    """Another user changes it after you have seen the preview and before you confirm."""
     embedded(graph, http, "One passage.")
     to = f"{AT}/embedding"
     preview = document_fromstring(http.post(to, data=form_of(shown(http, AT), to, context="template")).text)

@@ -57,13 +57,13 @@ def made(server: Neo4jServer, driver: neo4j.Driver) -> Iterator[Made]:
 
 @pytest.fixture(scope="module")
 def visitors(guarded: Service, made: Made) -> Iterator[dict[KeyScope, httpx.Client]]:
-    """Browsers that are signed in, by the scope of their key."""
+    """Return browsers that are signed in with a key of each scope."""
     with ExitStack() as opened:
         yield {each: opened.enter_context(signed_in(guarded, made.keys[each])) for each in SCOPES}
 
 
 def test_the_table_has_every_page() -> None:
-    """A new page needs an entry in the table."""
+    """If you add a page, add it to the table as well."""
     app = create_app(load_settings(), lambda _: None)
     included = [getattr(each, "original_router", app.router) for each in app.routes]
     routes = [each for router in included for each in router.routes if isinstance(each, APIRoute)]

@@ -1,5 +1,3 @@
-"""Somebody who is signed in with a key of one ontology: there is no other on any page."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -60,7 +58,7 @@ OF_EVERYTHING = (
     "/ui/review/approve",
     "/ui/review/reject",
 )
-"""Pages that show the same for some ontologies as for all."""
+"""Pages that should look the same with a key for some ontologies and with a key for all."""
 
 
 CHANGED = {
@@ -78,7 +76,7 @@ CHANGED = {
     "POST /ui/review/approve": "/ui/review/approve",
     "POST /ui/review/reject": "/ui/review/reject",
 }
-"""Changes with an id of another ontology, and form routes."""
+"""Changes that use the id from another ontology, and routes for forms."""
 WAITING = {"ontology": OTHER, "documents": f"{SECRET} waits.md"}
 OF_DOCUMENTS = {
     "/ui/documents/change": {"document": "{document}", "title": "Owl"},
@@ -93,12 +91,11 @@ FORMS = {
     "/ui/review/approve": WAITING,
     "/ui/review/reject": WAITING,
 }
-"""Form data of routes without an ontology in the URL."""
+"""Form data to send to routes that have no ontology in the URL."""
 
 
 @pytest.fixture
 def page(guarded: Service, libraries: Libraries) -> Iterator[httpx.Client]:
-    """Signed in with the key of one ontology."""
     with signed_in(guarded, libraries.keys["own"]) as client:
         yield client
 

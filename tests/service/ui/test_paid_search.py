@@ -16,10 +16,10 @@ from tests.support.embedding_server import EmbeddingServer
 from tests.support.running import Service, serve
 
 SIZE = str(small_embedder().identity.dimensions)
-"""So the index of vectors is that of the other tests."""
+"""Use the same dimensions, so that the vector index can be used by other tests."""
 ELSEWHERE = "0.0.0.0"
 OLLAMA = {"OPENAI_EMBED_MODEL": "words", "KG_EMBEDDING__MAX_TOKENS": "512"}
-"""A model that has no price, at an address of this machine."""
+"""Model that has no price and is used on this machine."""
 TYPED = "/ui/search?q=lease&typing=keys"
 
 
@@ -34,7 +34,6 @@ def provider() -> Iterator[EmbeddingServer]:
 
 @pytest.fixture
 def beginning() -> Callable[[], object]:
-    """No space: each service registers its own model."""
     return lambda: None
 
 
@@ -76,7 +75,7 @@ def test_typing_pauses_send_no_paid_requests(
 def test_local_model_is_queried_at_each_pause(
     server: Neo4jServer, graph: Graph, provider: EmbeddingServer, tmp_path: Path
 ) -> None:
-    """Local providers such as Ollama are free."""
+    """If the provider is local, such as Ollama, you do not have to pay for it."""
     assert graph, "it is empty"
     running = serve_with(server, tmp_path, provider.openai_url, **OLLAMA)
     with httpx.Client(base_url=running.url, timeout=60) as http:

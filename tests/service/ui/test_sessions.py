@@ -45,7 +45,6 @@ def ada(guarded: Service, key: CreatedKey) -> Iterator[httpx.Client]:
 
 
 def is_in(client: httpx.Client) -> bool:
-    """Whether pages are shown to it."""
     answer = client.get("/ui/search")
     assert answer.status_code in {200, 303}, answer.text
     return answer.status_code == 200
@@ -183,7 +182,7 @@ def test_sign_out_ends_the_session_and_is_audited(
 def test_services_of_one_host_have_separate_cookies(
     guarded: Service, server: Neo4jServer, key: CreatedKey, tmp_path: Path
 ) -> None:
-    """A browser keeps the cookies of all ports of a host together."""
+    """A browser uses the same cookies for all ports of a host."""
     other = serve(server, tmp_path, KG_API__REQUIRE_KEYS="true")
     try:
         with httpx.Client(timeout=60) as person:

@@ -1,5 +1,3 @@
-"""The pages of embedding spaces, without scripts."""
-
 from __future__ import annotations
 
 import httpx
