@@ -1,5 +1,3 @@
-"""Backups as folders, made without a database."""
-
 from __future__ import annotations
 
 import datetime as dt
@@ -15,7 +13,6 @@ FILES = {"neo4j.dump": b"records", "blobs/ab/ab1": b"x"}
 
 
 def write_backup(folder: Path, name: str, **other: Any) -> Path:
-    """Write a backup of two small files."""
     place = folder / name
     for path, content in FILES.items():
         (place / path).parent.mkdir(parents=True, exist_ok=True)

@@ -21,7 +21,7 @@ class Hang:
 
 @dataclass(frozen=True)
 class Drop:
-    """Break the connection off: before the answer, or in the middle of its body."""
+    """Close the connection before the response, or in the middle of it."""
 
     mid_body: bool = True
 
@@ -34,12 +34,13 @@ class Raw:
 
 @dataclass(frozen=True)
 class Spoil:
-    """Change the right answer before it is sent: a function of the JSON object."""
+    """Function to change the JSON object before it is sent."""
 
     how: Callable[[dict[str, Any]], None]
 
     def __repr__(self) -> str:
-        """Without an address, for it names a test that several processes collect."""
+        """Return a name without an address, because it is used as the name of a test in several
+        processes."""
         return f"Spoil({self.how.__name__})"
 
 

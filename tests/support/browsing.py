@@ -15,7 +15,8 @@ _HOSTS = itertools.count(1)
 
 @contextmanager
 def browser(service: Service) -> Generator[httpx.Client]:
-    """Yield a browser without a session. Its own address separates failure counts."""
+    """Yield a browser without a session. It has its own address, so that failures are not counted
+    together."""
     number = next(_HOSTS)
     address = f"198.51.{number // 250}.{number % 250 + 1}"
     headers = {"X-Forwarded-For": address}
@@ -46,12 +47,13 @@ def session_of(client: httpx.Client) -> str:
 
 
 def cookie_of(client: httpx.Client) -> str:
-    """Return the name of the cookie, which contains the port because hosts share cookies."""
+    """Return the name of the cookie. It contains the port, because cookies are shared by all ports of a
+    host."""
     return f"{COOKIE}_{client.base_url.port}"
 
 
 def knock_at_page(client: httpx.Client, route: str, **headers: str) -> httpx.Response:
-    """Request a missing resource. Forms include the required fields."""
+    """Request something that does not exist. If this is a form, it has all required fields."""
     method, path = route.split(" ")
     path = path.replace("{", "no-").replace("}", "")
     form = None

@@ -20,7 +20,7 @@ Line = dict[str, Any]
 
 
 def vector(*values: float) -> str:
-    """Scaled to length 1, if possible, as a line has it."""
+    """Scale a vector to length 1 if possible, as it would be in a bundle."""
     length = np.linalg.norm(values)
     if 0 < length < np.inf:
         values = tuple(np.asarray(values) / length)
@@ -34,7 +34,6 @@ def configuration(ontology: str = "notes") -> BundledOntology:
 
 
 def lines(document: str = "a.md") -> list[Line]:
-    """A document of two sources, with vectors and a concept."""
     about = {"document": document, "content_hash": HASH}
     return [
         {
@@ -79,7 +78,7 @@ def lines(document: str = "a.md") -> list[Line]:
 
 
 class HandmadeBundle:
-    """Valid bundle. `save` writes changes with a matching manifest."""
+    """Valid bundle. If you change it, you can use `save` to write it with a new manifest."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -119,5 +118,5 @@ class HandmadeBundle:
         self.save_manifest()
 
     def save_manifest(self) -> None:
-        """Write the manifest unchanged, even if it is wrong."""
+        """Write the manifest without changes, even if it is wrong."""
         (self.folder / "manifest.json").write_text(json.dumps(self.manifest))

@@ -1,5 +1,3 @@
-"""A collector of traces: an HTTP server that takes OTLP, as protobuf."""
-
 from __future__ import annotations
 
 import gzip
@@ -26,11 +24,11 @@ class CollectedSpan:
 
 
 class Collector:
-    """Keeps the spans that it is sent.
+    """Server that collects the spans that are sent to it.
 
     Args:
-        status: that it answers.
-        delay: seconds before it answers.
+        status: Status to return.
+        delay: Number of seconds to wait before the response.
     """
 
     def __init__(self, status: int = 200, delay: float = 0.0) -> None:

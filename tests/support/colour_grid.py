@@ -22,14 +22,13 @@ COLOURS = {"red": (200, 20, 20), "green": (20, 160, 20), "blue": (20, 40, 200)}
 
 @dataclass
 class ColourGrid:
-    """Sees the mean colours of a grid of cells, and knows some colours by name."""
+    """Model that uses the mean colours in a grid, and knows some colours by name."""
 
     cells: int = FIRST_CELLS
     revision: str = "1"
     words: bool = True
     down: bool = False
     down_after: int | None = None
-    """So many batches."""
     rejects_dark: bool = False
     asked: list[int] = field(default_factory=list[int])
     batch_size: int = 4
@@ -47,7 +46,6 @@ class ColourGrid:
 
     @property
     def reads_text(self) -> bool:
-        """Whether it knows names of colours."""
         return self.words
 
     def embed_images(self, images: Sequence[Pixels]) -> Vectors:
@@ -58,7 +56,6 @@ class ColourGrid:
         return np.stack([self._vector(each) for each in images])
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """The colour that is named, everywhere."""
         self._require_up()
         if not self.words:
             raise ConfigurationError("it reads no text")
@@ -76,7 +73,8 @@ class ColourGrid:
 
     @property
     def _size(self) -> int:
-        """Return as many numbers as a real model for the first space, so its index stays."""
+        """Return as many numbers as a real model would, so that you can use the index of the first
+        space."""
         return DIMENSIONS if self.cells == FIRST_CELLS else 3 * self.cells * self.cells
 
     def _require_up(self) -> None:
@@ -91,7 +89,8 @@ def unpack(content: bytes, rendering: Rendering) -> Pixels:
 
 
 def open_image_spaces(graph: Graph, first: ColourGrid | None = None) -> ImageSpaceRegistry:
-    """Register the first image space. The model name of another space contains the number of cells."""
+    """Register the first image space. To use another space, add the number of cells to the name of the
+    model."""
     grid = first or ColourGrid()
 
     def open_model(choice: ModelChoice | None) -> ColourGrid:

@@ -1,5 +1,3 @@
-"""Documents about two things, and the communities of their concepts."""
-
 from __future__ import annotations
 
 from typing import Any
@@ -19,11 +17,10 @@ HARBOUR = ("harbour", "lighthouse", "pilot boat", "tide")
 BAKERY = ("oven", "sourdough", "rye flour", "crust", "yeast")
 TOPICS = {"harbour.md": HARBOUR, "bakery.md": BAKERY}
 HUB = "town"
-"""A concept of every passage."""
 
 
 def passages(labels: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Return the concepts of each passage: all except one, and the hub."""
+    """Return the concepts for each passage: the hub, and all others but one."""
     return [tuple(each for each in (*labels, HUB) if each != left) for left in labels] * 2
 
 
@@ -39,7 +36,6 @@ class Detecting:
         self.service = CommunityService(graph, self.settings)
 
     def add(self, name: str, labels: tuple[str, ...], ontology: str = "notes") -> DocumentRecord:
-        """Store a document about something, with its concepts."""
         made = topic(name, labels, ontology)
         store_document(self.graph, made)
         write(
@@ -50,11 +46,9 @@ class Detecting:
         return made
 
     def add_topics(self) -> list[DocumentRecord]:
-        """Store two documents about two things."""
         return [self.add(name, labels) for name, labels in TOPICS.items()]
 
     def work(self) -> int:
-        """Run pending jobs. Return their number."""
         run_jobs(self.graph)
         self.service.start_pending_detections()
         return run_jobs(self.graph, further=[CommunityDetection(self.graph, self.settings)])
@@ -67,7 +61,7 @@ class Detecting:
 
 
 def detect(kg: KgClient, graph: Graph) -> None:
-    """Store short documents about two things, with concepts, and detect their communities."""
+    """Store short documents about two topics with their concepts, and detect communities."""
     several = [
         (f"{name}/{at}.md", carried)
         for name, labels in TOPICS.items()

@@ -37,10 +37,8 @@ def store_concepts(
     labels: Mapping[int, Sequence[str | ExtractedConcept]],
     triples: Mapping[int, Sequence[Triple]] | None = None,
 ) -> dict[str, str]:
-    """Store a document whose paragraphs carry concepts and relationships. Return ids by label.
-
-    A label in the text is quoted.
-    """
+    """Store a document with concepts and relationships in its paragraphs, and return the ids by label. If
+    a label is in the text, it is used as a quote."""
     store_document(graph, document)
     extractions = [
         extraction(

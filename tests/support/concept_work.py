@@ -1,5 +1,3 @@
-"""Concepts of a whole kg, for tests of their vectors."""
-
 from __future__ import annotations
 
 import threading
@@ -29,7 +27,8 @@ LABELS = ["waggle dance", "paper nest", "open source", "vector index", "river de
 
 
 def learn(graph: Graph, *labels: str, paragraph: int = 0, wanted: bool = True, **more: Any) -> None:
-    """Store concepts of a paragraph. `wanted` also embeds concepts of a single source."""
+    """Store the concepts for a paragraph. Use `wanted` to embed concepts that only have one source as
+    well."""
     if wanted:
         graph.transaction(lambda tx: want_concepts(tx, "notes"))
     write(graph, extraction(DOCUMENT, paragraph, *(found(each, **more) for each in labels or LABELS)))
@@ -52,8 +51,6 @@ def vectors(driver: neo4j.Driver, name: str = "embedding") -> dict[str, NDArray[
 
 
 class Merging:
-    """Merging that only records its input."""
-
     def __init__(self) -> None:
         self.seen: list[list[str]] = []
 

@@ -14,13 +14,11 @@ TIMES = ("created_at", "changed_at", "held_at", "extracted_at", "embedded_at", "
 
 
 def quote(text: str, words: str, *, score: float = 1.0, said: str | None = None) -> Quote:
-    """The first time that words are in a text."""
     start = text.index(words)
     return Quote(words, start, start + len(words), score, said)
 
 
 def found(label: str, *quotes: Quote, **more: Any) -> ExtractedConcept:
-    """A concept with its quotes."""
     return ExtractedConcept(label, quotes, **more)
 
 
@@ -35,7 +33,7 @@ def extraction(
 
 
 def labelled(record: DocumentRecord, paragraph: int, *labels: str) -> Extraction:
-    """Concepts that are called as the words of a paragraph that prove them."""
+    """Build concepts from the words in a paragraph. The paragraph is used as their quote."""
     text = record.sources[paragraph].full_text
     return extraction(record, paragraph, *(found(each, quote(text, each)) for each in labels))
 
@@ -49,7 +47,6 @@ def write(
 
 
 def picture(driver: neo4j.Driver) -> list[Any]:
-    """All of the graph but times and jobs."""
     nodes = rows(
         driver,
         "MATCH (n) WHERE n:Concept OR n:ConceptName OR n:Instance OR n:Source "
@@ -66,7 +63,6 @@ def picture(driver: neo4j.Driver) -> list[Any]:
 
 
 def concepts(driver: neo4j.Driver) -> dict[str, int]:
-    """Labels, and how many sources carry each."""
     there = rows(driver, "MATCH (c:Concept) RETURN c.label AS label, COUNT { (c)-[:APPEARS_IN]->() } AS n")
     return {row["label"]: row["n"] for row in there}
 

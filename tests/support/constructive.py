@@ -1,5 +1,3 @@
-"""Constructive queries of tests, and what came out."""
-
 from __future__ import annotations
 
 from collections.abc import Generator
@@ -19,7 +17,6 @@ Step = dict[str, Any]
 
 @contextmanager
 def constructing(kg: Kg) -> Generator[ConstructiveService]:
-    """The service over a real database."""
     search = SearchService(kg.graph, kg.spaces)
     concepts, relationships = ConceptService(kg.graph, kg.spaces), RelationshipSearcher(kg.graph, kg.spaces)
     yield ConstructiveService(kg.graph, kg.spaces, search, concepts, relationships)

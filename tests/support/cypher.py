@@ -1,5 +1,3 @@
-"""Looking at the database behind the product's back."""
-
 from __future__ import annotations
 
 import re
@@ -14,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 STATEMENTS = {
     name: statement(name) for path in sorted(ROOT.glob("cypher/*.cypher")) for name in area(path.stem)
 }
-"""The text of each statement of the product as the server gets it, by name."""
+"""Read the text of each statement as it is sent to the server, by name."""
 
 
 def rows(driver: neo4j.Driver, text: str, **parameters: Any) -> list[dict[str, Any]]:
@@ -23,7 +21,7 @@ def rows(driver: neo4j.Driver, text: str, **parameters: Any) -> list[dict[str, A
 
 
 def make_image_index(driver: neo4j.Driver) -> None:
-    """Create the index of a first image space, which statements expect."""
+    """Create the index for the first image space, because it is used in some statements."""
     config = {"vector.dimensions": 4, "vector.similarity_function": "cosine"}
     made = STATEMENTS["spaces/create_image_index"]
     rows(driver, made, name=FIRST_IMAGE_INDEX, options={"indexConfig": config})
@@ -43,15 +41,12 @@ def statuses(driver: neo4j.Driver, text: str, values: dict[str, Any]) -> set[str
 
 
 def explain(text: str) -> str:
-    """A statement that is planned and not run."""
     return re.sub(r"^((?://.*\n)*)(CYPHER 25\n)?", r"\1\2EXPLAIN ", text, count=1)
 
 
 def parameters_of(text: str) -> frozenset[str]:
-    """The names of a statement's parameters."""
     return frozenset(re.findall(r"\$(\w+)", re.sub(r"//.*", "", text)))
 
 
 def explained_with(text: str) -> dict[str, Any]:
-    """Values for a statement that is only planned."""
     return dict.fromkeys(parameters_of(text)) | {"limit": 1, "candidates": 1, "offset": 0}

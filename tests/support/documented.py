@@ -17,7 +17,6 @@ def section_of(page: str, heading: str) -> str:
 
 
 def commands_in(text: str) -> list[str]:
-    """The commands of a text, without `kg` and comments."""
     lines = (line for block in _BLOCK.findall(text) for line in block.splitlines())
     return [re.sub(r"\s+#.*", "", line).removeprefix("kg ") for line in lines]
 

@@ -14,7 +14,7 @@ def small_embedder() -> DeterministicEmbedder:
 
 
 def calibrates(texts: Sequence[str]) -> bool:
-    """Return whether the texts are a model's calibration texts, which tests do not count."""
+    """Check if these are the texts that kg uses to calibrate a model. The tests do not count them."""
     whole = [texts] if isinstance(texts, str) else texts
     return bool(whole) and all(
         len(text) >= SHORTEST and any(known.startswith(text) for known in CALIBRATING) for text in whole

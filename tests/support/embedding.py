@@ -1,5 +1,3 @@
-"""Doing a worker's work within a test."""
-
 from __future__ import annotations
 
 import threading
@@ -70,7 +68,7 @@ def run_jobs(
 
 
 def configure_in_place(graph: Graph, ontology: str, **config: Any) -> None:
-    """Change the embedding configuration without a build, so vectors become stale."""
+    """Change the configuration without a build, so that the vectors become stale."""
     given = EmbeddingConfig(**config)
     configured = StoredConfiguration(
         SpaceUse(build_layout(given.space, "", given.chunking)), embed_on_ingest=given.embed_on_ingest
@@ -79,6 +77,5 @@ def configure_in_place(graph: Graph, ontology: str, **config: Any) -> None:
 
 
 def status(graph: Graph, ontology: str | None = None) -> EmbeddingStatus:
-    """How many sources have the vectors they should have."""
     counted = [embedding_state.counted for embedding_state in read_embedding_states(graph, ontology).values()]
     return embedding_status(graph, counted, ontology)

@@ -46,7 +46,8 @@ class Wire(Protocol):
 
 
 def stream(wire: Wire, right: dict[str, Any], pause: float, *, usage: bool) -> None:
-    """Write a right answer as events, a pause before each; last what was used, where that is asked."""
+    """Write the response as events, and wait before each of them. If the client has requested it, the
+    last one contains the usage."""
     used = right.pop("usage", None)
     said = right["choices"][0]["message"]["content"]
     for piece in PIECE.findall(said):
@@ -68,16 +69,16 @@ def _event(wire: Wire, right: dict[str, Any], *choices: dict[str, Any]) -> None:
 class Load:
     def __init__(self, wait: Callable[[float], None]) -> None:
         self.takes: Callable[[dict[str, Any]], float] = lambda _: 0.0
-        """Seconds that the answer to a request takes, by its body."""
+        """Function to get the number of seconds to wait from the body of a request."""
         self.at_once: list[int] = []
-        """For each request, how many were under way with it."""
+        """Number of requests that were running at once, for each request."""
         self._wait = wait
         self._under_way = 0
         self._counting = threading.Lock()
 
     @contextmanager
     def of(self, body: dict[str, Any]) -> Generator[None]:
-        """Count a request among those under way, and take as long as one does."""
+        """Count a request while it is running, and wait as long as it should take."""
         with self._counting:
             self._under_way += 1
             self.at_once.append(self._under_way)
@@ -90,7 +91,7 @@ class Load:
 
 
 class EmbeddingServer(ToldServer[Behaviour]):
-    """Listens on a free port of this machine while the context lasts."""
+    """Server that listens on a free port of this machine until you leave the context."""
 
     def __init__(
         self, port: int = 0, *, knows_base64: bool = True, dimensions: dict[str, int] | None = None
@@ -101,15 +102,13 @@ class EmbeddingServer(ToldServer[Behaviour]):
         self.chat: Callable[[dict[str, Any]], str] = lambda body: f"echo: {body['messages'][-1]['content']}"
         """Makes the answer to a chat."""
         self.shortens = True
-        """Whether the server supports `dimensions`."""
         self.streams = True
-        """Whether a chat response can be streamed."""
+        """Whether the response to a chat can be streamed."""
         self.tells_usage = True
-        """Whether a stream ends with the token counts if requested."""
+        """Whether to send the number of tokens at the end of a stream if this is requested."""
         self.takes_stream_options = True
-        """Whether the server supports schemas. Otherwise, it rejects chats with a schema."""
+        """Whether the server can use schemas. If not, it rejects a chat with a schema."""
         self.pause = 0.0
-        """Seconds before each piece."""
         self.load = Load(self.hang)
 
     @property
@@ -118,12 +117,10 @@ class EmbeddingServer(ToldServer[Behaviour]):
 
     @property
     def waits(self) -> list[float]:
-        """Seconds between one request and the next."""
         times = [each.at for each in self.requests]
         return [after - before for before, after in pairwise(times)]
 
     def parse(self, content_type: str, content: bytes) -> dict[str, Any]:  # noqa: ARG002 - it is JSON
-        """The body of a request."""
         return json.loads(content)
 
     def hang(self, seconds: float) -> None:
@@ -138,7 +135,7 @@ class EmbeddingServer(ToldServer[Behaviour]):
         return answers[path](body) if path in answers else None
 
     def vectors(self, model: str, texts: list[str], dimensions: int | None) -> list[list[float]]:
-        """The vectors of texts: always the same, and of length 3, so that it shows who makes them units."""
+        """Return the vectors for texts. Their length is 3, so that you can see if they are normalized."""
         size = dimensions or self.dimensions.get(model, USUAL)
         embedder = DeterministicEmbedder(size, max_tokens=100_000)
         return (embedder.embed_passages(texts) * np.float32(3)).tolist()

@@ -20,7 +20,8 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 def measured(
     label: str, ranks: list[int], *, data: str = "d", ontology: str | None = None, **more: Any
 ) -> EvalResult:
-    """Return a result with the relevant document at these ranks (from 1, 0: not found)."""
+    """Return a result that has the relevant document at these ranks (from 1; use 0 if it was not
+    found)."""
     queries = tuple(SetQuery(f"q{n}", f"What is {n}?", {"a": 1}) for n in range(len(ranks)))
     questions = QuestionSet("set", (SetDocument("a", "x"),), queries, (), "c", data)
     config = {"mode": label, **({"ontology": ontology} if ontology else {})}
@@ -30,7 +31,6 @@ def measured(
 
 
 def answered(query: SetQuery, rank: int) -> QuestionResult:
-    """An answer with the relevant document at a rank."""
     names = [f"x{n}" for n in range(1, rank)] + ["a"] if rank else ["x1"]
     found = [FoundSpan(document=name, start=0, end=1) for name in names]
     return QuestionResult(query_id=query.query_id, found=found, ms=2.0, timings_ms={"total": 1.0})

@@ -31,7 +31,7 @@ PRICES: dict[str, Any] = {"price_input": 2, "price_output": 8}
 
 
 def settings_of(server: EmbeddingServer, *, budget: float | None = None, **llm: Any) -> Settings:
-    """Settings with the language model on the server, and as the usual extractor."""
+    """Return settings to use the language model on the server as the default extractor."""
     settings = llm_settings(server, **{"timeout_seconds": 5, **PRICES, **llm})
     return settings.model_copy(update={"concepts": ConceptsSettings(extractor="llm", budget=budget)})
 
@@ -48,7 +48,6 @@ def concepts_of(text: str) -> list[dict[str, Any]]:
 
 
 def relations_of(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each concept has to do with the next."""
     labels = [each["label"] for each in found]
     return [
         {"subject": one, "type": "has to do with", "object": other, "confidence": 0.8}
@@ -66,12 +65,10 @@ def extract_concepts(body: dict[str, Any]) -> str:
 
 
 def texts_asked(server: EmbeddingServer) -> list[list[str]]:
-    """The passages of each request."""
     return [[each["text"] for each in asked(request)["passages"]] for request in server.requests]
 
 
 def configure_extraction(graph: Graph, ontology: str = "notes", **config: Any) -> None:
-    """Set how concepts are extracted."""
     graph.transaction(lambda tx: write_extraction(tx, ontology, ExtractionConfig(**config)))
 
 
@@ -105,7 +102,6 @@ def labels(driver: neo4j.Driver) -> list[str]:
 
 
 def spent(driver: neo4j.Driver, ontology: str = "notes") -> float:
-    """What extraction has cost, in US dollars."""
     found = rows(driver, "MATCH (o:Ontology {name: $name}) RETURN o.extraction_spent AS spent", name=ontology)
     return found[0]["spent"] or 0.0
 
@@ -116,5 +112,4 @@ def service_of(graph: Graph, settings: Settings) -> ExtractionService:
 
 
 def the_job(graph: Graph) -> Job:
-    """The last job that extracts."""
     return jobs.page_of_jobs(graph, state=None, kind=EXTRACTION, ontology=None, offset=0, limit=1)[0][0]

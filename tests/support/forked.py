@@ -1,5 +1,3 @@
-"""Processes that are forked off a server of their own, which has imported kg already."""
-
 from __future__ import annotations
 
 import atexit
@@ -24,7 +22,7 @@ KG = "kg_cli.main:run"
 
 
 class ForkedProcess:
-    """A process that runs a function of a module, with the face of a `subprocess.Popen`."""
+    """Process that runs a function from a module. You can use it like a `subprocess.Popen`."""
 
     def __init__(
         self,
@@ -51,7 +49,6 @@ class ForkedProcess:
         self.pid = self._next()
 
     def poll(self) -> int | None:
-        """Give the exit code, None while it runs."""
         if self.returncode is None and select.select([self._connection], [], [], 0)[0]:
             self._end()
         return self.returncode
@@ -70,7 +67,7 @@ class ForkedProcess:
         return self.returncode
 
     def send_signal(self, number: int) -> None:
-        """Send it a signal, if it has not ended."""
+        """Send a signal to the process if it has not ended."""
         if self.poll() is None:
             os.kill(self.pid, number)
 

@@ -1,5 +1,3 @@
-"""Whether time grows with a text, and not with its square. Processor time: a busy machine changes nothing."""
-
 from __future__ import annotations
 
 import gc
@@ -24,7 +22,7 @@ def assert_linear(seconds: Callable[[int], float], size: int, slack: float) -> N
 
 @contextmanager
 def _no_collection() -> Generator[None]:
-    """Disable garbage collection, which depends on the objects of the whole run."""
+    """Disable garbage collection, because it depends on the objects from all tests."""
     gc.collect(0)
     gc.disable()
     try:

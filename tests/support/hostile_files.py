@@ -1,5 +1,3 @@
-"""Files that are made to harm: bombs, entities, loops."""
-
 from __future__ import annotations
 
 import io
@@ -15,7 +13,7 @@ NEEDED = {
     "ods": "content.xml",
     "epub": "META-INF/container.xml",
 }
-"""Signature of a ZIP archive type."""
+"""Signature for a type of ZIP archive."""
 LAUGHS = (
     '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "ha">'
     + "".join(f'<!ENTITY {chr(98 + n)} "{f"&{chr(97 + n)};" * 20}">' for n in range(8))
@@ -25,7 +23,6 @@ EXTERNAL = '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/pas
 
 
 def packed(entries: Mapping[str, str | bytes]) -> bytes:
-    """A ZIP archive of these entries."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in entries.items():
@@ -39,7 +36,8 @@ def replaced(data: bytes, entries: Mapping[str, str | bytes]) -> bytes:
 
 
 def overlapping(name: str, count: int = 250, size: int = 20_000_000) -> bytes:
-    """Many entries that are the same packed bytes: 5 GB out of 25 kB, as Fifield's bomb."""
+    """Build an archive with many entries that use the same bytes: 5 GB from 25 kB, like the bomb by
+    Fifield."""
     squeezer = zlib.compressobj(9, zlib.DEFLATED, -15)
     kernel = squeezer.compress(bytes(size)) + squeezer.flush()
     check = zlib.crc32(bytes(size))
@@ -50,7 +48,6 @@ def overlapping(name: str, count: int = 250, size: int = 20_000_000) -> bytes:
 
 
 def crowded(name: str, count: int = 1_000_000) -> bytes:
-    """A million empty entries, which are one."""
     local = struct.pack("<4s5H3I2H", b"PK\3\4", 20, 0, 0, 0, 0, 0, 0, 0, len(name), 0) + name.encode()
     return local + _directory([_record(name.encode(), 0, 0, 0)] * count, len(local))
 
@@ -69,7 +66,7 @@ def _directory(records: list[bytes], at: int) -> bytes:
 
 
 def nested(levels: int = 8) -> bytes:
-    """A ZIP archive in a ZIP archive and so on, ten of the same at each level."""
+    """Build a ZIP archive with ten copies of a ZIP archive at each level."""
     inner = packed({"0": bytes(1_000_000)})
     for _ in range(levels):
         inner = packed({f"{n}.zip": inner for n in range(10)})
@@ -85,7 +82,6 @@ FONT = "<< /Font << /F << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >>
 
 
 def pdf_of_pages(count: int, more: str = "") -> bytes:
-    """Pages that share their words."""
     kids = " ".join(f"{number} 0 R" for number in range(4, 4 + count))
     shown = "BT /F 12 Tf 72 700 Td (Some words of a page) Tj ET"
     page = f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 3 0 R /Resources {FONT} >>"

@@ -23,7 +23,6 @@ def crops(picture: Image.Image, share: float) -> list[Image.Image]:
 
 
 def scaled(picture: Image.Image, factor: float) -> list[Image.Image]:
-    """So many times as large."""
     size = (max(1, round(picture.width * factor)), max(1, round(picture.height * factor)))
     return [picture.resize(size, Image.Resampling.BICUBIC)]
 
@@ -58,7 +57,7 @@ CHANGES: dict[str, Change] = {
     "more contrast, by 40 %": lambda picture: [ImageEnhance.Contrast(picture).enhance(1.4)],
     "cropped to 80 %, half the size, JPEG of quality 50": all_at_once,
 }
-"""Five crops: each corner and the middle."""
+"""Return five crops: one for each corner and one for the middle."""
 LIMITS: dict[str, Change] = {
     "cropped to 50 %": partial(crops, share=0.5),
     "turned by 5 degrees": lambda picture: [picture.rotate(5, fillcolor="white")],
@@ -66,15 +65,14 @@ LIMITS: dict[str, Change] = {
     "upside down": lambda picture: [picture.transpose(Image.Transpose.ROTATE_180)],
     "on its side": lambda picture: [picture.transpose(Image.Transpose.ROTATE_90)],
 }
-"""Changes that the tests measure without a guarantee."""
+"""Changes that are measured in the tests, but not guaranteed."""
 
 
 def photographs() -> dict[str, Image.Image]:
-    """Return the sample photographs by name, or none without the data set."""
+    """Return the sample photos by name. If you do not have the data set, this is empty."""
     files = sorted(FOLDER.glob("*")) if FOLDER.is_dir() else []
     return {file.stem: flatten(Image.open(file), (1, 1)) for file in files}
 
 
 def as_rendered(picture: Image.Image, rendering: Rendering) -> Pixels:
-    """As a model gets it."""
     return np.asarray(render_opened(picture, rendering))

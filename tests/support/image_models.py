@@ -31,7 +31,7 @@ PREPROCESSOR: dict[str, Any] = {
     "do_convert_rgb": True, "image_processor_type": "CLIPImageProcessor",
 }  # fmt: skip
 _FAINT = 0.02
-"""Words without a colour are grey."""
+"""Return a colour. If a word has none, use grey."""
 _PROJECTION = np.random.default_rng(5).normal(size=(3, DIMENSIONS)).astype(np.float32)
 
 
@@ -87,7 +87,7 @@ def _text_tower(*, states: bool) -> onnx.ModelProto:
 def _model(
     nodes: list[Any], given: list[Any], constants: list[Any], output: str, *, states: bool
 ) -> onnx.ModelProto:
-    """With `states`, the vector is the first of two, as of a transformer's parts."""
+    """With `states`, the vector is the first of two, as in a transformer."""
     gives, shape = output, ["batch", DIMENSIONS]
     if states:
         gives, shape = "last_hidden_state", ["batch", "parts", DIMENSIONS]

@@ -19,7 +19,7 @@ from tests.support.providers import CANARY, QUICK
 
 KINDS = ["nomic", "openai"]
 OPEN: list[ImageEmbedder] = []
-"""To be closed when a test is over."""
+"""Providers to close after a test."""
 
 
 def settings(server: ImageServer, *, timeout: float = 5, query_seconds: float = 5, **given: Any) -> Settings:

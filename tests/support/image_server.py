@@ -28,7 +28,6 @@ class ImageServer(EmbeddingServer):
         self.pictures: list[bytes] = []
 
     def parse(self, content_type: str, content: bytes) -> dict[str, Any]:
-        """JSON, or a form with files."""
         if not content_type.startswith("multipart/form-data"):
             return super().parse(content_type, content)
         head = f"content-type: {content_type}\r\n\r\n".encode()
@@ -71,7 +70,6 @@ class ImageServer(EmbeddingServer):
                 return None
 
     def _of(self, given: str) -> Any:
-        """A data address, or words."""
         head, _, content = given.partition(",")
         if not head.startswith("data:image/"):
             return _of_words(given)
@@ -93,7 +91,7 @@ def _of_words(text: str) -> Any:
 
 
 def _sized(rows: list[Any], body: dict[str, Any]) -> list[list[float]]:
-    """Return vectors of length three, so normalization is visible."""
+    """Return vectors of length three, so that you can see if they are normalized."""
     asked = body.get("dimensions") or body.get("dimensionality")
     size = asked or SIZES.get(body["model"], 32)
     projection = np.random.default_rng(9).normal(size=(3, size))

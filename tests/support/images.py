@@ -10,11 +10,10 @@ from PIL import Image, ImageDraw
 from PIL.TiffImagePlugin import IFDRational
 
 GPS = {1: "N", 2: (52.0, 31.0, 12.0), 3: "E", 4: (13.0, 24.0, 36.0)}
-"""In Berlin."""
 
 
 def drawn(width: int = 64, height: int = 48, mode: str = "RGB") -> Image.Image:
-    """Light above, dark below, with a red rectangle at the left."""
+    """Draw an image that is light at the top and dark at the bottom, with a red rectangle on the left."""
     picture = Image.linear_gradient("L").resize((width, height)).transpose(Image.Transpose.FLIP_TOP_BOTTOM)
     picture = picture.convert("RGB")
     ImageDraw.Draw(picture).rectangle((0, 0, width // 4, height // 2), fill=(200, 20, 20))
@@ -43,14 +42,13 @@ def exif(tags: Mapping[int, Any], *, gps: bool = False, taken: str = "") -> byte
 
 
 def png_of(width: int, height: int) -> bytes:
-    """Return a small PNG file that declares a large size."""
+    """Return a small PNG file that claims to be large."""
     row = zlib.compress(bytes(1000), 9)
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", head) + _chunk(b"IDAT", row) + _chunk(b"IEND", b"")
 
 
 def gif_of(frames: int) -> bytes:
-    """An animation of one pixel."""
     head = b"GIF89a" + struct.pack("<HHBBB", 1, 1, 0x80, 0, 0) + b"\0\0\0\xff\xff\xff"
     frame = (
         b"\x21\xf9\x04\x00\x00\x00\x00\x00"

@@ -17,7 +17,6 @@ def claim(
 def owned(
     graph: Graph, worker: str, *, lease: float = LEASE, kind: str = "test"
 ) -> tuple[jobs.ClaimedJob, jobs.Owner]:
-    """Take a job that must be there."""
     job = claim(graph, worker, lease=lease, kind=kind)
     assert job is not None
     return job, jobs.Owner(job.job_id, worker, job.fence, lease)
@@ -30,8 +29,6 @@ def request(graph: Graph, ontology: str = "notes", added: int = 1, kind: str = "
 def advance(
     graph: Graph, owner: jobs.Owner, before: str, after: str, *, done: int = 1, set_aside: int = 0
 ) -> None:
-    """Get on by a batch."""
-
     def work(tx: Transaction) -> None:
         jobs.advance(tx, owner, before=before, after=after, done=done, set_aside=set_aside)
 

@@ -1,5 +1,3 @@
-"""Texts as the keyphrase extractor reads them."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -17,7 +15,6 @@ ABOUT = DocumentAbout("", {})
 
 
 def sources(*texts: str, form: Format = "markdown") -> Sequence[SourceText]:
-    """Sources that join to a document of that format."""
     found: list[SourceText] = []
     start = 0
     for at, text in enumerate(texts):

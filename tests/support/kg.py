@@ -1,5 +1,3 @@
-"""A whole kg without HTTP: its services over a real database, and a worker's work done in between."""
-
 from __future__ import annotations
 
 from typing import Any
@@ -46,7 +44,6 @@ class Kg:
         )
 
     def work(self) -> None:
-        """Let a worker do all there is."""
         further: list[Handler] = []
         if self._read_blob is not None:
             models = ImageModels(self.image_spaces, self._read_blob)
@@ -57,7 +54,6 @@ class Kg:
         self.spaces.add(NewSpace(slug=slug, provider="deterministic", dimensions=dimensions))
 
     def search(self, text: str = "topic7", **more: Any) -> SourceHits:
-        """Ask a service that remembers nothing."""
         service = SearchService(self.graph, self.spaces)
         try:
             return service.search(SourceSearch(query_text=text, mode="vector", **more))
@@ -65,7 +61,6 @@ class Kg:
             service.close()
 
     def states(self) -> dict[str, str]:
-        """The spaces' states by name."""
         return {each.slug: each.state for each in self.models.list_space_infos()}
 
 
@@ -74,7 +69,7 @@ def first(hits: SourceHits) -> str:
 
 
 def matched(hits: SourceHits) -> str:
-    """The part of the first hit that is near to the question."""
+    """Return the part of the first hit that is near to the question."""
     chunk = hits.sources[0].chunk
     assert chunk is not None
     return chunk.text.strip()

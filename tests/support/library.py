@@ -1,5 +1,3 @@
-"""A library in memory for tests of MCP: every paragraph that has a word of the question is a hit."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -56,7 +54,7 @@ def _fail() -> Container:
 
 
 class MemoryLibrary(Library):
-    """Documents of one ontology each, as lists of paragraphs."""
+    """Documents to store. Each of them is a list of paragraphs in its own ontology."""
 
     def __init__(self) -> None:
         super().__init__(_fail)
@@ -68,7 +66,6 @@ class MemoryLibrary(Library):
         self.bytes_a_pixel = 1
 
     def add(self, ontology: str, document: str, paragraphs: Sequence[str]) -> list[Place]:
-        """Add a document, or replace it."""
         identity = document_id(ontology, document)
         texts = list(paragraphs)
         ends = list(accumulate(map(len, texts)))
@@ -90,7 +87,6 @@ class MemoryLibrary(Library):
         return self.places[identity]
 
     def text(self, place: Place) -> str:
-        """The whole text of a place's document."""
         return "".join(each.full_text for each in self.places[place.document_id])
 
     def search(self, request: SourceSearch) -> SourceHits:
@@ -108,7 +104,6 @@ class MemoryLibrary(Library):
         )
 
     def hybrid(self, request: HybridSearch) -> HybridHits:
-        """See `Library`: one concept, which every hit carries and came through."""
         found = self.search(SourceSearch(query_text=request.query_text, limit=request.source_limit))
         bee = CarriedConcept(concept_id="c1", label="bee")
         hits = [each.model_copy(update={"concepts": [bee], "through": [bee]}) for each in found.sources]
@@ -133,7 +128,6 @@ class MemoryLibrary(Library):
         raise NotFound(f"source {source_id!r} not found. Its document may have changed since your search")
 
     def page(self, document_id: str, page: int, source_id: str, width: int) -> PageImage:
-        """See `Library`. The image has this number of bytes per pixel of its width."""
         self._fail()
         assert self.places[document_id]
         if page > self.pages:
@@ -141,16 +135,12 @@ class MemoryLibrary(Library):
         return PageImage(b"\x89PNG" + bytes(self.bytes_a_pixel * width), page, self.pages, len(source_id[:3]))
 
     def concepts(self, query_text: str, ontologies: Sequence[str] | None, limit: int) -> ConceptHits:
-        """See `Library`. Returns a concept per paragraph with a word of the question. "far" is not
-        relevant.
-        """
         found = self.search(SourceSearch(query_text=query_text, limit=limit)).sources
         within = [each for each in found if ontologies is None or each.ontology in ontologies]
         hits = [self._concept_hit(each, query_text) for each in within]
         return ConceptHits(query_text=query_text, concepts=hits, degraded=self.degraded)
 
     def concept_context(self, concept_id: str, window: int, limit: int) -> ConceptContext:
-        """See `Library`. The source id is the concept id, and its first word is the evidence."""
         around = self.context(concept_id, window).sources
         place = next(each for each in around if each.source_id == concept_id)
         word = place.full_text.split()[0]
@@ -164,7 +154,6 @@ class MemoryLibrary(Library):
         )
 
     def similar(self, source_id: str, request: SimilarSearch) -> SimilarSources:
-        """See `Library`: paragraphs of other documents that have a word in common."""
         own = next(each for each in self.context(source_id, 0).sources if each.source_id == source_id)
         words = SourceSearch(query_text=own.full_text, limit=100)
         found = [each for each in self.search(words).sources if each.document_id != own.document_id]
@@ -197,7 +186,6 @@ class MemoryLibrary(Library):
         return made
 
     def images(self, request: ImageSearch) -> ImageHits:
-        """See `Library`. Filters by words, or returns all except the given one."""
         self._fail()
         words = (request.query_text or "").split()
         every = [place for places in self.places.values() for place in places if place.kind == "image"]
@@ -233,7 +221,6 @@ class MemoryLibrary(Library):
     def reading(
         self, called: str, ontology: str | None, start: int | None, token_budget: int
     ) -> DocumentReading:
-        """See `Library`. Documents are returned whole by name."""
         del token_budget
         self._fail()
         for places in self.places.values():
@@ -296,7 +283,7 @@ class MemoryLibrary(Library):
 
 
 def hit_of_first_half(place: Place, document: str) -> SourceHit:
-    """A place that matched in its first half, and whose larger part is the whole document."""
+    """Return a place that matches in its first half. Its larger part is the whole document."""
     half = place.start + max(len(place.full_text) // 2, 1)
     chunk = MatchedChunk(text="", start=place.start, end=half, source_ids=[place.source_id])
     parent = MatchedChunk(text="", start=0, end=len(document), source_ids=[])

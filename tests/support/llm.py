@@ -1,5 +1,3 @@
-"""A language model on a server of ours, with short waits."""
-
 from __future__ import annotations
 
 import json
@@ -17,19 +15,16 @@ from tests.support.providers import CANARY, QUICK
 
 
 def llm_settings(server: EmbeddingServer, **own: Any) -> Settings:
-    """Settings with the language model on the server."""
     given: dict[str, Any] = {"model": "small-writer", "timeout_seconds": 0.5, **own}
     openai = OpenAISettings(base_url=server.openai_url, api_key=SecretStr(CANARY))
     return load_settings(openai=openai, llm=LlmSettings(**given))
 
 
 def open_quick(server: EmbeddingServer, **own: Any) -> Chat:
-    """The language model on the server."""
     return open_chat(llm_settings(server, **own), RetryPolicy(first_wait=QUICK))
 
 
 def asked(request: Request | dict[str, Any]) -> dict[str, Any]:
-    """The data of a question."""
     body = request.body if isinstance(request, Request) else request
     return json.loads(body["messages"][-1]["content"])
 
@@ -45,7 +40,8 @@ def write_contexts(body: dict[str, Any]) -> str:
 
 
 def quoting(body: dict[str, Any]) -> str:
-    """Answer with sentences that share a five-letter word with the question, for `EmbeddingServer.chat`."""
+    """Answer with the sentences that have a five-letter word from the question, to use with
+    `EmbeddingServer.chat`."""
     data = asked(body)
     if "passages" not in data or isinstance(data["passages"], int):
         return json.dumps({"passages": [{"text": f"{data['question']} Certainly."}]})
@@ -60,6 +56,5 @@ def quoting(body: dict[str, Any]) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text without its headings."""
     lines = " ".join(line for line in text.splitlines() if not line.startswith("#"))
     return [f"{each.strip()}." for each in lines.split(".") if each.strip()]

@@ -14,7 +14,6 @@ PORTION = 2000
 
 
 def grouped_vectors(count: int, groups: int = GROUPS) -> NDArray[np.float32]:
-    """Return normalized vectors that alternate between the groups."""
     random = np.random.default_rng(7)
     centres = random.standard_normal((groups, small_embedder().identity.dimensions))
     near = centres[np.arange(count) % groups] + 0.3 * random.standard_normal((count, centres.shape[1]))

@@ -1,8 +1,3 @@
-"""MCP client for tests.
-
-`python -m tests.support.mcp` rewrites the snapshot of the tool descriptions.
-"""
-
 from __future__ import annotations
 
 import json
@@ -23,12 +18,12 @@ T = TypeVar("T")
 Target = Server[Any] | StdioServerParameters | str
 CURRENT, BEFORE = "2026-07-28", "2025-11-25"
 MODES = {CURRENT: CURRENT, BEFORE: "legacy"}
-"""Client options for a protocol version."""
+"""Options for a client that uses this version of the protocol."""
 SNAPSHOT = Path(__file__).parents[1] / "unit" / "mcp" / "told.snapshot.json"
 
 
 def talk(target: Target, doing: Callable[[Client], Awaitable[T]], mode: str = "auto") -> T:
-    """Connect, run the function, and disconnect. Raise protocol errors outside an exception group."""
+    """Connect, run the function, and disconnect. Protocol errors are not raised in an exception group."""
 
     async def run() -> T:
         async with Client(target, mode=mode, read_timeout_seconds=60) as client:
@@ -42,7 +37,7 @@ def talk(target: Target, doing: Callable[[Client], Awaitable[T]], mode: str = "a
 
 
 def call(target: Target, tool: str, mode: str = "auto", /, **arguments: Any) -> CallToolResult:
-    """Call a tool in a connection of its own. The SDK's client holds the answer to the tool's schema."""
+    """Connect to call a tool. The client of the SDK uses the schema of the tool to check the answer."""
 
     async def doing(client: Client) -> CallToolResult:
         await client.list_tools()
@@ -52,7 +47,6 @@ def call(target: Target, tool: str, mode: str = "auto", /, **arguments: Any) -> 
 
 
 def answer(result: CallToolResult) -> dict[str, Any]:
-    """The structured answer, which the text repeats."""
     assert not result.is_error, text_of(result)
     if len(result.content) > 1:  # pictures: clients show either them or the structure
         assert result.structured_content is None
@@ -63,14 +57,13 @@ def answer(result: CallToolResult) -> dict[str, Any]:
 
 
 def failure(result: CallToolResult) -> str:
-    """The message of a call that failed."""
     assert result.is_error
     assert result.structured_content is None
     return text_of(result)
 
 
 def text_of(result: CallToolResult) -> str:
-    """Return the only text of a result. Images can follow."""
+    """Return the only text in a result. There can be images after it."""
     content, *others = result.content
     assert all(isinstance(each, ImageContent) for each in others)
     assert isinstance(content, TextContent)

@@ -1,5 +1,3 @@
-"""Every metric that kg has, from the code that makes them, and all values that their labels can have."""
-
 from __future__ import annotations
 
 import re
@@ -21,7 +19,7 @@ _SUFFIXES = {"counter": ("_total",), "gauge": ("",), "histogram": ("_bucket", "_
 
 
 def metrics() -> dict[str, frozenset[str]]:
-    """The names of all samples that Prometheus can read, each with its labels."""
+    """Return the names of all samples that can be read by Prometheus, with their labels."""
     registry = CollectorRegistry()
     Meters(registry)
     EmbeddingMetrics(registry)
@@ -59,13 +57,12 @@ def _stages_in(text: str) -> set[str]:
 
 
 class Counted:
-    """How much more this process has counted since."""
+    """Return how much has been counted in this process since then."""
 
     def __init__(self) -> None:
         self._before = _samples()
 
     def __call__(self, name: str, **labels: str) -> float:
-        """Give the increase of one sample."""
         key = (name, frozenset(labels.items()))
         return _samples().get(key, 0.0) - self._before.get(key, 0.0)
 

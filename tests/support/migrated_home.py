@@ -31,13 +31,13 @@ def kept() -> Path:
 
 
 def give(home: Path) -> None:
-    """Copy the stored home. Without one, the first start does all the work."""
+    """Copy the home that was stored. If there is none, the first start has to do all the work."""
     if (found := kept()).exists():
         shutil.copytree(found, home, dirs_exist_ok=True)
 
 
 def keep(server: Neo4jServer) -> None:
-    """Migrate the database of a server, stop it, and keep its home."""
+    """Migrate the database of a server, stop it, and store its home to use it again."""
     with Graph(server.uri, server.user, server.password) as graph:
         migrate(graph)
     server.stop()

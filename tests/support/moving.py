@@ -34,7 +34,6 @@ class Mover:
         )
 
     def pages(self, ontology: str = "notes") -> list[bytes]:
-        """All of an ontology, page by page."""
         found, after = list[bytes](), ""
         while page := self.service.exports.page(ontology, after):
             documents = [each for each in read_lines(page) if isinstance(each, BundledDocument)]
@@ -43,11 +42,9 @@ class Mover:
         return found
 
     def configuration(self, ontology: str = "notes") -> BundledOntology:
-        """As a bundle has it."""
         return self.service.exports.offer([ontology]).ontologies[0]
 
     def open(self, configuration: BundledOntology, *, replace: bool = False) -> ImportOpened:
-        """Begin to import an ontology."""
         offer = self.service.exports.offer(None)
         given = OntologyToImport(
             format=offer.format,

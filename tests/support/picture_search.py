@@ -1,5 +1,3 @@
-"""Searches of an album, without HTTP."""
-
 from __future__ import annotations
 
 from typing import Any

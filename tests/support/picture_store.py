@@ -46,7 +46,6 @@ class Pictures:
         return self.stored.read(key)
 
     def lose(self, content: bytes) -> None:
-        """Let a file go behind kg's back."""
         for path in self.paths(content):
             path.unlink()
 
@@ -55,7 +54,7 @@ class Pictures:
             path.write_bytes(bytes(each ^ 1 for each in path.read_bytes()))
 
     def paths(self, content: bytes) -> list[Path]:
-        """Return the files of an image. Several exist if some wait for deletion."""
+        """Return the files for an image. There can be more than one if some are waiting to be deleted."""
         with Image.open(io.BytesIO(content)) as image:
             kept = strip_metadata(content, image)
         return list(self.folder.rglob(f"{compute_blob_key(kept)}*"))

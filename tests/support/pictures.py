@@ -12,7 +12,7 @@ SIZE = (420.0, 120.0)
 
 
 def pictured(*pages: Sequence[str], text_pages: Sequence[int] = ()) -> bytes:
-    """Return a PDF with these lines, as images except on the given pages."""
+    """Return a PDF with these lines. They are images, but you can pass pages to use text on."""
     made = io.BytesIO()
     canvas = Canvas(made, pagesize=SIZE, invariant=1)
     for number, lines in enumerate(pages, 1):

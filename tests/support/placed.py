@@ -1,5 +1,3 @@
-"""Images with a location in every supported place."""
-
 from __future__ import annotations
 
 import io
@@ -12,7 +10,7 @@ from PIL import Image, ImageCms, PngImagePlugin, TiffImagePlugin
 from tests.support.images import drawn, encoded, exif
 
 PLACE = b"Klabautersiel"
-"""A place that is in none of these files otherwise."""
+"""Location to use. You cannot find it in these files in any other place."""
 TITLE, TAKEN, ORIENTATION = "A red boat", "2019:07:01 12:30:00", 6
 PROFILE = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
 IPTC = b"\x1c\x02\x5a" + struct.pack(">H", len(PLACE)) + PLACE
@@ -47,14 +45,16 @@ def jpeg(picture: Image.Image | None = None, **options: Any) -> bytes:
 
 
 def several_jpegs() -> bytes:
-    """As some cameras write them: the second one is found by a segment of the first one (MPF)."""
+    """Build an image as it would be written by some cameras. To find the second image, you need a segment
+    of the first one (MPF)."""
     first, second = drawn(640, 480), drawn(64, 48)
     second.info["comment"] = PLACE
     return encoded(first, "MPO", save_all=True, append_images=[second], exif=camera(), icc_profile=PROFILE)
 
 
 def png() -> bytes:
-    """With every kind of text, EXIF twice, an unknown chunk, and trailing data."""
+    """Build an image with each kind of text, two EXIF blocks, an unknown chunk, and data after the
+    end."""
     texts = PngImagePlugin.PngInfo()
     texts.add_text("Title", TITLE)
     texts.add_text("Comment", PLACE.decode())
@@ -135,7 +135,7 @@ def bmp() -> bytes:
 
 
 def bmp_with_profile() -> bytes:
-    """Version 5 with a linked profile, whose name precedes the pixels, and trailing data."""
+    """Build a version 5 image that links to a profile before the pixels, with data after the end."""
     made = encoded(drawn(640, 480), "BMP")
     linked = struct.pack("<4s48x4I", b"KNIL", 4, 124, len(PLACE), 0)
     head = struct.pack("<I", 124) + made[18:54] + bytes(16) + linked
@@ -144,7 +144,8 @@ def bmp_with_profile() -> bytes:
 
 
 def bmp_of_runs(bits: int) -> bytes:
-    """Run-length encoded, with more colours than half a byte can name, and trailing data."""
+    """Build an image that is run-length encoded, with more colours than fit into half a byte and data
+    after the end."""
     picture = drawn(203, 50, "L").quantize(1 << bits)
     rows = [picture.crop((0, y, 203, y + 1)).tobytes() for y in reversed(range(50))]
     pixels = b"".join(_runs(row, bits) for row in rows) + b"\0\1"
@@ -157,7 +158,8 @@ def bmp_of_runs(bits: int) -> bytes:
 
 
 def bmp_without_an_end() -> bytes:
-    """Run-length encoded without an end marker, followed by similar data."""
+    """Build an image that is run-length encoded without an end marker. The data after it looks
+    similar."""
     made = bmp_of_runs(8)
     return made.replace(b"\0\1" + PLACE, b"\4A" + PLACE + b"!")
 
@@ -174,14 +176,13 @@ def _runs(row: bytes, bits: int) -> bytes:
 
 
 def tells(content: bytes) -> bool:
-    """Whether the place is still in a file, in any form that these files have."""
+    """Check if the location can still be found in a file, in any of the formats."""
     forms = (PLACE, PLACE.hex().encode(), b"GPS", b"+02:00")
     said = [content, *_unpacked(content)]
     return any(form in each for form in forms for each in said)
 
 
 def _unpacked(content: bytes) -> list[bytes]:
-    """Compressed text of a PNG."""
     made, at = list[bytes](), 8
     while content.startswith(b"\x89PNG") and at + 12 <= len(content):
         size, kind = struct.unpack_from(">I4s", content, at)

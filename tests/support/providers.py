@@ -1,5 +1,3 @@
-"""The embedders of providers, on a server of ours, with short waits."""
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -20,16 +18,15 @@ from tests.support.embedding_server import EmbeddingServer
 
 CANARY = "sk-canary-5d41402abc4b2a76"
 QUICK = 0.02
-"""Seconds of the first wait, in place of 1."""
+"""Number of seconds to wait before the first retry, instead of 1."""
 
 
 def patience(behaviour: Behaviour) -> float:
-    """Return a short time-out if no reply comes, and a long one otherwise."""
+    """Return a short timeout if there will be no response, or a long one."""
     return 0.2 if isinstance(behaviour, Hang) else 0.5
 
 
 def provider_settings(server: EmbeddingServer, timeout: float = 0.5, **openai: Any) -> Settings:
-    """Settings with both providers on the server."""
     key = SecretStr(CANARY)
     quick: dict[str, Any] = {"timeout": timeout, "batch_size": 100}
     given = {**quick, **openai}

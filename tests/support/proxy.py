@@ -1,5 +1,3 @@
-"""A TCP proxy before Neo4j that cuts the line between a COMMIT and its answer."""
-
 from __future__ import annotations
 
 import contextlib
@@ -8,7 +6,8 @@ import threading
 from collections.abc import Callable, Generator, Iterable
 
 COMMIT = b"\x00\x02\xb0\x12\x00\x00"
-"""A whole Bolt message: a chunk of two bytes, a structure of no fields, COMMIT's signature, the end."""
+"""Bolt message to look for: a chunk with two bytes, a structure without fields, the signature of COMMIT,
+and the end."""
 PIECE = 65536
 
 Choice = Callable[[int], bool]
@@ -36,7 +35,6 @@ class BoltProxy:
         self.commits = self.cuts = 0
 
     def cut(self, which: Iterable[int] | Choice) -> None:
-        """Drop commits by number from 1, or by a function."""
         numbers = which if callable(which) else frozenset(which).__contains__
         with self._lock:
             start = self.commits
@@ -55,7 +53,6 @@ class BoltProxy:
             self._begin(line.back)
 
     def close(self) -> None:
-        """Close every connection and wait for the threads."""
         for each in (self._listening, *self._open):
             with contextlib.suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
@@ -83,7 +80,7 @@ class _Line:
         self._doomed = threading.Event()
 
     def forward(self) -> None:
-        """Forward data of the client. A commit can arrive in pieces."""
+        """Forward data from the client. If a commit is received in parts, they are joined."""
         tail = b""
         while piece := _receive(self._client):
             seen = tail + piece
@@ -95,7 +92,7 @@ class _Line:
         self._hang_up()
 
     def back(self) -> None:
-        """Forward data of the server. Drop the response of a chosen commit."""
+        """Forward data from the server. If this is the response to a chosen commit, drop it."""
         while piece := _receive(self._server):
             if self._doomed.is_set() or not _send(self._client, piece):
                 break

@@ -1,5 +1,3 @@
-"""Documents for tests, without a parser."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -13,14 +11,12 @@ BLOCKS = (SourceBlock("paragraph", 0),)
 def record(
     document: str, paragraphs: Sequence[str], ontology: str = "notes", uri: str | None = None
 ) -> DocumentRecord:
-    """A document of these paragraphs, a blank line after each."""
     return text_record(document, [f"{paragraph}\n\n" for paragraph in paragraphs], ontology, uri)
 
 
 def text_record(
     document: str, texts: Sequence[str], ontology: str = "notes", uri: str | None = None
 ) -> DocumentRecord:
-    """A document of these sources, to the letter."""
     identity = document_id(ontology, document)
     hashes = [content_hash(text) for text in texts]
     sources, start = [], 0

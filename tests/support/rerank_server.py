@@ -16,7 +16,7 @@ WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Drip:
-    """Send the response byte by byte without end, from the body or the head."""
+    """Send the response one byte at a time, from the headers or the body, and do not stop."""
 
     head: bool = False
     every: float = 0.05
@@ -33,14 +33,14 @@ Behaviour = Status | Drip | Drop | Raw | Spoil
 
 
 class RerankServer(ToldServer[Behaviour]):
-    """Listens on a free port of this machine while the context lasts."""
+    """Server that listens on a free port of this machine until you leave the context."""
 
     def __init__(self, *, speaks_tei: bool = False) -> None:
         super().__init__(_Handler)
         self.speaks_tei = speaks_tei
 
     def answer(self, path: str, body: dict[str, Any]) -> Any:
-        """Return the response in rank order, or an error for other protocols."""
+        """Return the response in rank order. If another protocol is used, return an error."""
         wanted = "texts" if self.speaks_tei else "documents"
         if path not in {"/rerank", "/v1/rerank", "/v2/rerank"}:
             return Status(404)
@@ -54,7 +54,6 @@ class RerankServer(ToldServer[Behaviour]):
 
 
 def share(query: str, text: str) -> float:
-    """The share of the question's words that the text has."""
     wanted = set(WORD.findall(query.lower()))
     return len(wanted & set(WORD.findall(text.lower()))) / len(wanted)
 

@@ -1,5 +1,3 @@
-"""Every route and its required scope, independent of kg's own table."""
-
 from __future__ import annotations
 
 from typing import Final
@@ -204,7 +202,7 @@ PAGES: Final[dict[str, KeyScope]] = {
     "GET /ui/spaces/{slug}/rollback": "admin",
     "POST /ui/spaces/{slug}/rollback": "admin",
 }
-"""Routes of web pages, which are not in the OpenAPI document."""
+"""Routes for web pages. They are not in the OpenAPI document."""
 
 _RULES = {
     f"{method} {route.path_format}": (get_route_rule(route.endpoint), route.path_format)
@@ -214,9 +212,9 @@ _RULES = {
 FILTERED: Final = {
     route for route, (rule, _) in _RULES.items() if rule.filtered and not route.startswith("HEAD ")
 }
-"""Routes for limited keys without an ontology in the path, as declared."""
+"""Routes that can be used with a limited key and have no ontology in the path."""
 
 
 def admits_some(route: str) -> bool:
-    """Whether a route takes a key of some ontologies, as it declares."""
+    """Check if you can use a route with a key for some ontologies."""
     return route in _RULES and _RULES[route][0].admits_some(_RULES[route][1])

@@ -1,5 +1,3 @@
-"""Real kg processes for tests."""
-
 from __future__ import annotations
 
 import os
@@ -20,15 +18,15 @@ from tests.support.forked import KG, ForkedProcess
 
 START_SECONDS = 60.0
 WORKER_STARTS = "worker starts"
-"""Log event of a worker that is ready."""
+"""Event to wait for in the log of a worker."""
 PROCESSES = "KG_API__PROCESSES"
-"""Variables for further processes, which start like the first, so the process cannot be forked."""
+"""Variables to use for child processes. They start like the first process, so it cannot be forked."""
 OURS = ("KG_", "OPENAI_", "NOMIC_", "COHERE_", "OTEL_")
 
 
 @dataclass
 class Running:
-    """A process that was started for a test, and where its output goes."""
+    """Process that was started for a test, with the file to write its output to."""
 
     process: ForkedProcess | subprocess.Popen[bytes]
     log: Path
@@ -50,7 +48,7 @@ class Running:
 
 
 def environment(server: Neo4jServer, **more: str) -> dict[str, str]:
-    """Give the environment of a kg process on a test's Neo4j, with the small embedder."""
+    """Return the environment for a kg process that uses the Neo4j of the tests and the small embedder."""
     foreign = {name for name in os.environ if name.startswith(OURS) and name != "KG_CACHE"}
     return {
         **{name: value for name, value in os.environ.items() if name not in foreign},
@@ -67,7 +65,6 @@ def environment(server: Neo4jServer, **more: str) -> dict[str, str]:
 
 
 def start(arguments: list[str], env: dict[str, str], log: Path, entry: str = KG) -> Running:
-    """Start `kg ARGUMENTS`, or another entry."""
     with Path(os.devnull).open("rb") as nothing, log.open("ab") as output:
         if env.get(PROCESSES, "1") != "1":
             command = [sys.executable, "-m", entry.partition(":")[0], *arguments]
@@ -77,7 +74,7 @@ def start(arguments: list[str], env: dict[str, str], log: Path, entry: str = KG)
 
 @contextmanager
 def started(arguments: list[str], env: dict[str, str], log: Path) -> Generator[Running]:
-    """Start `kg ARGUMENTS` and end it with the context."""
+    """Start `kg ARGUMENTS`, and stop it when you leave the context."""
     running = start(arguments, env, log)
     try:
         yield running
@@ -89,7 +86,7 @@ def started(arguments: list[str], env: dict[str, str], log: Path) -> Generator[R
 
 @contextmanager
 def started_worker(env: dict[str, str], log: Path) -> Generator[Running]:
-    """Start a worker, which has opened the database: who clears that before ends it."""
+    """Start a worker. It has opened the database, so you have to stop it before you delete all data."""
     with started(["worker"], env, log) as running:
         wait_until(lambda: WORKER_STARTS in running.output(), START_SECONDS, running.output)
         yield running
@@ -113,7 +110,6 @@ def serve(server: Neo4jServer, folder: Path, **more: str) -> Service:
 
 
 def ready(url: str) -> bool:
-    """Whether the service there can do its work."""
     try:
         return httpx.get(f"{url}/ready", timeout=5).is_success
     except httpx.TransportError:

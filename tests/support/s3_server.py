@@ -32,7 +32,6 @@ class Bucket:
 
 
 def signature_of(request: str, headers: dict[str, str], signed: str, scope: str) -> str:
-    """The signature that a request (`METHOD PATH?QUERY`) must have."""
     method, target = request.split(" ")
     path, query = urlsplit(target).path, urlsplit(target).query
     lines = [f"{name}:{' '.join(headers[name].split())}" for name in signed.split(";")]
@@ -64,7 +63,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.do_GET()
 
     def do_DELETE(self) -> None:
-        """Delete an object. A missing object is not an error."""
+        """Delete an object. If it does not exist, this is not an error."""
         if (key := self._key()) is not None:
             self.bucket.objects.pop(key, None)
             self._answer(204)

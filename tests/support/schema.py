@@ -1,5 +1,3 @@
-"""Vocabulary of the graph for checks of Cypher files."""
-
 from __future__ import annotations
 
 from typing import Final
@@ -102,7 +100,6 @@ PROPERTIES: Final = {
     "KeptAnswer": _words("key request_hash answer kept_at held_at"),
     "Migration": _words("name checksum kg_version applied_at"),
 }
-"""The properties of each label."""
 
 LABELS: Final = frozenset(PROPERTIES)
 RELATIONSHIPS: Final = _words(
@@ -123,4 +120,4 @@ RELATIONSHIP_PROPERTIES: Final = {
         "statement quote start end text_hash held_at embedding embedded_with embedded_at refused_because"
     ),
 }
-"""The properties of relationships that have any."""
+"""Properties of relationships, if they have any."""

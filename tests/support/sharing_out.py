@@ -1,19 +1,16 @@
-"""How tests are shared out among processes, each of which has a Neo4j of its own."""
-
 from __future__ import annotations
 
 from xdist.scheduler import LoadFileScheduling
 
 ONE_PROCESS = ("tests/graph/", "tests/service/")
-"""Folders whose tests repeat statements. Another Neo4j would plan each again, a tenth of a second per
-statement.
-"""
+"""Folders with tests that use the same statements. If you use another Neo4j, it has to plan them again,
+which takes a tenth of a second for each."""
 FEW = 4
-"""With more processes, such a folder would delay the run."""
+"""If there are more processes, the run would have to wait for this folder."""
 
 
 class SharingOut(LoadFileScheduling):
-    """File by file, but some folders whole among few processes."""
+    """Distribute the tests by file. If there are few processes, some folders are not divided."""
 
     def _split_scope(self, nodeid: str) -> str:
         whole = ONE_PROCESS if self.numnodes <= FEW else ()

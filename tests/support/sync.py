@@ -1,5 +1,3 @@
-"""Folders on disk, and a worker that scans them within a test."""
-
 from __future__ import annotations
 
 import threading
@@ -22,15 +20,15 @@ LARGEST = 100_000
 
 
 def no_key() -> None:
-    """Of a home in which no service ever ran."""
+    """Home that has not been used by a service."""
 
 
 EVERYWHERE = FolderAccess((Path("/"),), (), no_key)
-"""The bounds of a test that is about something else."""
+"""Limits to use in a test for something else."""
 
 
 def put(folder: Path, **files: str) -> None:
-    """Write old files. In a name, `__` is `/`, and `.md` is added."""
+    """Write old files. In a name, use `__` for `/`. The extension `.md` is added."""
     for name, text in files.items():
         path = folder / f"{name.replace('__', '/')}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -42,7 +40,6 @@ def follow(graph: Graph, path: Path, ontology: str = "notes", prefix: str = "") 
 
 
 READER = DocumentReader(ConverterPool(ConversionSettings()))
-"""Processes that end when idle."""
 
 
 def scan(
@@ -78,7 +75,6 @@ def of_scan(scan: FolderScan) -> dict[str, int]:
 
 
 def documents(graph: Graph, ontology: str = "notes") -> dict[str, str]:
-    """By name, the text of every document of an ontology."""
     rows = graph.read("documents/page", ontologies=[ontology], offset=0, limit=10_000)
     ids = {row["document"]: row["document_id"] for row in rows}
     return {
@@ -88,5 +84,4 @@ def documents(graph: Graph, ontology: str = "notes") -> dict[str, str]:
 
 
 def settle(patch: pytest.MonkeyPatch) -> None:
-    """Trust the state of new files from now on."""
     patch.setattr(folder_listing, "SETTLED_SECONDS", 0.0)

@@ -15,18 +15,19 @@ B = TypeVar("B")
 class Request:
     path: str
     headers: dict[str, str]
-    """Names in lower case."""
     body: dict[str, Any]
     at: float = field(default_factory=time.monotonic)
 
 
 class ToldServer(Generic[B]):
-    """Listen on a local port within the context. `B` is the type of behaviours."""
+    """Server that listens on a local port until you leave the context. `B` is the type to use for
+    behaviours."""
 
     def __init__(self, handler: type[Handler], port: int = 0) -> None:
         self.requests: list[Request] = []
         self.always: B | None = None
-        """Behaviour of the next request by default. None: work normally."""
+        """Behaviour to use for a request if no other is set. If this is None, the server works
+        normally."""
         self.closing = threading.Event()
         self._next: deque[B | None] = deque()
         self._http = Http(("127.0.0.1", port), handler)
@@ -35,15 +36,13 @@ class ToldServer(Generic[B]):
 
     @property
     def url(self) -> str:
-        """Its address without a path."""
         return f"http://127.0.0.1:{self._http.server_address[1]}"
 
     def then(self, *behaviours: B | None) -> None:
-        """Set the behaviours of the next requests. None: work normally."""
+        """Set the behaviours to use for the next requests. If one is None, the server works normally."""
         self._next.extend(behaviours)
 
     def next_behaviour(self, body: dict[str, Any]) -> B | None:  # noqa: ARG002 - for those who look at it
-        """What to do with a request now."""
         return self._next.popleft() if self._next else self.always
 
     def __enter__(self) -> Self:
@@ -90,7 +89,6 @@ class Handler(BaseHTTPRequestHandler):
         return made
 
     def begin(self, status: int, length: int | None, headers: dict[str, str]) -> None:
-        """Send the head of an answer."""
         self.send_response(status)
         for name, value in {"content-type": "application/json", **headers}.items():
             self.send_header(name, value)
@@ -99,7 +97,6 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def send(self, status: int, content: bytes, headers: dict[str, str] | None = None) -> None:
-        """Send an answer, JSON unless the headers say otherwise."""
         self.begin(status, len(content), headers or {})
         self.wfile.write(content)
 

@@ -1,5 +1,3 @@
-"""A concept and its plural in three sources, and merging them."""
-
 from __future__ import annotations
 
 from kg_api.graph.client import Graph
@@ -24,7 +22,7 @@ def ids(*labels: str) -> tuple[str, str]:
 
 
 def both(texts: DocumentRecord) -> list[Extraction]:
-    """One concept in two sources, its plural in one of them and in the third."""
+    """Store a concept in two sources. The plural is in one of them and in another source."""
     first, second = (source.full_text for source in texts.sources[:2])
     return [
         extraction(

@@ -20,16 +20,15 @@ from tests.support.running import Service
 OWN: Final = "heronry"
 OTHER: Final = "zanzibar"
 SECRET: Final = "zanzibar"
-"""In every text, name and label of the other one, and nowhere else."""
+"""Word that is used in each text, name, and label of the other ontology, and nowhere else."""
 NOWHERE: Final = "kilimanja"
-"""Missing ontology with a name unlike both others."""
+"""Name for an ontology that does not exist and is not similar to the others."""
 NEARLY: Final = "zanziba"
-"""Missing ontology with a name similar to the other's."""
+"""Name for an ontology that does not exist and is similar to the other one."""
 SAME_NAME: Final = "same.md"
 
 ASKED = {"query_text": "common ferry"}
 SEED = {"step": "seed", "by": "text", "value": "common ferry"}
-"""Query that matches both ontologies."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,6 @@ def name_of_evaluation(ontology: str) -> str:
 
 
 def sending(service: Service, key: str) -> httpx.Client:
-    """Raw HTTP with a key."""
     return httpx.Client(base_url=service.url, timeout=60, headers={"Authorization": f"Bearer {key}"})
 
 
@@ -151,7 +149,7 @@ def _ids(http: httpx.Client, ontology: str) -> Ids:
 
 
 def fill_in(asked: tuple[str, Any], own: Ids, other: Ids) -> tuple[str, Any]:
-    """A route and its body with ids in the place of `{own_document}`, of the own one, and `{document}`."""
+    """Return a route and its body. The ids are used for `{own_document}` and `{document}`."""
     route, body = asked
     for each in fields(Ids):
         for slot, value in ((f"{{own_{each.name}}}", own), (f"{{{each.name}}}", other)):
@@ -161,7 +159,7 @@ def fill_in(asked: tuple[str, Any], own: Ids, other: Ids) -> tuple[str, Any]:
 
 
 def replace_in(body: Any, slot: str, value: str) -> Any:
-    """A body with a value in the place of each slot."""
+    """Return a body that has a value for each slot."""
     if isinstance(body, dict):
         return {name: replace_in(each, slot, value) for name, each in body.items()}
     if isinstance(body, list):
@@ -170,7 +168,7 @@ def replace_in(body: Any, slot: str, value: str) -> Any:
 
 
 def ask(client: httpx.Client, route: str, body: Any) -> httpx.Response:
-    """Send `METHOD PATH`. For event streams, read the head only."""
+    """Send `METHOD PATH`. If this is an event stream, only read the headers."""
     method, path = route.split(" ", 1)
     with client.stream(method, path, json=body if method in {"POST", "PUT", "PATCH"} else None) as answer:
         if not answer.headers["content-type"].startswith("text/event-stream"):

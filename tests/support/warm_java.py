@@ -29,20 +29,19 @@ LIGHT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m
 only 48 MB of cache, other code 240 MB. A full cache causes repeated garbage collection.
 """
 EVERY = 8
-"""One of this number of statements is planned. The others load the same classes, in a minute."""
+"""Number of statements. Only one of them has to be planned, because the others use the same classes."""
 GRACE_SECONDS = 300
-"""The cache is written when the JVM ends."""
+"""The cache is written when the JVM exits."""
 
 
 def cache() -> Path:
-    """Return the path for the current Java and jars."""
+    """Return the path to use for the current Java and jars."""
     release = java().parents[1] / "release"
     key = digest("warm java", LIGHT, release.read_text(encoding="utf-8"), LOCK.read_text(encoding="utf-8"))
     return load_settings().cache / "tests" / f"neo4j-{key[:16]}.aot"
 
 
 def java_options() -> str:
-    """The options of the tests' JVMs."""
     kept = cache()
     return f"{LIGHT} -XX:AOTCache={kept}" if kept.exists() and " " not in str(kept) else LIGHT
 
@@ -67,7 +66,6 @@ def make() -> None:
 
 
 def _with_options(server: Neo4jServer, options: str) -> Neo4jServer:
-    """The same server, with other options for its next start."""
     if server.role is None:
         raise RuntimeError("only a managed Neo4j has a JVM of ours")
     return replace(server, role=replace(server.role, env=environment(JAVA_TOOL_OPTIONS=options)))

@@ -33,7 +33,7 @@ from tests.support.embedders import calibrates
 Place = Literal["embedding", "before_cursor", "before_commit", "after_commit"]
 Fault = Literal["raise", "die", "freeze"]
 Stuck = Literal["looping", "hanging"]
-"""Handler that checks for a stop between its steps, or never."""
+"""Handler that checks if it should stop between the steps, or never."""
 
 TEST_KIND = "test"
 
@@ -43,7 +43,6 @@ class Plan:
     folder: str
     """Output folder, shared by the workers of a test."""
     seconds_a_batch: float = 0.0
-    """How long the model takes."""
     fault: Fault | None = None
     place: Place = "embedding"
     at: int = 0
@@ -59,7 +58,6 @@ class Plan:
     """How many seconds its clock is ahead."""
 
     def as_json(self) -> str:
-        """Give it as a command line's argument."""
         return json.dumps(asdict(self))
 
 
@@ -73,7 +71,6 @@ class Faults:
         self.notes = Path(self.plan.folder) / f"faults-{os.getpid()}"
 
     def pass_by(self, place: Place) -> None:
-        """Count, and fail when it is time."""
         if place != self.plan.place or self.plan.fault is None:
             return
         self.seen += 1
@@ -92,7 +89,6 @@ class RecordingEmbedder(DeterministicEmbedder):
         self._faults = faults
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """See `Embedder`. Calibration texts are not recorded."""
         if calibrates(texts):
             return super().embed_passages(texts)
         note(self._plan, "embedded", list(texts))
@@ -103,7 +99,6 @@ class RecordingEmbedder(DeterministicEmbedder):
         return super().embed_passages(texts)
 
     def embed_query(self, text: str) -> Vectors:
-        """Give the probe's vector, unseen."""
         return DeterministicEmbedder().embed_query(text)
 
 
@@ -198,12 +193,11 @@ def _around_commit(transaction: Callable[..., Any], faults: Faults) -> Callable[
 
 
 def run() -> None:
-    """Work by the plan of the command line."""
     main(Plan(**json.loads(sys.argv[1])))
 
 
 MOVED = ("kg_api", "apscheduler", "structlog", "neo4j")
-"""Packages that hold `datetime` by its own name."""
+"""Packages that use `datetime` by its own name."""
 
 _time, _datetime = time.time, dt.datetime
 
