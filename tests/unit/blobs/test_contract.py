@@ -1,5 +1,3 @@
-"""What every store of blobs does: the folder, and the bucket of a server that checks signatures."""
-
 from __future__ import annotations
 
 import os

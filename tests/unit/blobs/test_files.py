@@ -1,5 +1,3 @@
-"""The store of blobs: by content, whole or not at all, and never outside of its folder."""
-
 from __future__ import annotations
 
 import errno
