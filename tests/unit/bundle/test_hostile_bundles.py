@@ -77,8 +77,6 @@ def blob_link(bundle: HandmadeBundle) -> None:
 
 
 def told(**changes: Any) -> Spoil:
-    """A manifest that says something else."""
-
     def spoil(bundle: HandmadeBundle) -> None:
         bundle.manifest.update(changes)
         bundle.save_manifest()
