@@ -41,12 +41,10 @@ def name_of(chunking: Chunking) -> str:
 
 
 def sources(text: str, name: str) -> list[Paragraph]:
-    """The sources of a document, by the real splitter."""
     return [Paragraph(span.start, span.end, span.heading) for span in split(parse(text, name))]
 
 
 def hashed(texts: Sequence[str]) -> NDArray[np.float32]:
-    """Vectors without meaning, but the same for the same text."""
     digests = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16] for text in texts]
     drawn = np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(len(texts), 16).astype(np.float32) + 1
     return drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
@@ -107,7 +105,6 @@ def assert_size(text: str, span: ChunkSpan, chunking: Chunking) -> None:
 
 
 def assert_inside(found: Sequence[ChunkSpan], paragraphs: Sequence[Paragraph]) -> None:
-    """No chunk has text of two paragraphs."""
     ends = iter(paragraphs)
     paragraph = next(ends, None)
     for span in found:

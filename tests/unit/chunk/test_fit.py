@@ -11,7 +11,6 @@ LIMIT = 12
 
 
 def spans_of(text: str, before: str) -> list[tuple[int, int]]:
-    """A model that takes twelve characters."""
     room = max(1, LIMIT - len(before))
     return [(at, min(at + room, len(text))) for at in range(0, len(text), room)]
 

@@ -21,7 +21,6 @@ ROOM = get_context_size(MODEL)
 
 
 def document(paragraphs: list[tuple[str, str]]) -> tuple[str, list[Paragraph]]:
-    """A text of paragraphs, each with its heading."""
     text, found = "", list[Paragraph]()
     for heading, said in paragraphs:
         start = len(text)
