@@ -13,8 +13,6 @@ HIT = {"ontology": "notes", "description": "", "search_terms": [], "sources": 2,
 
 
 class Searching(KgClient):
-    """Finds one concept of some name."""
-
     def __init__(self, label: str, fits: str | None) -> None:
         hit = {**HIT, "concept_id": "c" * 32, "label": label, "similarity": 0.5, "fits": fits}
         self.found = ConceptHits.model_validate({"query_text": "q", "concepts": [hit], "degraded": []})

@@ -45,7 +45,6 @@ def test_concept_id_is_copyable_at_80_columns(
 
 @pytest.fixture
 def narrow(monkeypatch: pytest.MonkeyPatch) -> Console:
-    """A screen of 80 columns."""
     screen = Console(width=80, highlight=False, record=True)
     monkeypatch.setattr(console, "stdout", lambda: screen)
     monkeypatch.setattr(console, "stderr", lambda: screen)

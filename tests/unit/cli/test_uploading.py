@@ -65,7 +65,6 @@ def files(folder: Path, **contents: bytes) -> list[FileToIngest]:
 
 
 def send(service: Service, given: Sequence[FileToIngest]) -> dict[str, tuple[list[str], str | None]]:
-    """By document: the notes on it, and its problem."""
     told = upload(cast("KgClient", service), given, Destination("notes"))
     return {each.file.document: (each.ingested.notes if each.ingested else [], each.problem) for each in told}
 
