@@ -27,7 +27,6 @@ class Recorder(KgClient):
 
 
 def call_of(ask: Callable[[KgClient], object]) -> Call[Any]:
-    """The one call that is sent for it."""
     with Recorder() as kg, contextlib.suppress(ServiceUnreachable):  # an answer that breaks off
         asked = ask(kg)
         if isinstance(asked, Generator):

@@ -1,5 +1,3 @@
-"""The options of a method are the fields of its request: the same names, types and defaults."""
-
 from __future__ import annotations
 
 import ast
@@ -48,7 +46,6 @@ ELSEWHERE: dict[str, set[str]] = {
 }
 """Arguments in the path, query, or header."""
 FIXED = {"answer": {"stream"}, "stream_answer": {"stream"}}
-"""Fields that the method sets."""
 OTHER_NAMES = {"regenerate_embeddings": {"kind": "type"}}
 OR_NONE = {
     *((name, "metadata") for name in ("ingest_text", "ingest_bytes", "preview_text", "preview_bytes")),
