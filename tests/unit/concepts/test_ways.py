@@ -27,7 +27,6 @@ def neighbours_of(edges: Edges) -> dict[str, list[str]]:
 
 
 def all_shortest(start: str, end: str, known: Mapping[str, Sequence[str]], hops: int) -> set[tuple[str, ...]]:
-    """By trying every way, the shorter ones first."""
     todo, found = deque[tuple[str, ...]]([(start,)]), set[tuple[str, ...]]()
     while todo:
         way = todo.popleft()
@@ -174,7 +173,6 @@ def test_deleted_id_is_not_found() -> None:
 
 
 LENGTH = 12
-"""Paragraphs of each document."""
 
 
 def place(document: str, paragraph: int) -> Place:
