@@ -1,5 +1,3 @@
-"""Unit tests reach nothing beyond this machine."""
-
 from __future__ import annotations
 
 import ipaddress
@@ -25,7 +23,6 @@ def _packaged_models() -> None:
 
 @pytest.fixture(autouse=True)
 def _closed_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Allow connections to the test servers only."""
     for name in ("connect", "connect_ex"):
         monkeypatch.setattr(socket.socket, name, _local_only(getattr(socket.socket, name)))
 
