@@ -69,7 +69,6 @@ def node(identity: str, *, hops: int = 0, rank: int = 1, step: int = 1) -> Worki
 
 
 def built(*pairs: str, seeds: str = "a") -> WorkingSet:
-    """Edges between nodes of one letter."""
     made = WorkingSet()
     for letter in sorted({letter for pair in pairs for letter in pair} | {*seeds}):
         made.add(node(letter, hops=0 if letter in seeds else 1))
