@@ -1,5 +1,3 @@
-"""What every converter keeps: each word of the source in order, none joined, none torn."""
-
 from __future__ import annotations
 
 import re

@@ -40,7 +40,8 @@ NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 
 def read_html(page: str, *, margins: bool = False) -> str:
-    """Return the visible text of a page. `margins`: include content around the main part."""
+    """Return the text that you can see on a page. Use `margins` to include content around the main
+    part."""
     tree, _ = parse_html(page.encode())
     return "".join(_read_nodes(tree, margins)) if tree is not None else ""
 
@@ -95,7 +96,7 @@ def _is_left_out(element: Any, tag: str, margins: bool) -> bool:
 
 
 def read_epub(data: bytes) -> str:
-    """Return the text of all documents of the spine but the table of contents."""
+    """Return the text from all documents in the spine. The table of contents is not included."""
     archive = zipfile.ZipFile(io.BytesIO(data))
     container = ElementTree.fromstring(archive.read("META-INF/container.xml"))
     place = next(each.get("full-path", "") for each in container.iter() if each.tag.endswith("rootfile"))
@@ -111,7 +112,8 @@ def read_epub(data: bytes) -> str:
 
 
 def read_mail(data: bytes, markdown: str) -> str:
-    """Return all text parts. Of alternatives, return the part closest to `markdown`."""
+    """Return the text from all parts. If there are alternatives, use the one that is most similar to
+    `markdown`."""
     return "\n".join(_read_part(email.message_from_bytes(data, policy=policy.default), markdown))
 
 
@@ -142,7 +144,7 @@ def _read_part(part: EmailMessage, markdown: str) -> Iterator[str]:
 
 
 def read_notebook(data: bytes) -> str:
-    """Return the sources and the outputs of all cells."""
+    """Return the sources and the outputs from all cells."""
     texts: list[str] = []
     for cell in json.loads(data)["cells"]:
         texts.append("".join(cell["source"]))

@@ -16,7 +16,6 @@ def item(text: str, at: int = 0, number: int = 1, style: str = "") -> str:
 
 
 def read(body: str, numbering: str = "", styles: str = "") -> list[str]:
-    """Lines of the Markdown without its indents."""
     made = convert(word_file(body, numbering=numbering or lists(CLAUSES), styles=styles))
     assert made.notes == ()
     return [line.strip() for line in made.text.splitlines() if line.strip()]
@@ -108,7 +107,7 @@ def test_start_and_levels_that_restart_or_do_not() -> None:
 
 
 def test_skipped_list_level_counts_as_started() -> None:
-    """Word numbers the first heading 1 as 2 if a heading 2 precedes it (Microsoft KB Q110380)."""
+    """If there is a heading 2 before it, Word uses 2 for the first heading 1 (Microsoft KB Q110380)."""
     assert read(item("A", 1) + item("B", 1) + item("C")) == ["1.1 A", "1.2 B", "2. C"]
 
 

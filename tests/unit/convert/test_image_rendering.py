@@ -21,7 +21,6 @@ def rendered(content: bytes, width: int, height: int, fit: Fit, **options: Any) 
 
 
 def near(one: Pixels, other: Pixels) -> float:
-    """The mean difference of a pixel's colour."""
     return float(np.abs(one.astype(float) - other).mean())
 
 
@@ -65,7 +64,7 @@ def _plain(colour: tuple[int, int, int], height: int, width: int) -> Pixels:
 @pytest.mark.parametrize("resample", ["bilinear", "bicubic", "lanczos"])
 @pytest.mark.parametrize("kind", ["PNG", "JPEG"])
 def test_large_image_is_resampled_once(kind: str, resample: Any) -> None:
-    """The steps in between are at three times the size at least, and change next to nothing."""
+    """The steps between these sizes are at three times the size or more, and change almost nothing."""
     rng = np.random.default_rng(3)
     noise = Image.fromarray(rng.integers(80, 176, (24, 32, 3), np.uint8)).resize((2000, 1500))
     content = encoded(noise, kind, **({"quality": 95} if kind == "JPEG" else {}))

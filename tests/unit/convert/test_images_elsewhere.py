@@ -21,7 +21,6 @@ IMAGE = dict[str, str]
 
 
 def message(text: str, html: str = "", **images: bytes) -> EmailMessage:
-    """Pictures are named by their content ids."""
     made = EmailMessage()
     made["From"], made["Subject"] = "a@a.example", "Boats"
     made.set_content(text)
@@ -97,7 +96,6 @@ def notebook(*cells: dict[str, Any]) -> bytes:
 
 
 def figure(content: bytes = PLAN) -> IMAGE:
-    """As Jupyter writes one, in lines."""
     encodedbytes = base64.encodebytes(content).decode()
     return {"image/png": encodedbytes, "text/plain": "<Figure size 640x480 with 1 Axes>"}
 

@@ -27,7 +27,6 @@ BOAT, PLAN = encoded(drawn(64, 48), "JPEG"), encoded(drawn(40, 90))
 
 
 def sources(made: Converted, form: str = "html") -> list[SourceRecord]:
-    """As it would be stored."""
     kept = ImageKeeper().keep([each.image for each in made.images])
     placed = place_images(made.images, kept.images)
     incoming = Incoming("notes", "x", made.text, format=form, images=placed)  # pyright: ignore[reportArgumentType]

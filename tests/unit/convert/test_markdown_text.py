@@ -28,7 +28,6 @@ BEGINNINGS = (
 
 
 def cells(text: str) -> list[list[str]]:
-    """As a Markdown parser with tables reads them."""
     parser = MarkdownIt("commonmark").enable("table").disable(["inline"])
     tokens, rows = parser.parse(text), list[list[str]]()
     for token in tokens:

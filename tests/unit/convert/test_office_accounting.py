@@ -1,5 +1,3 @@
-"""Nothing of a Word or PowerPoint file is missing without a note, and no number is made up."""
-
 from __future__ import annotations
 
 import io
@@ -54,11 +52,10 @@ COUNTED = {
     "word art": {"5"},
     "sign": {"5"},
 }
-"""Numbers that no text node holds: automatic ones, and states of controls."""
+"""Numbers that are not in the text: automatic numbers, and the states of controls."""
 
 
 def get_numbers(archive: zipfile.ZipFile) -> set[str]:
-    """The numbers of each run and of each value."""
     nodes = (
         node.text or ""
         for name in archive.namelist()

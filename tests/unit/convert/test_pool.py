@@ -1,5 +1,3 @@
-"""Converter processes and their pool. tests/process/convert proves more of both."""
-
 from __future__ import annotations
 
 from typing import Any, cast

@@ -20,7 +20,7 @@ FILES = Path(__file__).parents[2] / "data" / "files"
 
 
 def format_cells(values: dict[str, Any]) -> bytes:
-    """Make a workbook of a value for each number format."""
+    """Build a workbook with a value for each number format."""
     book, out = openpyxl.Workbook(), io.BytesIO()
     sheet = book.worksheets[0]
     sheet.append(["Value", "Kind"])
@@ -68,7 +68,6 @@ BOOKS: dict[str, bytes] = {
 
 
 def read_book(data: bytes) -> Iterator[str]:
-    """Read every cell by openpyxl."""
     computed = openpyxl.load_workbook(io.BytesIO(data), data_only=True)
     for sheet in openpyxl.load_workbook(io.BytesIO(data)):
         for line in sheet.iter_rows():

@@ -101,7 +101,7 @@ def test_sheet_with_huge_declared_size_is_cheap() -> None:
 
 
 def sheet_of(rows: str, styles: str = "", table: str = "") -> bytes:
-    """An ODS file with this XML for rows, which only in part uses what LibreOffice writes."""
+    """Build an ODS file that uses this XML for its rows."""
     namespaces = " ".join(
         f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
         for name in ("office", "table", "text", "style", "draw")
@@ -171,7 +171,8 @@ STYLES = f"""<styleSheet xmlns="{WORKBOOK}">
 <fonts><font/><font><strike/></font><font><b/></font></fonts>
 <cellXfs><xf/><xf numFmtId="164"/><xf numFmtId="165"/><xf numFmtId="9"/><xf numFmtId="14"/><xf numFmtId="46"/>
 <xf fontId="1"/><xf fontId="2"/></cellXfs></styleSheet>"""
-"""Cells by `s`: 1 `00000`, 2 euros, 3 percent, 4 date, 5 duration, 6 struck, 7 bold."""
+"""Styles that you can use as `s` in a cell: 1 `00000`, 2 euros, 3 percent, 4 date, 5 duration, 6 struck,
+7 bold."""
 
 
 def raw(
@@ -221,7 +222,7 @@ def link(kind: str, target: str, name: str = "r1") -> str:
 
 
 def rows_of(*rows: list[str]) -> str:
-    """Rows of cells: words, or the XML of a cell with `REF` for its place."""
+    """Build rows from text or from the XML of cells. `REF` is replaced by the reference of the cell."""
     return "".join(
         f'<row r="{down}">'
         + "".join(
@@ -245,7 +246,7 @@ def formula(text: str, rest: str = "", attributes: str = "") -> str:
 
 
 def body_of(text: str) -> list[str]:
-    """The rows of a text below `## Plan` and a header."""
+    """Return the rows from a text after `## Plan` and a header."""
     return text.split("\n")[4:-1]
 
 

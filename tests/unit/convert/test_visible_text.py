@@ -38,7 +38,7 @@ def test_real_file_is_complete_without_invented_numbers(name: str) -> None:
 
 
 def assert_complete(got: Converted, shown: str) -> None:
-    """Words that are missing are in the notes with their number, and no number is made up."""
+    """If words are missing, the notes should have the correct number."""
     missing = find_missing(shown.split("\n"), got.text)
     told = sum(int(count.replace(",", "")) for note in got.notes for count in TOLD.findall(note))
     assert missing is None or missing.words <= told, missing

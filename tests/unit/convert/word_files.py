@@ -1,5 +1,3 @@
-"""Word documents written as their XML, so that a test shows the markup that it is about."""
-
 from __future__ import annotations
 
 import io
@@ -117,7 +115,6 @@ def paragraph(
 
 
 def level(at: int, form: str, text: str, *, start: int = 1, more: str = "") -> str:
-    """A level of a list."""
     return (
         f'<w:lvl w:ilvl="{at}"><w:start w:val="{start}"/><w:numFmt w:val="{form}"/>{more}'
         f'<w:lvlText w:val="{text}"/></w:lvl>'
@@ -125,7 +122,6 @@ def level(at: int, form: str, text: str, *, start: int = 1, more: str = "") -> s
 
 
 def lists(*abstract: str) -> str:
-    """Lists 1, 2, ... each with its own levels."""
     return "".join(
         f'<w:abstractNum w:abstractNumId="{at}">{levels}</w:abstractNum>'
         for at, levels in enumerate(abstract)
@@ -135,7 +131,8 @@ def lists(*abstract: str) -> str:
 
 
 def text_box(content: str) -> str:
-    """A shape with text as Word 2010 writes one: a Choice, and the same text as VML in the Fallback."""
+    """Build a shape with text as it is written by Word 2010: a Choice, and the same text as VML in the
+    Fallback."""
     return (
         '<w:r><mc:AlternateContent><mc:Choice Requires="wps"><w:drawing><wp:inline><a:graphic>'
         '<a:graphicData uri="http://schemas.microsoft.com/office/word/2010/wordprocessingShape"><wps:wsp>'

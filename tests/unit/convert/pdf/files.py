@@ -1,5 +1,3 @@
-"""PDFs made of known text."""
-
 import io
 import re
 from collections.abc import Callable, Sequence

@@ -1,5 +1,3 @@
-"""PDFs written object by object: forms, annotations and fonts that no library makes."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,5 +1,3 @@
-"""Values of form fields, free text, stamps and comments: the text that a page shows, at its place."""
-
 from __future__ import annotations
 
 import pytest

@@ -14,7 +14,6 @@ PAGE = (
 
 
 def said(words: Sequence[Sequence[int]], page: str) -> list[str]:
-    """Return the matched text of the page."""
     stream = LetterStream.from_letters(page)
     return [page[stream.origin[each[0]] : stream.origin[each[-1]] + 1] for each in words]
 

@@ -32,7 +32,6 @@ def codes_of(first: int) -> Callable[[str], bytes]:
 
 
 def type_3(encode: Callable[[str], bytes], letters: Iterable[str] = LETTERS) -> Font:
-    """Return a font of drawings with made-up names."""
     codes = sorted({encode(each)[0] for each in letters})
     names = " ".join(f"{code} /g{code}" for code in codes)
     drawings = " ".join(f"/g{code} 8 0 R" for code in codes)
@@ -154,7 +153,7 @@ READABLE = {
 
 @pytest.mark.parametrize("texts", READABLE.values(), ids=READABLE.keys())
 def test_ascii_codes_without_names_are_read(texts: list[str]) -> None:
-    """As TeX writes letters that it draws itself."""
+    """TeX can draw letters like this."""
     made = convert(write(type_3(ascii_codes, "".join(texts)), *texts))
     assert made.text.split() == " ".join(texts).split()
     assert made.notes == ()

@@ -1,5 +1,3 @@
-"""The gate: the words of the source text, each once, in their order, none joined or torn."""
-
 import pytest
 from reportlab.lib.styles import ParagraphStyle
 from reportlab.pdfbase import pdfmetrics
@@ -67,7 +65,7 @@ def test_words_positioned_without_spaces_are_separated() -> None:
 
 
 def test_tightly_set_words_are_separated() -> None:
-    """As groff and XeTeX do: no blank is written, and the gap is less than a fifth of the font's size."""
+    """groff and XeTeX do not write a space, and the gap is less than a fifth of the font size."""
     text = "it refers to any job of the rules file and scripts for a wide range"
 
     def draw(canvas: Canvas) -> None:
