@@ -1,5 +1,3 @@
-"""The model comes from the user's cache (or KG_CACHE). The first test downloads it."""
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +24,8 @@ def local(model_folder: Path) -> LocalEmbedder:
 
 @pytest.fixture(scope="session")
 def short(model_folder: Path) -> LocalEmbedder:
-    """The same model, pretending to take 32 tokens: long texts come cheap."""
+    """Return the same model with a limit of 32 tokens, so that you can test long texts with little
+    work."""
     return LocalEmbedder(model_folder, replace(DEFAULT.spec, max_tokens=32), threads=2)
 
 
@@ -38,13 +37,12 @@ def server() -> Iterator[EmbeddingServer]:
 
 @pytest.fixture(params=["openai", "nomic"])
 def asking(request: pytest.FixtureRequest, server: EmbeddingServer) -> Iterator[Asking]:
-    """Each provider in turn, on a server of ours."""
     with Asking(request.param, server) as opened:
         yield opened
 
 
 @pytest.fixture(params=["openai", "nomic"])
 def patient(request: pytest.FixtureRequest, server: EmbeddingServer) -> Iterator[Asking]:
-    """The same for large requests: a busy machine may take its time over them."""
+    """Return the same model for large requests. On a busy machine, it is allowed to take more time."""
     with Asking(request.param, server, timeout=60) as opened:
         yield opened

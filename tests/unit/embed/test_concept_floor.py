@@ -23,7 +23,7 @@ QUESTIONS = [
 
 
 class World(NamedTuple):
-    """Concepts that are stored, and the space they are stored in."""
+    """Return the concepts that were stored and the space that is used for them."""
 
     vectors: Vectors
     space: Space

@@ -37,7 +37,6 @@ def embedder(request: pytest.FixtureRequest) -> Iterator[Embedder]:
 
 @pytest.fixture(params=["deterministic", "local", "openai"])
 def short_embedder(request: pytest.FixtureRequest) -> Iterator[Embedder]:
-    """One that takes few tokens."""
     match request.param:
         case "local":
             yield request.getfixturevalue("short")
@@ -149,7 +148,7 @@ def test_texts_without_a_word_have_a_vector(embedder: Embedder) -> None:
 
 
 def test_vectors_never_change_between_releases() -> None:
-    """A change here needs a new `revision` in the identity."""
+    """If you change this, you have to change the `revision` in the identity."""
     vector = DeterministicEmbedder(dimensions=16).embed_passages(["Grüße an alle, alle!"])[0]
     expected = [38, 0, 76, -38, 0, 0, 0, 0, 0, 0, 0, 0, 0, 38, 0, 0]
     assert np.round(vector * 100).tolist() == expected

@@ -21,7 +21,8 @@ Run = Callable[[NDArray[np.int64]], NDArray[np.float32]]
 
 
 class Session:
-    """Stand-in for an onnxruntime session. `answer` computes the last layer from token ids."""
+    """Session that can be used instead of onnxruntime. `answer` is used to compute the last layer from
+    the token ids."""
 
     def __init__(self, answer: Run) -> None:
         self._answer = answer
@@ -50,7 +51,7 @@ def states(ids: NDArray[np.int64], value: float = 1) -> NDArray[np.float32]:
 
 
 def words(count: int) -> str:
-    """A text of that many tokens, the two special ones included."""
+    """Return a text with this number of tokens. This includes the two special tokens."""
     return " ".join(["word"] * (count - 2))
 
 
@@ -64,7 +65,8 @@ def test_identity_contains_everything_that_shapes_a_vector(local: LocalEmbedder)
 
 
 def test_vectors_match_the_reference_model(local: LocalEmbedder) -> None:
-    """The model card lists these similarities. Another pooling or tokenizer changes them."""
+    """These similarities are from the model card. If you use another pooling or tokenizer, they will be
+    different."""
     person, dog, sunny = local.embed_passages(
         ["That is a happy person", "That is a happy dog", "Today is a sunny day"]
     )
@@ -86,7 +88,7 @@ def test_512_tokens_are_taken_and_513_are_not(local: LocalEmbedder) -> None:
 
 
 def test_text_is_read_to_its_end(model_folder: Path, tmp_path: Path) -> None:
-    """Packaged tokenizers truncate and pad to 128 tokens. kg disables both."""
+    """By default, the tokenizers truncate and pad to 128 tokens. kg does not use this."""
     given = json.loads((model_folder / TOKENIZER).read_text())
     given["truncation"] = {"direction": "Right", "max_length": 128, "strategy": "LongestFirst", "stride": 0}
     given["padding"] = {

@@ -1,4 +1,4 @@
-"""Counting: what SPEC C7 names, and nothing that should stay secret."""
+"""Tests that kg counts everything from SPEC C7, and does not log secrets."""
 
 from __future__ import annotations
 

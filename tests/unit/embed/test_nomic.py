@@ -18,7 +18,7 @@ TEXTS = ["The cat sleeps.", "Rates rose."]
 
 @dataclass
 class Atlas:
-    """Account information that the client otherwise reads from the home folder."""
+    """Data of the account. The client would read this from the home folder."""
 
     atlas_api_path: str
     header: dict[str, str]
@@ -48,7 +48,8 @@ def test_unsupported_model_choice_is_rejected(
 def test_own_client_sends_and_reads_the_same(
     server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch, task: str
 ) -> None:
-    """Contract test: the original client sends the same, except for batches and long texts."""
+    """The request should be the same as from the original client, but batches and long texts can be
+    different."""
     atlas = Atlas(server.url, {"Authorization": f"Bearer {CANARY}"})
     monkeypatch.setattr(nomic.embed, "atlas_class", atlas)
     theirs = nomic.embed.text(

@@ -85,7 +85,7 @@ def test_size_that_gets_no_answer_is_learned(other: OtherServer, fault: Behaviou
 
 
 def test_size_of_an_earlier_request_is_no_limit(other: OtherServer, asking: Asking) -> None:
-    """A request of the usual size passed before the server began to fail on such ones."""
+    """The server has accepted a request with the same size before it began to fail."""
     other.rule = lambda body: Status(500) if len(body["input"]) > 60 and len(other.batches) > 1 else None
     assert_vectors(asking.embedder.embed_passages(MANY[:200]), MANY[:200])
     assert "at most 50 texts per request" in list_learned()[0]

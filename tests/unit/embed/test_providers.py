@@ -53,7 +53,6 @@ def add_one(reply: dict[str, Any]) -> None:
 
 
 def asked_for(server: EmbeddingServer, texts: list[str]) -> list[Request]:
-    """The requests for some texts together."""
     return [each for each in server.requests if texts in (each.body.get("input"), each.body.get("texts"))]
 
 

@@ -112,7 +112,7 @@ def test_text_is_read_once_for_all_parts(local: LocalEmbedder) -> None:
 
 
 def test_model_prefix_does_not_shift_parts() -> None:
-    """An offset of two words would change all vectors except the whole text's."""
+    """If the offset were wrong by two words, only the vector for the whole text would be correct."""
     model = CATALOGUE["e5-small-v2"]
     embedder = LocalEmbedder(ensure_packaged(model, load_settings().cache), model.spec, threads=1)
     mean = embedder._model.embed_spans("passage: " + BANK, [(9 + BANK.index("A fish"), 9 + len(BANK))])[0][0]

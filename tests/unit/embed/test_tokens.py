@@ -80,7 +80,8 @@ def test_token_count_never_exceeds_bytes(wordpiece: WordPiece, text: str) -> Non
     ],
 )
 def test_openai_counts_as_openai_says(text: str, ids: int) -> None:
-    """OpenAI's cookbook has these counts for cl100k_base. Names of special tokens are text."""
+    """These numbers are from the OpenAI cookbook for cl100k_base. The names of special tokens are used as
+    text."""
     assert Cl100k().count(text) == ids
 
 
@@ -204,7 +205,7 @@ def test_chinese_full_stop_ends_a_sentence() -> None:
 
 @given(st.integers(1, 7))
 def test_tokens_that_share_a_character_are_not_parted(width: int) -> None:
-    """Byte-level tokenizers make several tokens of one character."""
+    """Byte-level tokenizers can use more than one token for a character."""
 
     def byte_tokens(text: str) -> list[TokenSpan]:
         return [TokenSpan(at, at + 1, 0) for at in range(len(text)) for _ in range(width)]
@@ -216,7 +217,7 @@ def test_tokens_that_share_a_character_are_not_parted(width: int) -> None:
 
 
 def test_piece_that_measures_longer_is_cut_again() -> None:
-    """A part of a word can have more tokens than it had inside the word."""
+    """If you cut a word, a part can have more tokens than it had in the word."""
 
     def tokens(text: str) -> list[TokenSpan]:
         inside = [TokenSpan(at, min(at + 4, len(text)), 0) for at in range(0, len(text), 4)]

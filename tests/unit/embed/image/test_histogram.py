@@ -86,7 +86,8 @@ def test_empty_image_has_a_vector(colour: str | tuple[int, int, int]) -> None:
 
 
 def test_the_vector_of_the_probe_is_known() -> None:
-    """Stored vectors must match later releases. Another vector needs another revision."""
+    """Vectors that are stored must be equal in later releases. If you change them, change the revision as
+    well."""
     (vector,) = EMBEDDER.embed_images([draw_probe_image(EMBEDDER.rendering)])
     assert EMBEDDER.identity.revision == "1"
     assert EMBEDDER.identity.modality == "image"

@@ -47,7 +47,7 @@ def test_text_finds_image_of_its_colour(folder: Path) -> None:
 
 
 def test_vector_equals_the_graph_output(folder: Path) -> None:
-    """Resizing, cropping, and normalization keep the mean colour."""
+    """If an image is resized, cropped, and normalized, it still has the same mean colour."""
     embedder = open_image_embedder(settings(folder))
     red = embedder.embed_images([as_rendered(coloured("red"), embedder.rendering)])[0]
     assert red @ embedder.embed_query("red") == pytest.approx(1, abs=1e-4)
@@ -86,7 +86,8 @@ def test_towers_of_every_kind_are_described(tmp_path: Path, *, states: bool, hal
 
 
 def test_texts_are_padded_as_in_training(tmp_path: Path) -> None:
-    """SigLIP pads to 64 tokens. Padding has no colour here, and the mean covers real tokens only."""
+    """SigLIP adds padding to get 64 tokens. It has no colour here, and the mean should only use real
+    tokens."""
     model = write_model(tmp_path / "m", states=True)
     (model / "config.json").write_text('{"model_type": "siglip"}', encoding="utf-8")
     embedder = open_image_embedder(settings(tmp_path))

@@ -35,7 +35,7 @@ def test_text_finds_images(server: ImageServer, embedder: RemoteImageEmbedder) -
 
 
 def test_nothing_of_the_stored_file_goes_out(server: ImageServer, embedder: RemoteImageEmbedder) -> None:
-    """The JPEG contains pixels and no metadata of the camera."""
+    """The JPEG should contain the pixels, but no metadata from the camera."""
     said = exif({0x010E: "A secret boat", 0x0110: "CanaryCam"}, gps=True, taken="2019:07:01 12:00:00")
     stored = encoded(drawn(900, 600), "JPEG", exif=said, comment=b"canary comment")
     assert b"CanaryCam" in stored
@@ -150,7 +150,8 @@ def test_a_key_or_an_address_is_needed(choice: ModelChoice, told: str) -> None:
 
 
 def test_nomic_client_sends_and_reads_the_same(server: ImageServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Contract test: the original client sends the same, except for JPEG quality."""
+    """The request should be the same as from the original client, but the quality of the JPEG can be
+    different."""
     monkeypatch.setattr(nomic.embed, "atlas_class", Atlas(server.url, {"Authorization": f"Bearer {CANARY}"}))
     theirs = nomic.embed.image([Image.fromarray(each) for each in PICTURES[:1]])
     ours = opened(server, "nomic").embed_images(PICTURES[:1])
