@@ -1,5 +1,3 @@
-"""Small question sets on disk."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Comparisons of saved results: one at a time, and none that keeps the service busy for long."""
-
 from __future__ import annotations
 
 import threading
@@ -18,7 +16,6 @@ COMPARE: Any = comparing.compare
 
 @pytest.fixture
 def results(tmp_path: Path) -> SavedResults:
-    """Three results of the same questions."""
     for label, ranks in (("a", [3, 1, 0]), ("b", [1, 1, 2]), ("c", [2, 2, 2])):
         save(tmp_path, label, measured(label, ranks))
     return SavedResults(tmp_path)

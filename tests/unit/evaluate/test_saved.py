@@ -18,7 +18,6 @@ from tests.support.evaluations import measured, save
 
 @pytest.fixture
 def results(tmp_path: Path) -> SavedResults:
-    """Two results of bees, and one of owls."""
     save(tmp_path, "text", measured("text", [3, 1, 0], ontology="bees"))
     save(tmp_path, "hybrid", measured("hybrid", [1, 1, 2], ontology="bees"), after=2)
     save(tmp_path, "owls", measured("text", [1], data="owls", ontology="owls"), after=1)
