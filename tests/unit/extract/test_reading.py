@@ -271,7 +271,7 @@ def test_unproven_quote_is_kept_as_unverified() -> None:
 
 @pytest.mark.parametrize("quotes", [[], ["Analytical Engine"], ["The engine, he said, will be analytical."]])
 def test_label_is_not_evidence(quotes: list[str]) -> None:
-    """The label appears in the text, but no quote proves the concept."""
+    """The label is in the text, but there is no quote to prove the concept."""
     answer = read(concept("Analytical Engine", quotes=quotes))
     assert (answer.concepts[0].quotes, answer.concepts[0].unverified) == ((), tuple(quotes))
     assert answer.unverified == len(quotes)

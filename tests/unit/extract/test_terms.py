@@ -23,7 +23,8 @@ FLOORS = {
     ("held-out", "es"): (0.86, 0.63),
     ("tuning", "all"): (0.83, 0.81),
 }
-"""Precision and recall, slightly below the measurement (benchmarks/results/concepts.md)."""
+"""Minimum precision and recall. The measured values are slightly higher
+(benchmarks/results/concepts.md)."""
 
 
 def test_precision_and_recall_do_not_decrease() -> None:
