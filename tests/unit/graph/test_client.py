@@ -124,7 +124,7 @@ def test_permanent_error_is_not_retried(clock: Clock) -> None:
 def test_transaction_repeats_after_a_masked_deadlock(
     cause: str, expected: int, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The driver raises ResultFailedError in place of a deadlock that failed a result in the middle."""
+    """If a deadlock occurs while you read a result, the driver raises ResultFailedError."""
     monkeypatch.setattr(client.Graph._commit.retry, "sleep", lambda _: None)  # pyright: ignore[reportFunctionMemberAccess]
     masked = ResultFailedError(None, "The result has failed.")  # pyright: ignore[reportArgumentType]
     masked.__cause__ = Neo4jError._hydrate_neo4j(code=cause, message="deadlock")
@@ -152,12 +152,12 @@ def test_masked_error_keeps_its_own_class(code: str, expected: type[Exception], 
 
 PATIENCE = 20.0
 SETTLED = 0.1
-"""Until threads that run wait for the reading."""
+"""Wait until the threads are running."""
 MANY = 16
 
 
 class Database:
-    """Source of 1, 2, 3 that can block and counts its reads."""
+    """Return 1, 2, 3. You can make this block, and see how often it was read."""
 
     def __init__(self) -> None:
         self.begun = 0

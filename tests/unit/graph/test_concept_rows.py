@@ -30,7 +30,6 @@ LABELS = st.sampled_from(["bees", "Bees", "dance", "flowers", "wasps", "PEP 8", 
 
 @st.composite
 def quotes(draw: st.DrawFn, source: str) -> Quote:
-    """Some are in the source, some are not."""
     text = TEXTS[source]
     start = draw(st.integers(-2, len(text)))
     end = draw(st.integers(start, len(text) + 2))
@@ -40,7 +39,6 @@ def quotes(draw: st.DrawFn, source: str) -> Quote:
 
 @st.composite
 def extractions(draw: st.DrawFn) -> list[Extraction]:
-    """One for each source, or for one of them."""
     made: list[Extraction] = []
     for source in draw(st.sampled_from([["s1"], ["s2"], ["s1", "s2"]])):
         found = st.builds(

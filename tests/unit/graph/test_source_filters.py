@@ -17,7 +17,6 @@ def where(*lines: Any) -> list[Clause]:
 
 
 def matching(clauses: Any) -> list[str]:
-    """Name documents by the conditions that chose them."""
     return [f"{each.field}{each.op}{each.value}" for each in list_conditions(clauses)]
 
 

@@ -91,7 +91,8 @@ def test_english_and_unknown_languages_have_no_stems() -> None:
 
 
 def test_words_split_by_the_analyzer_have_no_stem() -> None:
-    """Its characters would be found there as if each were rare: nDCG@10 of Chinese fell by six points."""
+    """If characters were indexed there as well, they would look rare, and nDCG@10 for Chinese would be
+    six points lower."""
     assert stem_texts([f"{SPANISH} 黑豹队的防守只丢了 308分"]) == stem_texts([f"{SPANISH} 308"])
     assert stem_question(["黑豹队的防守", "ひらがな"]) == []
 
