@@ -1,5 +1,3 @@
-"""Placing concepts: in the sources that say them, by a sentence that is there to the letter."""
-
 from __future__ import annotations
 
 from typing import Any

@@ -42,13 +42,12 @@ def said(*texts: str) -> list[Message]:
 
 
 def sections(messages: list[Message]) -> list[tuple[tuple[str, ...], str]]:
-    """Path of headings and text of all sources."""
     document = parse(consolidate(messages, "Talk")[0], "Talk", "markdown")
     return [(span.heading, document.text[span.start : span.end]) for span in split(document)]
 
 
 def assert_contained(messages: list[Message]) -> None:
-    """The document has a heading for each message that says something, and no other."""
+    """There should be a heading for each message with text, and no other heading."""
     told = [each for each in messages if not is_blank(each.text)]
     text = consolidate(messages, "Talk")[0]
     headings = [block.title for block in parse(text, "Talk", "markdown").blocks if block.kind == "heading"]
