@@ -1,5 +1,3 @@
-"""A database that answers a few statements."""
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -11,7 +9,7 @@ Answers = Callable[[str, dict[str, Any]], list[dict[str, Any]]]
 
 
 class FakeGraph:
-    """Graph that returns prepared rows by statement and records its calls."""
+    """Graph that returns the given rows for a statement and records its calls."""
 
     def __init__(self, answers: Answers) -> None:
         self.ran: list[tuple[str, dict[str, Any]]] = []
@@ -27,10 +25,8 @@ class FakeGraph:
         return work(cast("Transaction", self))
 
     def count(self, name: str) -> int:
-        """How often a statement was run."""
         return sum(each == name for each, _ in self.ran)
 
     @property
     def graph(self) -> Graph:
-        """Itself, as the product takes it."""
         return cast("Graph", self)

@@ -1,5 +1,3 @@
-"""Pictures: a kind of thing to embed that the product does not have, with a model, an album and a job."""
-
 from __future__ import annotations
 
 import threading
@@ -74,9 +72,9 @@ class Model(DeterministicEmbedder):
     asked: list[int] = field(default_factory=list[int])
     ill: bool = False
     elsewhere: bool = False
-    """Whether the model is remote, which allows concurrent requests."""
+    """Whether the model is remote. If it is, requests can run at once."""
     before: Callable[[Sequence[str]], object] = lambda _: None
-    """Run before each batch, in the thread that embeds it."""
+    """Function to call before each batch, in the thread that embeds it."""
 
     def __post_init__(self) -> None:
         super().__init__(256)

@@ -75,7 +75,7 @@ def test_rejected_text_is_found_by_halving() -> None:
 
 
 class Naming(Model):
-    """Names the captions that it does not take."""
+    """Model that rejects some captions and returns which ones."""
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if named := {text: f"400: {text}" for text in texts if "poison" in text}:
@@ -139,7 +139,7 @@ def test_any_number_of_lost_texts_is_skipped() -> None:
 
 
 def test_lost_texts_are_skipped_at_once() -> None:
-    """Lost texts are neither held in memory nor read again."""
+    """If a text has been lost, it should not be stored in memory or read again."""
     many, job = album(*["lost"] * 9, "poison"), Job()
     with pytest.raises(EmbeddingUnavailable):
         go_over(many, job, Losing(ill=True))

@@ -27,7 +27,7 @@ PATIENCE = 10.0
 
 @dataclass
 class Gates:
-    """Holds back batches, by the caption that they begin with, until they are let go."""
+    """Model that blocks batches until you let them continue."""
 
     held: dict[str, threading.Event] = field(default_factory=dict[str, threading.Event])
     begun: list[str] = field(default_factory=list[str])
@@ -247,7 +247,7 @@ def test_pass_yields_after_running_batches(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_without_cache_batches_start_after_the_last_write() -> None:
-    """A dying worker wastes at most one batch."""
+    """If a worker dies, only one batch should be lost."""
     written_at: list[int] = []
     all_of_them = album(*"abcdefgh")
     model = Model(before=lambda _: written_at.append(sum(each.vector is not None for each in all_of_them)))
