@@ -22,7 +22,6 @@ QUESTION = question(DocumentPart("T", (), "", SECRET_TEXT), [Chunk(SECRET_TEXT, 
 
 
 def drop_schema(body: dict[str, Any]) -> Prompt:
-    """The question of a body, to compare."""
     system, user = body["messages"]
     return Prompt(system["content"], user["content"], QUESTION.name, QUESTION.schema)
 

@@ -42,7 +42,7 @@ def test_several_chunks_are_requested_together_in_order(server: EmbeddingServer,
 
 
 def test_shared_prompt_part_comes_first() -> None:
-    """Providers cache the start of a prompt."""
+    """Providers can cache the start of a prompt."""
     first, second = question(PART, CHUNKS[:5]).data, question(PART, CHUNKS[5:]).data
     same = first[: first.index('"passages"')]
     assert PART.text in same
@@ -50,7 +50,7 @@ def test_shared_prompt_part_comes_first() -> None:
 
 
 def together(spoilt: Writer) -> Writer:
-    """Answer wrongly for several chunks and correctly for one."""
+    """If there is more than one chunk, return a wrong answer."""
     return lambda body: (spoilt if len(asked(body)["passages"]) > 1 else write_contexts)(body)
 
 
@@ -64,7 +64,7 @@ def changed(change: Callable[[list[dict[str, Any]]], object]) -> Writer:
 
 
 def count_instead(items: list[dict[str, Any]]) -> None:
-    """Lose a chunk, and with it count: each context has the number of another."""
+    """Leave one chunk out, so that each context has the number of another chunk."""
     for number, item in enumerate(items[1:], 1):
         item["id"] = str(number)
 
