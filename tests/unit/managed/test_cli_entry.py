@@ -19,7 +19,6 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def failing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands that fail in every way."""
     app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
 
     @app.command()

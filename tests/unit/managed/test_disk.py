@@ -11,7 +11,6 @@ from kg_api.local.processes import Home
 from kg_api.settings import Neo4jSettings
 
 EVERYTHING = 1 << 60
-"""More than any disk has."""
 
 
 def test_writes_are_rejected_below_the_disk_reserve(tmp_path: Path) -> None:

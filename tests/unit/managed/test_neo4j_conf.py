@@ -78,7 +78,6 @@ SLEEP = ("-c", "import time; time.sleep(60)")
 
 
 def sleeper(folder: Path, broken: Callable[[], str | None]) -> Role:
-    """A process that never works."""
     return Role(
         name="sleeper",
         argv=(sys.executable, *SLEEP),
@@ -100,14 +99,13 @@ class Clock:
 
 @pytest.fixture
 def adopted(tmp_path: Path) -> Iterator[ProcessId]:
-    """It runs before there is a supervisor."""
     process = processes.start(sleeper(tmp_path, lambda: None))
     yield process
     process.kill()
 
 
 def attended(role: Role, seconds: float) -> Watch:
-    """Return a supervisor's check of a role this long after its start."""
+    """Return the check that a supervisor would run this long after a role has started."""
     clock = Clock()
     watch = Watch(role, Policy(), clock)
     watch.attend(set())
