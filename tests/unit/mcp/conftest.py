@@ -1,5 +1,3 @@
-"""A server on a library in memory."""
-
 from __future__ import annotations
 
 from typing import Any

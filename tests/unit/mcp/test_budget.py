@@ -10,7 +10,7 @@ rooms = st.integers(MIN_ROOM, 300)
 
 
 def passages(given: list[str]) -> list[Item]:
-    """Passages that follow each other in one document, each of a source of its own."""
+    """Return passages from one document. Each of them is a source."""
     places, start = [], 0
     for at, text in enumerate(given):
         places.append(passage(f"s{at}#{start}-{start + len(text)}", text))

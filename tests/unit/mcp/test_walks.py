@@ -13,14 +13,12 @@ from tests.support.mcp import answer, call, failure, text_of, walk
 
 
 def texts(told: dict[str, Any]) -> list[tuple[str, str]]:
-    """Source and text of all passages of an answer."""
     lists = [told.get(name, []) for name in ("paragraphs", "hits", "similar")]
     given = [*([told["quote"]] if "quote" in told else []), *chain(*lists)]
     return [(each["citation"].partition("#")[0], each["text"]) for each in given]
 
 
 def joined(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Parts of one passage, which follow each other, as one."""
     whole: list[tuple[str, str]] = []
     for source, text in parts:
         if whole and whole[-1][0] == source:
