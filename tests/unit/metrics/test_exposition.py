@@ -49,7 +49,8 @@ for number in range(100):
 def test_metrics_that_processes_share_have_all_their_blocks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A new page of a sparse file that is mapped into memory ends the process when the disk is full."""
+    """If the disk is full, the process is killed when it uses a new page of a sparse file that is mapped
+    into memory."""
     monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
     for _ in range(2):
         subprocess.run([sys.executable, "-c", COUNTED], check=True)
@@ -63,7 +64,7 @@ def test_metrics_that_processes_share_have_all_their_blocks(
 
 
 NO_ROOM = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))"
-"""Larger writes fail like on a full disk, even without data."""
+"""If you write more than this, it fails as if the disk were full."""
 
 
 def test_full_disk_keeps_metrics_in_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,7 +187,7 @@ def test_every_value_of_every_metric_has_room(folder: Path) -> None:
 
 
 def _used(path: Path) -> int:
-    """The first number of such a file: how many of its bytes are in use."""
+    """Return the first number in the file: how many bytes are in use."""
     return int.from_bytes(path.read_bytes()[:4], sys.byteorder)
 
 
@@ -215,7 +216,6 @@ SUFFIXES = {"counter": [""], "gauge": [""], "histogram": ["_bucket", "_count", "
 
 
 def listed() -> dict[str, set[str]]:
-    """The samples of the table, each with its labels."""
     found: dict[str, set[str]] = {}
     rows = re.findall(r"^\| `(\w+)` \| (\w+) \|([^|]*)\|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     for name, kind, labels in rows:

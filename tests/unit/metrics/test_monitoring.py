@@ -1,5 +1,3 @@
-"""The dashboard and the alert rules speak of metrics and labels that there are, in PromQL that parses."""
-
 from __future__ import annotations
 
 import json
@@ -33,7 +31,7 @@ def panels() -> list[dict[str, Any]]:
 
 
 def dashboard_queries() -> Iterator[tuple[str, str]]:
-    """Yield each dashboard query with its legend and its variables replaced."""
+    """Yield each query in the dashboard with its legend. The variables are replaced."""
     for panel in panels():
         for target in panel.get("targets", ()):
             expression = target["expr"]
@@ -92,7 +90,7 @@ def children(node: Any) -> list[Any]:
 
 
 def labels_of(node: Any) -> set[str]:
-    """The labels that the result of a part of an expression has."""
+    """Return the labels in the result of an expression."""
     if isinstance(node, promql_parser.VectorSelector):
         return {*KNOWN.get(node.name or "", ()), *FROM_SCRAPES}
     if isinstance(node, promql_parser.AggregateExpr) and str(node.op) not in {"topk", "bottomk"}:

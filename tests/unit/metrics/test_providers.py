@@ -66,7 +66,7 @@ def test_server_without_usage_option_still_streams(server: EmbeddingServer) -> N
 
 
 def test_missing_stream_usage_is_estimated(server: EmbeddingServer) -> None:
-    """A token is taken for four characters: "Write.something" has 15, "written" 7."""
+    """A token is counted as four characters: "Write.something" has 15, and "written" has 7."""
     server.tells_usage = False
     chat, counted = open_quick(server), Counted()
     assert "".join(chat.stream(QUESTION)) == "written"
@@ -85,7 +85,8 @@ def test_missing_stream_usage_is_estimated(server: EmbeddingServer) -> None:
 def test_failures_by_reason_and_retries(
     server: EmbeddingServer, status: int, *, reason: str, tries: int, proofs: int
 ) -> None:
-    """After a server error, a request with a known text distinguishes the server from the text."""
+    """After a server error, kg sends a known text to see if the error is caused by the server or by the
+    text."""
     counted = Counted()
     server.always = Status(status)
     with Asking("openai", server) as asking, pytest.raises((EmbeddingUnavailable, ConfigurationError)):
