@@ -22,7 +22,7 @@ PARTS = st.lists(TEXT, max_size=4)
 
 
 def test_ids_never_change_between_releases() -> None:
-    """Stored data hangs on them."""
+    """If these change, data that is stored cannot be used."""
     assert document_id("notes", "a.md") == "ed38a806b94b9ade97b547254c487926"
     assert content_hash("text") == "d41d7ee6513fe47e3df380f74cb14ea4"
     first, second = source_ids("d", ["h", "h"])
@@ -76,7 +76,7 @@ def test_a_scope_is_one_plain_token(name: str) -> None:
 
 
 def test_only_code_names_are_split_for_embedding() -> None:
-    """Nonsense was taken for `__gt__`, which some models have near to all (ADR 29)."""
+    """With some models, a nonsense word was near to everything and was used as `__gt__` (ADR 29)."""
     assert build_concept_text("__gt__", "", ()) == "gt"
     assert (
         build_concept_text("MAX_AGE", "Of my_cache.", ["max_age", "age"])
