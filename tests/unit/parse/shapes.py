@@ -1,5 +1,3 @@
-"""How a test sees blocks and sources: as plain values."""
-
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -10,7 +8,7 @@ from kg_api.text.sources import SplitLimits, split
 
 
 def seen(text: str, blocks: Iterable[Block]) -> list[tuple[str, str]]:
-    """(kind and level, text without the blanks around it) of each block."""
+    """Return the kind, the level, and the text of each block."""
     return [
         (block.kind + (str(block.level) if block.level else ""), text[block.start : block.end].strip())
         for block in blocks
@@ -18,12 +16,12 @@ def seen(text: str, blocks: Iterable[Block]) -> list[tuple[str, str]]:
 
 
 def sources(text: str, name: str, limits: SplitLimits | None = None) -> list[tuple[str, str]]:
-    """(heading path, text without the blanks around it) of each source."""
+    """Return the path of headings and the text of each source."""
     document = parse(text, name)
     spans = split(document, limits) if limits else split(document)
     return [(" > ".join(span.heading), text[span.start : span.end].strip()) for span in spans]
 
 
 def many(count: int, word: str = "word") -> str:
-    """A text of `count` words without an end of a sentence."""
+    """Return a text with `count` words that has only one sentence."""
     return " ".join([word] * count)

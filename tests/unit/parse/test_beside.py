@@ -152,7 +152,7 @@ def test_references_use_the_encoding_of_the_file(
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("form", ["md", "html"])
 def test_names_are_unquoted_once(tmp_path: Path, name: str, form: str) -> None:
-    """From the linked file through the form to the reference in the document."""
+    """Use the file from the link, the form, and the reference in the document."""
     (tmp_path / name).write_bytes(PLAN)
     reference = quote(name)
     said = f"![]({reference})" if form == "md" else f"<main>Words.<img src='{reference}'></main>"

@@ -26,7 +26,7 @@ def folder(name: str) -> Path:
 
 
 def checked(documents: Iterable[ParsedDocument]) -> Iterator[tuple[ParsedDocument, SourceSpan]]:
-    """Return the sources of every document after checking the invariants."""
+    """Return the sources from each document after the invariants have been checked."""
     for document in documents:
         spans = split(document)
         assert "".join(document.text[span.start : span.end] for span in spans) == document.text

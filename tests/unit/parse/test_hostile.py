@@ -1,4 +1,5 @@
-"""HARDENING 5, 62: texts made to be slow. Processor time is measured: a busy machine changes nothing."""
+"""Tests with texts that are made to be slow (HARDENING 5, 62). They measure CPU time, so that you can run
+them on a busy machine."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from tests.support.growth import assert_linear
 
 FULL = 10_000_000
 SECONDS_PER_MB = 60
-"""Limit for the full size, several times the measured times. Quadratic time would take hours."""
+"""Limit for the full size. It is several times as high as the measured time. If the time were quadratic,
+it would take hours."""
 FORMATS: tuple[Format, ...] = ("text", "markdown", "rst")
 
 

@@ -141,7 +141,7 @@ def test_edit_in_a_section_keeps_the_others() -> None:
 FORMATS = st.sampled_from(["text", "markdown", "rst"])
 SMALL = SplitLimits(join_below=8, enough=20, most=45, split_above=50, split_code_above=80)
 LONGEST = SMALL.split_above + SMALL.split_code_above + SMALL.split_above
-"""Headings, then a block, then the headings that end the document."""
+"""Build headings, a block, and the headings at the end of the document."""
 
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=400)
 MARKED_LINES = st.sampled_from(
@@ -198,7 +198,7 @@ SECTIONS = st.lists(
     min_size=1,
     max_size=8,
 )
-"""For each section the level of its heading, and the words of its paragraphs."""
+"""Return the level of the heading and the words of the paragraphs, for each section."""
 
 
 def as_markdown(level: int, title: str) -> str:
@@ -210,7 +210,7 @@ def as_rst(level: int, title: str) -> str:
 
 
 def written(sections: list[tuple[int, list[int]]], heading: Callable[[int, str], str]) -> str:
-    """Every word of a paragraph names its section: s3p0, s3p1 ..."""
+    """Build paragraphs. You can see the section in each word: s3p0, s3p1, and so on."""
     parts: list[str] = []
     for number, (level, paragraphs) in enumerate(sections):
         parts.append(heading(level, f"Section {number}"))
@@ -219,7 +219,8 @@ def written(sections: list[tuple[int, list[int]]], heading: Callable[[int, str],
 
 
 def paths(levels: list[int]) -> list[tuple[str, ...]]:
-    """For each heading: itself, and of those before it the nearest of every higher level."""
+    """Return the path for each heading: the heading itself, and the nearest one before it at each higher
+    level."""
     found: list[tuple[str, ...]] = []
     for number, level in enumerate(levels):
         path, lowest = [f"Section {number}"], level
