@@ -1,5 +1,3 @@
-"""A reranking server, and rerankers that ask it."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -26,7 +24,6 @@ def server() -> Iterator[RerankServer]:
 
 @pytest.fixture(params=["cohere", "endpoint", "tei"])
 def reranker_of(request: pytest.FixtureRequest, server: RerankServer) -> Iterator[Open]:
-    """Opens the reranker of each provider, with the settings given."""
     provider = request.param
     server.speaks_tei = provider == "tei"
     with ExitStack() as stack:

@@ -56,7 +56,8 @@ def test_a_score_does_not_depend_on_the_others(reranker: LocalReranker) -> None:
 
 
 def test_answer_late_in_a_long_passage_counts(model: CrossEncoder) -> None:
-    """512 tokens are less than half of it, and a model that were shown no more would score both alike."""
+    """512 tokens are less than half of the text. If the model could only see these, both scores would be
+    the same."""
     assert model.score(QUESTION, FILLER * 90 + ANSWER) > model.score(QUESTION, FILLER * 90) + 1
 
 
@@ -91,7 +92,7 @@ def test_an_endless_passage_ends_with_the_time(reranker: LocalReranker) -> None:
 
 
 class Slow:
-    """Stands in for the model where only the time that it takes matters."""
+    """Model to use if only the time is important."""
 
     def require_question(self, question: str) -> None:
         assert question
@@ -104,7 +105,7 @@ class Slow:
 
 
 def test_searches_take_turns(tmp_path: Path) -> None:
-    """One with hundreds of passages does not keep another waiting."""
+    """If a request has hundreds of passages, others should not have to wait for it."""
     reranker = LocalReranker(tmp_path, "slow", threads=2)
     reranker._model = Slow()  # pyright: ignore[reportAttributeAccessIssue]
     with ThreadPoolExecutor(1) as other:
@@ -133,7 +134,7 @@ def test_invalid_model_files_are_rejected(tmp_path: Path, name: str) -> None:
 
 
 def test_embedding_model_is_rejected(tmp_path: Path) -> None:
-    """The package also contains an embedding model."""
+    """The package contains an embedding model as well."""
     folder = shutil.copytree(require_packaged().parent / "bge_small_en", tmp_path / "own")
     with pytest.raises(ConfigurationError, match="holds no cross-encoder"):
         CrossEncoder(folder)

@@ -157,7 +157,7 @@ RIGHT = [0.5, 0.5, 1.0]
 
 @pytest.fixture
 def asking(server: RerankServer) -> Iterator[Asking]:
-    """Opens rerankers that ask the server, below a path of it."""
+    """Open rerankers that use a path on the server."""
     with ExitStack() as stack:
 
         def opened(path: str = "") -> Reranker:

@@ -114,7 +114,7 @@ def first(name: str, value: Any) -> Callable[[Any], Any]:
 
 @pytest.mark.parametrize("value", [0, 5, -1, None, "zero"])
 def test_wrong_index_is_rejected(server: RerankServer, reranker_of: Open, value: Any) -> None:
-    """Of 5 texts, 2 is the best: 0 is there twice then."""
+    """There are 5 texts and 2 is the best, so 0 would be used twice."""
     server.always = Spoil(first("index", value))
     with pytest.raises(RerankUnavailable, match="index"):
         reranker_of().score(QUERY, TEXTS, seconds=5)
@@ -160,7 +160,7 @@ def test_key_and_passages_are_nowhere(
     capfd: pytest.CaptureFixture[str],
     status: int,
 ) -> None:
-    """The server's words hold both."""
+    """The message from the server contains both."""
     caplog.set_level(logging.DEBUG)
     server.always = Status(status)
     with pytest.raises(RerankUnavailable) as raised:
