@@ -32,7 +32,7 @@ SPACE = Space(
 
 
 def place(identity: str, text: str = SAID) -> DescribedPlace:
-    """A source that begins at the 100th character of its document."""
+    """Return a source that begins at character 100 of its document."""
     return DescribedPlace(
         source_id=identity,
         ontology="notes",
@@ -60,7 +60,6 @@ def found(
     parent: str | None = None,
     through: tuple[CarriedConcept, ...] = (),
 ) -> LaneHit:
-    """One finding, with its chunk's offsets if it has one."""
     part = FoundChunk(f"c-{identity}", *chunk, covers or (identity,), parent) if chunk else None
     return LaneHit(source(identity), similarity, score, part, through=through)
 
@@ -73,7 +72,6 @@ def lanes(
 
 
 def plan(least: float | None = None, **asked: Any) -> SearchPlan:
-    """A search of one space."""
     request = SourceSearch.model_validate({"query_text": "words", **asked})
     similar = SimilarityFilter({} if least is None else {"default": least})
     scope = Scope([], {}, [], answering={"notes": "default"})

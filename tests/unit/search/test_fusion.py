@@ -69,14 +69,14 @@ def test_first_hit_of_both_retrievers_stays_first(near: dict[str, float], words:
 
 
 def test_indistinct_vector_scores_yield_to_keywords() -> None:
-    """As a model does in a language that it never learned."""
+    """A model can return this for a language that it does not know."""
     flat, sharp = falling("v", 0.75, 0.72), falling("t", 12.0, 3.0)
     fused = fuse([vector(flat), LaneScores("text", sharp)])
     assert order(fused)[0] == "t0"
 
 
 def test_indistinct_keyword_scores_yield_to_vectors() -> None:
-    """As many common words do."""
+    """You get this if there are many common words."""
     sharp, flat = falling("v", 0.8, 0.5), falling("t", 12.0, 11.0)
     fused = fuse([vector(sharp), LaneScores("text", flat)])
     assert order(fused)[0] == "v0"
@@ -131,7 +131,7 @@ def test_only_hit_of_a_space_stays_visible() -> None:
 
 
 def test_few_additional_keyword_hits_keep_the_order() -> None:
-    """49 and 50 hits are about equal, so the order must not change."""
+    """49 and 50 hits are about equal, so the order should not change."""
     near, words = falling("v", 0.75, 0.5), falling("t", 3.0, 2.9, 60)
     firsts: list[str] = []
     for count in range(40, 60):

@@ -17,7 +17,6 @@ from tests.unit.search.found import SAID, SPACE, found, lanes, plan
 from tests.unit.search.found import place as found_place
 
 CALIBRATED = replace(SPACE, calibration=SimilarityCalibration(related=0.6, unrelated=0.1))
-"""Near begins at 0.5."""
 
 
 def place(identity: str, text: str = SAID, chunk: str = "") -> SourceHit:
@@ -51,7 +50,7 @@ def test_images_are_not_judged_by_content() -> None:
 
 
 def test_best_image_by_content_is_not_judged() -> None:
-    """Image spaces have no threshold, so the relevance of the best hit is unknown."""
+    """There is no threshold for an image space, so you cannot know if the best hit is relevant."""
     far = lanes({"default": [found("a", 1, 0.2)]})
     both = replace(far, lanes={**far.lanes, f"{PICTURES}photos": [found("p", 1, 0.3)]})
     seen = PictureVector(SPACE, ["notes"], np.ones(3, dtype=np.float32))
@@ -147,7 +146,7 @@ def test_relevance_is_unknown_without_vector_or_calibration() -> None:
 
 
 def test_keywords_do_not_decide_on_later_pages() -> None:
-    """A passage with all words may have been on a page before."""
+    """There may have been a passage with all the words on an earlier page."""
     further = replace(asked("fox wolf"), page=HitPage(given=frozenset({b"hit"})))
     assert nearness(further, lanes({"default": [found("a", 1, 0.2)]}), [place("a")]) == UNKNOWN
     assert nearness(further, lanes({"default": [found("a", 1, 0.5)]}), [place("a")]).near

@@ -359,7 +359,7 @@ def test_nearer_of_two_chunks_is_shown() -> None:
 
 
 def test_new_ontology_uses_the_default_space() -> None:
-    """For a second a search may not know of it, and finds its passages all the same."""
+    """For one second, a search may not know it, but it should find its passages."""
     best = ranked(lanes(vectors={"default": [found("a", 0.9, 0.9)]}), 1)
     unaware = replace(plan(), scope=Scope([], {}, []))
     (hit,) = present_hits(unaware, best, {"a": place("a")}, {})

@@ -34,7 +34,6 @@ def ids(filtered: Ranking) -> list[str]:
 
 
 def far(each: LaneHit) -> LaneHit:
-    """The same in an ontology of another space."""
     return each._replace(source=each.source._replace(ontology="far"))
 
 

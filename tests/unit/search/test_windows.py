@@ -34,7 +34,6 @@ def tokens_of(texts: Sequence[str]) -> list[int]:
 
 
 def document(texts: Sequence[str], name: str = "d") -> list[Place]:
-    """A document of these paragraphs."""
     starts = [sum(map(len, texts[:at])) for at in range(len(texts))]
     return [
         Place(
