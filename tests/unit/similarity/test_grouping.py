@@ -170,7 +170,7 @@ random = np.random.default_rng(3)
 
 
 def test_axes_follow_the_largest_variance() -> None:
-    """Points that were laid out along two directions of nine, turned, come out as they were laid."""
+    """If the points are on two of nine directions, they should be returned as they were."""
     turned, _ = np.linalg.qr(random.standard_normal((9, 9)))
     laid = random.standard_normal((500, 9)) * np.array([9, 4, *[0.01] * 7])
     vectors = (laid @ turned.T + 5).astype(np.float32)
@@ -209,7 +209,8 @@ def own(word: str) -> str:
 
 
 def documents(count: int, *more: str) -> tuple[list[str], list[str]]:
-    """Texts and documents: each with its own text twice over, and more that all have."""
+    """Return texts and documents. Each of them has two copies of its own text, and some text that is the
+    same in all."""
     texts = [(each, n) for n in range(count) for each in (own(WORDS[n]), own(WORDS[n] + " again"), *more)]
     return [text for text, _ in texts], [f"d{n}" for _, n in texts]
 
@@ -251,7 +252,7 @@ def test_fields_are_distinguished_from_prose() -> None:
 
 
 def test_dialogue_is_not_a_field_block() -> None:
-    """A transcript of the same three people is another text each time."""
+    """A transcript with the same three people is a different text each time."""
     said = "Anna: How far are we?\nBen: The lease of {word} is signed.\nCleo: The rest is not."
     assert fields_of(said.format(word="x")) == frozenset()
     assert fields_of("Anna: yes\nBen: no\nAnna: why\nBen: so\nCleo: well\nAnna: fine") == frozenset()
