@@ -28,7 +28,6 @@ class Opened:
 
     @property
     def sent(self) -> list[list[str]]:
-        """The texts of each request."""
         return [each.body["input"] for each in self.model.requests]
 
     def counted(self, name: str, **labels: str) -> float:
@@ -50,6 +49,5 @@ def opened() -> Iterator[Opened]:
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every question proves the model, and none waits."""
     monkeypatch.setattr(open_spaces, "PROVEN_SECONDS", -1.0)
     monkeypatch.setattr(open_spaces, "OPEN_SECONDS", 0.0)

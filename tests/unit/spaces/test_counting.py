@@ -21,7 +21,8 @@ from tests.unit.spaces.conftest import Opened
 
 
 class Prefixed:
-    """Counts characters, and puts a prefix of four and two tokens of its own around each text."""
+    """Token counter that counts characters. It adds a prefix with four tokens and two other tokens to
+    each text."""
 
     def count_tokens(self, texts: list[str]) -> int:
         return sum(len(text) + 6 for text in texts)
