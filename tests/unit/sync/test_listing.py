@@ -201,7 +201,8 @@ def test_scan_without_mounted_file_system_is_rejected(
     ],
 )
 def test_other_device_with_files_of_folder_is_accepted(now: dict[str, str], there: list[str]) -> None:
-    """A device has another number after a restart of the machine, and files are moved to other disks."""
+    """A device can have another number after you restart the machine, and you can move files to another
+    disk."""
     check(now, *there).require_mounted_root()
 
 
@@ -238,7 +239,7 @@ def test_deletions_within_mount_are_followed(now: dict[str, str], there: list[st
 
 
 def test_mount_that_was_absent_can_be_another_one() -> None:
-    """A file system can have the number that another one had before."""
+    """A file system can get the number that was used by another one."""
     absent = check({"/nas": "7"}, "p/a.md")
     before = absent.to_remember(absent.list_absent())
     assert check(BEFORE, "p/team/other.md", before=before).list_absent()

@@ -26,7 +26,6 @@ from kg_api.schemas.folders import MAX_REFUSALS_KEPT, NewFolder, RefusedFile, Sc
 
 
 def nowhere(folder: Path) -> bool:  # noqa: ARG001
-    """No folder is kg's own."""
     return False
 
 
@@ -38,7 +37,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def meddle(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
-    """Do something to a file that has been opened and not yet been read."""
+    """Change a file after it has been opened and before it is read."""
     real = folder_listing._check
 
     def check(seen: os.stat_result, max_bytes: int) -> None:
