@@ -104,13 +104,13 @@ def test_key_id_is_extracted_from_any_form(called: str, meant: str) -> None:
 @example("a1Your-b2_xxx-c3Example_" * 6)
 @example("xxxA-placeholder0_changeme1")
 def test_real_key_is_not_a_placeholder(rest: str) -> None:
-    """One in 220 random keys has `xxx` or `your` in it, in some case."""
+    """One in 220 random keys contains `xxx` or `your`."""
     key = SecretStr(f"sk-proj-{rest}A7")
     assert OpenAISettings(api_key=key).api_key == key
 
 
 class Threads:
-    """A limiter with a clock of its own."""
+    """Return a limiter that has its own clock."""
 
     def __init__(self, most: int = 8) -> None:
         self.time = Time()
@@ -121,7 +121,7 @@ class Threads:
             raise RetryableError("no", retry_after, is_limit=is_limit)
 
     def wait(self) -> float:
-        """Return the seconds until the next request may begin."""
+        """Return the number of seconds until you can send the next request."""
         before = self.time.now
         with self.limiter.slot():
             return self.time.now - before
@@ -129,7 +129,7 @@ class Threads:
 
 @pytest.mark.parametrize(("asked", "seconds"), [(7, 7), (None, 1), (0, 0), (61, 0)])
 def test_rate_limit_delays_every_thread(asked: float | None, seconds: float) -> None:
-    """If a provider requests more than a minute, the job waits."""
+    """If a provider tells kg to wait for more than a minute, the job waits."""
     threads = Threads()
     threads.refuse(asked)
     assert threads.wait() == pytest.approx(seconds)
@@ -159,9 +159,8 @@ def test_limiter_bounds_requests_in_flight() -> None:
 
 ROOT = Path(__file__).parents[2] / "kg_api"
 SERVING = ("access", "concepts", "discovery", "mcp", "search", "web")
-"""Packages that handle requests and look names up."""
+"""Packages that handle requests and use names to find data."""
 WORKERS = {"concepts/merging.py"}
-"""Modules that only workers use."""
 
 
 def test_every_ontology_is_visible_by_default() -> None:
@@ -201,7 +200,7 @@ def test_thread_inherits_visible_ontologies() -> None:
 
 @pytest.mark.parametrize("package", SERVING)
 def test_thread_pools_receive_the_context(package: str) -> None:
-    """Without it a thread would see all."""
+    """Without this, a thread would be able to see everything."""
     assert [each for each in _uncarried(package) if each.partition(":")[0] not in WORKERS] == []
 
 
