@@ -45,7 +45,7 @@ HOMES: dict[str, str | tuple[str, ...]] = {
     "typer": "kg_cli/",
     "rich": "kg_cli/",
 }
-"""Modules that may import a library."""
+"""Modules that are allowed to import a library."""
 
 ENVIRONMENT = {"environ", "environb", "getenv", "putenv", "unsetenv"}
 READS_THE_ENVIRONMENT = {
@@ -55,7 +55,7 @@ READS_THE_ENVIRONMENT = {
     "kg_cli/terminal/console.py": "asks whether a desktop or a CI runs the command",
     "kg_api/web/serve.py": "sets that variable, before prometheus_client is imported",
 }
-"""Besides settings.py, each with its reason."""
+"""Other modules than settings.py that can read the environment, with the reason."""
 
 
 def name_of(path: Path) -> str:
@@ -128,7 +128,8 @@ def os_attributes(tree: ast.AST) -> Iterator[str]:
 
 @pytest.mark.parametrize("path", PRODUCT, ids=name_of)
 def test_importing_a_module_calls_nothing_of_weight(path: Path) -> None:
-    """No client, file, process, thread or setting is opened by an import."""
+    """If you import a module, this should not open a client, a file, a process, a thread, or a
+    setting."""
     forbidden = {"open", "load_settings", "Settings", "Graph", "Client", "AsyncClient", "FastAPI", "Thread"}
     forbidden |= {
         "Popen", "run", "connect", "create_app", "ThreadPoolExecutor", "mkdir", "read_text", "getLogger",
@@ -138,7 +139,7 @@ def test_importing_a_module_calls_nothing_of_weight(path: Path) -> None:
 
 
 def calls_at_import(statement: ast.stmt) -> Iterator[str]:
-    """The names of the functions that a statement of a module calls when the module is imported."""
+    """Return the names of functions that are called by a statement when you import the module."""
     todo: list[ast.AST] = [statement]
     while todo:
         node = todo.pop()
@@ -151,7 +152,6 @@ def calls_at_import(statement: ast.stmt) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def docs() -> str:
-    """Everything below docs/, as one text."""
     return "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs").rglob("*.md")))
 
 
@@ -175,7 +175,7 @@ def operations() -> Iterator[str]:
 
 
 def undocumented(names: Iterator[str], docs: str) -> list[str]:
-    """Yield undocumented names. `kg jobs` does not document `kg jobs list`."""
+    """Yield the names that are not documented. `kg jobs list` is not enough for `kg jobs`."""
     known = list(names)
     assert len(known) > 10
     return [name for name in known if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w/{{-])", docs)]
@@ -194,7 +194,7 @@ def test_every_operation_is_documented(docs: str) -> None:
 
 
 def test_undocumented_names_are_detected(docs: str) -> None:
-    """The search itself: a part of a name is not the name."""
+    """The search should not use a part of a name."""
     names = [*settings(), "KG_NEO4J__PASS", "kg job", "GET /sources"]
     assert undocumented(iter(names), docs) == ["KG_NEO4J__PASS", "kg job", "GET /sources"]
 
