@@ -109,7 +109,7 @@ def test_each_service_has_errors_of_its_own(
 
 
 def test_numeric_code_is_reported_with_its_type() -> None:
-    """vLLM and TEI send the type as text."""
+    """vLLM and TEI use text for the type."""
     with EmbeddingServer() as server, Asking("openai", server) as asking:
         server.then(Status(400, message="too long", code=400))  # pyright: ignore[reportArgumentType]
         with pytest.raises(InvalidInput, match="400 told_error"):
