@@ -53,7 +53,8 @@ def test_url_rejects_credentials_and_other_hosts(
 
 
 def test_64_to_69_requests_have_no_url_fields() -> None:
-    """For a new field with such a name, check for whom kg requests the URL, then add it here."""
+    """If you add a field with this kind of name, check who can use it to send requests, and add it
+    here."""
     described: dict[str, Any] = create_app(load_settings(), lambda _: None).openapi()
     asked = {
         name
