@@ -32,7 +32,6 @@ def test_processes_of_the_service_by_cores_and_memory(cores: int, gib: int, proc
 
 @pytest.fixture
 def groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine's control groups, without limits yet."""
     monkeypatch.setattr(machine, "_CONTROL_GROUPS", tmp_path)
     monkeypatch.setattr(machine, "_OWN_GROUPS", tmp_path / "own")
     return tmp_path
