@@ -38,7 +38,7 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 @dataclass
 class Time:
-    """A clock that only moves when someone sleeps or works."""
+    """Clock that only changes if you call sleep or do some work."""
 
     now: float = 0.0
     slept: list[float] = field(default_factory=list)
@@ -222,7 +222,6 @@ LARGE = 300 * MIB
 
 
 def endless(connection: socket.socket) -> None:
-    """A reply that never ends."""
     connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
     for _ in range(LARGE // MIB):
         connection.sendall(b" " * MIB)
