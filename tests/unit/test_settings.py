@@ -23,7 +23,6 @@ FREE = {
     *("KG_RERANK__MODEL", "KG_RERANK__MODEL_DIR", "KG_BLOBS__FOLDER", "KG_BACKUP__FOLDER"),
     *("KG_IMAGE_EMBEDDING__FOLDER", "KG_IMAGE_EMBEDDING__QUERY_PREFIX"),
 }
-"""Any text is good."""
 
 WRONG = [
     *(("KG_API_URL", value) for value in ("127.0.0.1:8420", "ftp://127.0.0.1")),
@@ -222,7 +221,7 @@ def test_secrets_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", [name for name, _ in variables()])
 def test_no_error_repeats_a_value(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """It may be a secret that was put into the wrong variable."""
+    """This may be a secret that you have set in the wrong variable."""
     monkeypatch.setenv(name, CANARY)
     monkeypatch.setenv("KG_LOG__LEVEL", CANARY)
     with pytest.raises(ConfigurationError) as raised:
@@ -232,7 +231,8 @@ def test_no_error_repeats_a_value(monkeypatch: pytest.MonkeyPatch, name: str) ->
 
 
 def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compose files set `KG_X=${KG_X:-}`. An empty KG_HOME must not select the working folder."""
+    """Compose files can use `KG_X=${KG_X:-}`. If KG_HOME is empty, kg should not use the working
+    folder."""
     monkeypatch.delenv("KG_CACHE", raising=False)
     expected = load_settings()
     for name, _ in variables():
