@@ -26,7 +26,7 @@ from tests.support.running import wait_until
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 GIVEN = f"00-{TRACE}-{PARENT}-01"
 SENDS = "OtelBatchSpan"
-"""Part of the exporter's thread name. The thread can outlive its test and would disturb others."""
+"""Part of the name of the thread. If it does not end with its test, it can affect others."""
 SECRET = "a secret sentence"
 
 
