@@ -25,8 +25,6 @@ class Changed(BaseModel):
 
 
 class Recorder(list[AuditRecord]):
-    """Takes the place of the writer."""
-
     def add(self, record: AuditRecord) -> None:
         self.append(record)
 

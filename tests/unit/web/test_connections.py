@@ -22,14 +22,13 @@ HEAD = b"POST / HTTP/1.1\r\nHost: localhost\r\n"
 
 
 async def echo(scope: Scope, receive: Receive, send: Send) -> None:
-    """Give the size of the body."""
     body = await Request(scope, receive).body()
     await PlainTextResponse(f"{len(body)} bytes")(scope, receive, send)
 
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
-    """The port of a server with short times and few connections."""
+    """Return the port of a server that allows little time and few connections."""
     settings = ApiSettings(header_seconds=1, idle_seconds=1, stall_seconds=1)
     protocol = partial(Connection, Connections(settings, MAXIMUM))
     config = uvicorn.Config(echo, http=protocol, ws="none", lifespan="off", log_config=None)  # pyright: ignore[reportArgumentType]
@@ -47,7 +46,6 @@ def connect(port: int) -> socket.socket:
 
 
 def answer(connection: socket.socket) -> bytes:
-    """All that comes until the connection is closed."""
     said = b""
     with suppress(ConnectionError):
         while part := connection.recv(65536):
@@ -88,7 +86,7 @@ def test_body_in_many_small_chunks_is_taken(port: int) -> None:
     "body", [b"Content-Length: 4\r\n\r\nbody", b"Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n"]
 )
 def test_body_of_request_for_another_protocol_is_read(port: int, body: bytes, *, at_once: bool) -> None:
-    """As the client of Java sends its first request."""
+    """This is how the Java client sends its first request."""
     upgrade = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAA\r\n"
     sent = HEAD + upgrade + body + HEAD + b"Connection: close\r\nContent-Length: 2\r\n\r\nhi"
     with connect(port) as connection:

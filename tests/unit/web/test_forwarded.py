@@ -1,5 +1,3 @@
-"""Below a path of a reverse proxy: every address of a response has the path, and none of a request does."""
-
 from __future__ import annotations
 
 import re
@@ -40,7 +38,7 @@ def ask(
 
 @pytest.mark.parametrize("path", ["/", "/kg/", "/kg"])
 def test_redirect_has_set_path(app: FastAPI, path: str) -> None:
-    """A proxy can keep or remove the path prefix."""
+    """A proxy can keep the path prefix or remove it."""
     assert ask(app, path, HTML, root_path="/kg").headers["location"] == "/kg/ui/search"
 
 

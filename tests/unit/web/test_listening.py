@@ -57,7 +57,7 @@ def test_set_port_that_is_taken_names_its_holder(home: Home, settings: Settings,
 def test_service_of_its_own_keeps_default_port(
     home: Home, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A container or systemd unit publishes one port, so another port is useless."""
+    """If you use a container or systemd, only one port is published, so you cannot use another."""
     with closing(open_listener(LOOPBACK, find_free_port())) as taken:
         monkeypatch.setattr(serve, "DEFAULT_PORT", taken.getsockname()[1])
         with pytest.raises(ConfigurationError, match="KG_API__PORT"):

@@ -21,7 +21,6 @@ LIMIT = 1000
 
 
 async def echo(scope: Scope, receive: Receive, send: Send) -> None:
-    """Give the size of the body."""
     body = await Request(scope, receive).body()
     await PlainTextResponse(str(len(body)))(scope, receive, send)
 
@@ -31,13 +30,11 @@ async def broken(*_: object) -> None:
 
 
 async def ended(*_: object) -> None:
-    """Be cancelled, as requests are when a service ends and its time of grace is over."""
+    """Raise the error that a request gets when it is cancelled because the service has to stop."""
     raise asyncio.CancelledError
 
 
 async def broken_late(scope: Scope, receive: Receive, send: Send) -> None:
-    """Have a bug when the answer has begun."""
-
     async def parts() -> AsyncIterator[bytes]:
         yield b"begun"
         raise ZeroDivisionError("SECRET")
@@ -60,7 +57,7 @@ async def pieces(*sizes: int) -> AsyncIterator[bytes]:
 
 
 class Limited:
-    """Limits bodies as the guard does, and answers errors as the app does."""
+    """Limit the body as the guard would do, and return errors as the app would do."""
 
     def __init__(self, app: ASGIApp, bodies: BodyLimit) -> None:
         self._app, self._bodies = app, bodies

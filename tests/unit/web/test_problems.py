@@ -23,7 +23,6 @@ class Row(BaseModel):
 
 
 def app() -> FastAPI:
-    """A small app with the handlers of the real one."""
     made = FastAPI()
     made.router.route_class = ApiRoute
     problems.install(made)

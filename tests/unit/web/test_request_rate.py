@@ -1,5 +1,3 @@
-"""How many requests a key may send within a minute, and how many wrong keys an address."""
-
 from __future__ import annotations
 
 import pytest

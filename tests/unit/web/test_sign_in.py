@@ -13,7 +13,6 @@ from kg_api.web.ui.sign_in import page_to_show
 
 @pytest.fixture(scope="module")
 def request_() -> Request:
-    """Of a service that was never opened."""
     return Request({"type": "http", "app": create_app(load_settings(), lambda _: None)})
 
 
