@@ -39,7 +39,7 @@ class S3BlobStore(BlobStore):
         self._name = name
         self.place = f"{name} (KG_BLOBS__S3__*)"
 
-    def sweep(self) -> int:
+    def delete_partial_files(self) -> int:
         return 0  # an interrupted put leaves nothing
 
     def _read(self, name: str) -> bytes:

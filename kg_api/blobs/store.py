@@ -141,7 +141,7 @@ class FileBlobStore(BlobStore):
         """Initialize the store with a folder that only kg writes to."""
         self._folder = folder.expanduser().absolute()
 
-    def sweep(self, older_than: float = ABANDONED_SECONDS) -> int:
+    def delete_partial_files(self, older_than: float = ABANDONED_SECONDS) -> int:
         removed = 0
         with self._translate_errors("deleted"):
             for path in self._folder.rglob(f"{_BEING_WRITTEN}*"):

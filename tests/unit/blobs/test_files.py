@@ -55,6 +55,6 @@ def test_unfinished_files_of_dead_processes_are_swept(tmp_path: Path) -> None:
     store = FileBlobStore(tmp_path)
     name = put(store, b"picture")
     (tmp_path / name[:2] / f"{files._BEING_WRITTEN}x").write_bytes(b"half")
-    assert store.sweep() == 0
-    assert store.sweep(older_than=-1) == 1
+    assert store.delete_partial_files() == 0
+    assert store.delete_partial_files(older_than=-1) == 1
     assert kept(tmp_path) == [name]
