@@ -17,18 +17,6 @@ from tests.support.sync import put, work
 pytestmark = pytest.mark.usefixtures("http")
 
 
-def test_pending_documents_are_decided_one_by_one(page: Page, kg: KgClient) -> None:
-    for name in ("a", "b"):
-        kg.ingest_text(f"Birds of {name}.", ontology="birds", document=f"{name}.md", review=True)
-    page.goto("/ui/documents")
-    page.locator("main").get_by_role("link", name="review").click()
-    page.get_by_role("button", name="Approve a.md").click()
-    expect(page.locator(".proposal")).to_have_count(1)
-    page.get_by_role("button", name="Reject b.md").click()
-    expect(page.locator(".nothing")).to_contain_text("No pending documents in birds")
-    assert [each.document for each in kg.documents("birds").documents] == ["a.md"]
-
-
 def test_the_model_is_changed(page: Page, http: httpx.Client, kg: KgClient, graph: Graph) -> None:
     embedded(graph, http, "One passage.\n\nAnother passage.")
     page.goto("/ui/spaces")

@@ -117,22 +117,20 @@ def test_page_without_model_names_the_setting(http: httpx.Client) -> None:
 
 
 @pytest.mark.usefixtures("web")
-@pytest.mark.parametrize("scripts", [True, False])
 def test_question_is_answered_and_citation_opened(
-    browser: Browser, writing: Service, writer: EmbeddingServer, *, scripts: bool
+    browser: Browser, writing: Service, writer: EmbeddingServer
 ) -> None:
-    context = browser.new_context(base_url=writing.url, java_script_enabled=scripts)
+    context = browser.new_context(base_url=writing.url)
     page = context.new_page()
     page.goto("/ui/ask?mode=text")
     page.fill("#q", QUESTION)
     page.press("#q", "Enter")
     expect(page.locator(".statement").first).to_contain_text("every ten seconds")
-    if scripts:
-        expect(page).to_have_url(f"/ui/ask?q={QUESTION.replace(' ', '+').replace('?', '%3F')}&mode=text")
-        page.reload()
-        expect(page.locator("#q")).to_have_value(QUESTION)
-        assert len(writer.requests) == 1
-        page.get_by_role("button", name="Ask").click()
+    expect(page).to_have_url(f"/ui/ask?q={QUESTION.replace(' ', '+').replace('?', '%3F')}&mode=text")
+    page.reload()
+    expect(page.locator("#q")).to_have_value(QUESTION)
+    assert len(writer.requests) == 1
+    page.get_by_role("button", name="Ask").click()
     page.locator(".statement .citation").first.click()
     expect(page.locator(".passage.hit")).to_contain_text("every ten seconds")
     context.close()

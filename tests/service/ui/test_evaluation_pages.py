@@ -5,12 +5,11 @@ from pathlib import Path
 import httpx
 import pytest
 from lxml.html import HtmlElement
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.service.asking import ingest
 from tests.service.ui.test_pages import shown
 from tests.support.evaluations import measured, save
-from tests.support.running import Service
 
 pytestmark = pytest.mark.usefixtures("http", "evaluations")
 
@@ -67,18 +66,6 @@ def test_questions_are_sorted_by_a_measure(page: Page, evaluations: Path) -> Non
     page.locator("thead a", has_text="ms").click()
     expect(rows.first).to_contain_text("What is 1?")
     expect(page.locator("th[aria-sort=descending]")).to_have_text("ms")
-
-
-def test_without_scripts_runs_are_compared_all_the_same(browser: Browser, service: Service) -> None:
-    context = browser.new_context(base_url=service.url, java_script_enabled=False)
-    plain = context.new_page()
-    plain.goto("/ui/evaluations")
-    plain.locator("main [type=checkbox]").nth(1).check()
-    plain.locator("main [type=checkbox]").nth(2).check()
-    plain.click("button.main")
-    expect(plain.locator("h1")).to_have_text("2 runs compared")
-    expect(plain.locator(".curves")).to_be_hidden()
-    context.close()
 
 
 def test_failed_questions_are_reported(http: httpx.Client, evaluations: Path) -> None:

@@ -207,27 +207,6 @@ def test_search_and_reading_work_by_keyboard(page: Page) -> None:
     expect(page.locator(".passage.hit .cite")).to_be_focused()
 
 
-@pytest.mark.usefixtures("ids")
-def test_search_and_read_without_scripts(browser: Browser, service: Service) -> None:
-    context = browser.new_context(base_url=service.url, java_script_enabled=False)
-    plain = context.new_page()
-    plain.goto("/ui/search")
-    plain.fill("#q", "Frisch")
-    plain.press("#q", "Enter")
-    plain.locator(".hits .hit h2 a").first.click()
-    expect(plain.locator(".passage.hit")).to_contain_text("Karl von Frisch")
-    context.close()
-
-
-def test_a_concept_is_walked_to_the_next(page: Page, ids: dict[str, str]) -> None:
-    page.goto(f"/ui/concepts/{ids['waggle dance']}")
-    expect(page.locator(".graph[data-drawn]")).to_have_attribute("data-drawn", "2")
-    page.locator(".listed a", has_text="Karl von Frisch").click()
-    expect(page.locator("h1")).to_have_text("Karl von Frisch")
-    page.locator("figcaption a").first.click()
-    expect(page.locator(".passage.hit")).to_contain_text("Karl von Frisch")
-
-
 def test_uploaded_files_show_their_outcome(page: Page, tmp_path: Path) -> None:
     good, bad = tmp_path / "hive.md", tmp_path / "empty.pdf"
     good.write_text("# Hive\n\nBees live in a hive.\n", encoding="utf-8")

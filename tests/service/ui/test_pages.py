@@ -102,12 +102,6 @@ def test_htmx_receives_only_the_hits(http: httpx.Client) -> None:
     assert hits[0] == hits[1] != []
 
 
-@pytest.mark.usefixtures("ids")
-def test_search_without_relevant_results_reports_it(http: httpx.Client) -> None:
-    page = shown(http, "/ui/search?q=zzzz&mode=text")
-    assert words(page.xpath("//p[@class='nothing']"))[0].startswith("No results.")
-
-
 def test_next_page_continues_after_the_first(http: httpx.Client, graph: Graph) -> None:
     store_document(graph, record("many.md", [f"The dance number {at} of many." for at in range(14)]))
     run_jobs(graph)
