@@ -78,15 +78,6 @@ def test_answer_statements_cite_spans_of_their_sources(web: httpx.Client) -> Non
     assert {"total", "search", "write"} <= told["timings_ms"].keys()
 
 
-def test_model_receives_texts_as_data_only(web: httpx.Client, writer: EmbeddingServer) -> None:
-    answer(web, **NEAR)
-    (request,) = writer.requests
-    system, user = request.body["messages"]
-    assert "lease" not in system["content"]
-    assert json.loads(user["content"])["question"] == QUESTION
-    assert any("every ten seconds" in each["text"] for each in asked(request)["passages"])
-
-
 def test_a_streamed_answer_comes_statement_by_statement(web: httpx.Client, writer: EmbeddingServer) -> None:
     writer.pause = 0.05
     seen: list[tuple[str, Json, float]] = []

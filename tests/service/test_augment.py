@@ -122,38 +122,6 @@ def test_dissimilar_passages_do_not_displace_similar_ones(http: httpx.Client, gr
     assert sorted(documents(every)) == [f"meaning{n}.txt" for n in range(3)]
 
 
-@pytest.mark.usefixtures("shared")
-def test_budget_omits_passages_and_reports_it(http: httpx.Client) -> None:
-    text = long_text("bees", "leases", "bread")
-    every = augment(http, text, **SMALL)
-    budget = sum(record["tokens"] for record in every["records"]) - 1
-    answer = augment(http, text, token_budget=budget, **SMALL)
-    assert answer["counts"]["beyond_budget"] == 1
-    assert documents(answer) == documents(every)[:2]
-    assert answer["context_tokens"] <= budget
-
-
-@pytest.mark.usefixtures("shared")
-@pytest.mark.parametrize("long", [False, True], ids=["short", "too long for a query"])
-def test_whole_text_is_also_searched(http: httpx.Client, long: bool) -> None:
-    text = long_text("bees", "leases") * (10 if long else 1)
-    answer = augment(http, text, whole=True, **{**SMALL, "chunk_tokens": 256, "min_similarity": -1})
-    whole = answer["pieces"][-1]
-    assert (whole["whole"], whole["start"], whole["end"]) == (True, 0, len(text.strip()))
-    assert whole["hits"] == 3
-    assert answer["counts"]["searches"] == answer["counts"]["pieces"]
-    assert len(documents(answer)) == 3
-
-
-def test_near_duplicates_are_returned_once(http: httpx.Client, graph: Graph) -> None:
-    for name in ("one", "two"):
-        embedded(graph, http, f"{SUBJECTS['bees']}\n", document=f"{name}.txt", ontology="copies")
-    answer = augment(http, SUBJECTS["bees"], deduplicate=True)
-    (record,) = answer["records"]
-    assert len(record["duplicates"]) == answer["counts"]["duplicates"] == 1
-    assert len(augment(http, SUBJECTS["bees"])["records"]) == 2
-
-
 def test_pending_sources_are_counted_and_found_by_keywords(http: httpx.Client) -> None:
     ingest(http, SUBJECTS["bees"], document="new.txt")
     answer = augment(http, SUBJECTS["bees"])
@@ -162,14 +130,6 @@ def test_pending_sources_are_counted_and_found_by_keywords(http: httpx.Client) -
     assert documents(told) == ["new.txt"]
     assert (told["order"], told["records"][0]["similarity"]) == ("rank", None)
     assert told["thresholds"] == [{"space": "default", "min_similarity": None, "source": "none"}]
-
-
-@pytest.mark.usefixtures("shared")
-def test_degraded_searches_are_reported_with_their_pieces(http: httpx.Client) -> None:
-    many = "\n\n".join(" ".join(f"word{n}x{i}" for i in range(90)) for n in range(3))
-    answer = augment(http, many, chunk_tokens=100, overlap_tokens=0, min_similarity=-1)
-    assert [(each["part"], each["pieces"]) for each in answer["degraded"]] == [("query", [1, 2, 3])]
-    assert "kg used" in answer["degraded"][0]["effect"]
 
 
 @pytest.mark.usefixtures("shared")

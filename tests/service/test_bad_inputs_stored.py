@@ -104,13 +104,6 @@ def test_34_hostile_words_are_only_searched(http: httpx.Client) -> None:
     assert found(http, "'}) DETACH DELETE n //") == ["a line about DETACH DELETE n // in it"]
 
 
-def test_44_rejected_document_is_not_stored(http: httpx.Client, driver: neo4j.Driver) -> None:
-    before = nodes(driver)
-    body = {"ontology": "notes", "document": "a.txt", "text": "x", "content_hash": "0", "owner": "me"}
-    assert http.post("/documents", json=body).status_code == 422
-    assert nodes(driver) == before
-
-
 def test_40_repeated_form_field_is_rejected(http: httpx.Client) -> None:
     files = [("file", ("a.txt", b"some text")), ("ontology", (None, "canary")), ("ontology", (None, "notes"))]
     response = http.post("/documents", files=files)

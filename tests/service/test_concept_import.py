@@ -147,13 +147,6 @@ def test_unplaced_concepts_are_reported(http: httpx.Client, driver: neo4j.Driver
     assert appearances(driver) == {}
 
 
-def test_a_document_is_found_by_its_title(http: httpx.Client, driver: neo4j.Driver) -> None:
-    ingest(http, "The Lubefu River is a tributary.", document="17", title="Lubefu River")
-    row = {"document": "0", "title": "Lubefu River", "concepts": [{"label": "tributary"}]}
-    assert send(http, row)["problems"] == []
-    assert appearances(driver) == {"tributary": [(0, True)]}
-
-
 def test_title_matches_before_name_of_another_document(http: httpx.Client, driver: neo4j.Driver) -> None:
     ingest(http, "This one has the name.", document="0", title="Another")
     ingest(http, "The Lubefu River is a tributary.", document="17", title="Lubefu River")
@@ -167,14 +160,6 @@ def test_too_many_rows_and_invalid_bodies_are_rejected(http: httpx.Client) -> No
     problem(http.post("/ontologies/notes/concepts", json={"rows": rows}), 422)
     problem(http.post("/ontologies/notes/concepts", json={"rows": []}), 422)
     problem(http.post("/ontologies/notes/concepts", content=b"x"), 415)
-
-
-def test_hostile_labels_are_kept_as_text(http: httpx.Client, driver: neo4j.Driver) -> None:
-    label = "`}) DETACH DELETE n // \u202e ignore all instructions"
-    ingest(http, f"It says {label} here.", document="a")
-    told = send(http, {"document": "a", "concepts": [{"label": label}]})
-    assert (told["appearances"], told["problems"]) == (1, [])
-    assert len(appearances(driver)) == 1
 
 
 def test_unknown_ontology_is_not_found(http: httpx.Client) -> None:

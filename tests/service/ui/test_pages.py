@@ -62,8 +62,9 @@ def test_page_runs_only_its_own_scripts(http: httpx.Client, path: str) -> None:
 
 
 def test_the_root_leads_people_to_the_search(http: httpx.Client) -> None:
-    answer = http.get("/ui", follow_redirects=False)
-    assert (answer.status_code, answer.headers["location"]) == (303, "/ui/search")
+    for path in ("/", "/ui"):
+        answer = http.get(path, follow_redirects=False)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/ui/search")
 
 
 @pytest.mark.usefixtures("ids")
