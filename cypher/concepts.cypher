@@ -213,38 +213,6 @@ WITH s, COLLECT { MATCH (s)<-[:APPEARS_IN]-(c:Concept) RETURN c.concept_id } AS 
 RETURN s.source_id AS source_id, s.full_text AS full_text, concept_ids,
        size(concept_ids) > 0 OR EXISTS { (s)<-[:FROM_SOURCE]-() } AS is_evidence
 
-// name: import_documents
-// Find documents by name or title for an import of concepts.
-CALL () {
-  UNWIND $names AS name
-  MATCH (d:Document {ontology: $ontology, document: name})
-  RETURN name AS wanted, d.document_id AS document_id, true AS by_name
-  UNION
-  MATCH (d:Document {ontology: $ontology})
-  WHERE d.document >= '' AND d.title IN $names
-  RETURN d.title AS wanted, d.document_id AS document_id, false AS by_name
-}
-RETURN wanted, document_id, by_name
-ORDER BY document_id
-
-// name: import_sources
-// Return the sources of documents, and sources by id, in reading order, for an import of concepts.
-CALL () {
-  UNWIND $document_ids AS id
-  MATCH (s:Source)
-  USING INDEX s:Source(document_id, paragraph)
-  WHERE s.document_id = id AND s.paragraph >= 0
-  RETURN s
-  UNION
-  UNWIND $source_ids AS id
-  MATCH (s:Source {source_id: id})
-  WHERE s.ontology = $ontology
-  RETURN s
-}
-RETURN s.source_id AS source_id, s.document_id AS document_id, s.paragraph AS paragraph, s.heading AS heading,
-       s.start AS start, s.full_text AS full_text, s.content_hash AS content_hash
-ORDER BY document_id, paragraph
-
 // name: link_near
 // Replace the similarity links of concepts in one space. Concepts without a vector are skipped.
 CYPHER 25
@@ -285,8 +253,8 @@ SET s:Unlinked, s.extracted_with = $mark, s.extracted_at = datetime.realtime(), 
     s.unverified_quotes = row.unverified, s.unread = unread
 
 // name: merge_appearances
-// Move appearances to the kept concept. In a common source, the higher confidence counts, and imported appearances
-// stay imported. Descriptions and terms are kept.
+// Move appearances to the kept concept. In a common source, the higher confidence counts. Descriptions and terms
+// are kept.
 MATCH (gone:Concept {concept_id: $gone})-[a:APPEARS_IN]->(s:Source)
 MATCH (kept:Concept {concept_id: $kept})
 WITH gone, kept, a, s, [gone.label] + [term IN coalesce(a.terms, []) WHERE term <> gone.label] AS terms
@@ -295,8 +263,6 @@ ON CREATE SET b.confidence = a.confidence, b.verified = a.verified, b.extracted_
               b.description = a.description, b.terms = terms[..$most_terms], b.unverified = a.unverified
 ON MATCH SET b.confidence = CASE WHEN a.confidence > b.confidence THEN a.confidence ELSE b.confidence END,
              b.verified = a.verified OR b.verified,
-             b.extracted_with = CASE WHEN a.extracted_with STARTS WITH $imported THEN a.extracted_with
-                                     ELSE b.extracted_with END,
              b.description = coalesce(b.description, a.description),
              b.terms = (coalesce(b.terms, []) + [term IN terms WHERE NOT term IN coalesce(b.terms, [])])[..$most_terms],
              b.unverified = CASE WHEN a.unverified IS NULL THEN b.unverified ELSE (coalesce(b.unverified, [])
@@ -590,7 +556,7 @@ CALL (a, b) {
 RETURN pair[0] AS first, pair[1] AS second, forward, type, stated[..$most_sources] AS stated
 
 // name: unmark_sources
-// Flag sources that lost imported concepts, because an extractor may find the same ones.
+// Set sources that lost their evidence to pending, in case they are not deleted.
 UNWIND $source_ids AS id
 MATCH (s:Source {source_id: id})
 SET s.extracted_with = null, s.unread = true

@@ -1,12 +1,12 @@
 // name: by_concepts
 // Return the sources of weighted concepts (see concepts_reached), with these concepts. Appearances count only if a
-// quote proves them or they are imported. If only images are requested, a passage leads to the images directly before
+// quote proves them. If only images are requested, a passage leads to the images directly before
 // or after it.
 UNWIND $concepts AS each
 MATCH (near:Concept {concept_id: each.concept_id})
 WITH near, each.weight AS weight
 MATCH (near)-[a:APPEARS_IN]->(carrier:Source)
-WHERE (a.verified OR a.extracted_with STARTS WITH $imported)
+WHERE a.verified
   AND ($document_ids IS NULL OR carrier.document_id IN $document_ids)
 UNWIND CASE
   WHEN $image IS NULL OR carrier:Image = $image THEN [carrier]
@@ -175,7 +175,7 @@ CALL () {
     UNWIND $passages AS passage
     MATCH (s:Source {source_id: passage.source_id})
     WITH passage, COLLECT {
-      MATCH (s)<-[a:APPEARS_IN]-(c:Concept) WHERE a.verified OR a.extracted_with STARTS WITH $imported RETURN c
+      MATCH (s)<-[a:APPEARS_IN]-(c:Concept) WHERE a.verified RETURN c
     } AS carried
     UNWIND carried AS c
     RETURN c, passage.weight / sqrt(size(carried)) AS weight

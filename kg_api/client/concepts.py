@@ -12,13 +12,10 @@ from kg_api.schemas.concepts import (
     ConceptContext,
     ConceptDetails,
     ConceptHits,
-    ConceptImport,
     ConceptList,
     ConceptMerge,
     ConceptMerges,
     ConceptPaths,
-    ConceptRow,
-    ConceptsImported,
     Decision,
     RelatedConcepts,
     RelationshipHits,
@@ -188,15 +185,3 @@ class ConceptMethods:
         body = {"type": kind, "stance": stance}
         path = ("ontologies", ontology, "relationship-types", "stance")
         return put(RelationshipType, *path, json=body, dry_run=False)
-
-    @request
-    def import_concepts(
-        self, rows: Sequence[ConceptRow | dict[str, Any]], *, ontology: str
-    ) -> Call[ConceptsImported]:
-        """Link concepts to stored sources. You can send up to 500 rows in a call.
-
-        Pass all rows for a document in the same call, because this replaces what was imported for
-        these sources before. To split more rows, use `kg_api.schemas.concepts.portions`.
-        """
-        body = build_body(ConceptImport, locals())
-        return post(ConceptsImported, "ontologies", ontology, "concepts", json=body)

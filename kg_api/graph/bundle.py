@@ -10,7 +10,7 @@ import numpy as np
 from kg_api.errors import InvalidInput, Unavailable
 from kg_api.graph.client import Graph, Row, Transaction, portions
 from kg_api.graph.concept_writes import present_evidence
-from kg_api.graph.concepts import IMPORTED, EvidenceRows
+from kg_api.graph.concepts import EvidenceRows
 from kg_api.graph.spaces import Fingerprint, Space
 from kg_api.graph.vectors import EmbeddedBatch, SourceText, build_source_text, read_document_versions
 from kg_api.schemas.bundles import MAX_PART
@@ -100,7 +100,6 @@ class StoredSource:
     text: SourceText
     is_embedded: bool
     extracted_with: str
-    is_brought: bool  # whether an import provided concepts of the source
 
 
 def hold_documents(tx: Transaction, document_ids: Collection[str]) -> dict[str, str | None]:
@@ -128,12 +127,9 @@ def read_stored_sources(
         until=places.stop,
         mark_property=mark.key,
         mark=mark.value,
-        imported=IMPORTED,
     )
     return {
-        row["paragraph"]: StoredSource(
-            build_source_text(row), row["embedded"], row["extracted_with"] or "", row["brought"]
-        )
+        row["paragraph"]: StoredSource(build_source_text(row), row["embedded"], row["extracted_with"] or "")
         for row in rows
     }
 

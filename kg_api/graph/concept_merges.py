@@ -50,11 +50,10 @@ def merge_concepts(
 
 
 def doubles(quotes: Iterable[Row], kept: str) -> list[str]:
-    """Return the duplicate quotes. At each position, an imported quote stays, then the best one."""
+    """Return the duplicate quotes. At each position, the best one stays."""
 
     def rank_quote(quote: Row) -> tuple[Any, ...]:
-        imported = quote["extracted_with"].startswith(concepts.IMPORTED)
-        return imported, quote["score"], quote["concept_id"] == kept, quote["instance_id"]
+        return quote["score"], quote["concept_id"] == kept, quote["instance_id"]
 
     best = dict[tuple[Any, ...], Row]()
     for quote in sorted(quotes, key=rank_quote, reverse=True):
@@ -83,7 +82,6 @@ def _merge(tx: Transaction, pair: tuple[str, str], still: Still, why: Row) -> st
         "concepts/merge_appearances",
         kept=kept,
         gone=gone,
-        imported=concepts.IMPORTED,
         most_terms=concepts.TERMS,
         most_unverified=concepts.UNVERIFIED,
     )

@@ -19,7 +19,6 @@ from kg_api.graph.concept_vectors import (
     write_texts,
 )
 from kg_api.graph.concepts import (
-    IMPORTED,
     AppearanceRow,
     Difference,
     EvidenceRows,
@@ -40,8 +39,7 @@ from kg_api.graph.names import report_unknown_ontology
 from kg_api.graph.relations import RelationRow, write_relations
 from kg_api.graph.rows import convert_times
 from kg_api.graph.spaces import EXTRACTION_MARK, Fingerprint
-from kg_api.graph.vectors import PendingQuery, SourceText, build_source_text, count_due, list_pending_sources
-from kg_api.schemas.base import list_spellings, normalize_document_name
+from kg_api.graph.vectors import PendingQuery, SourceText, count_due, list_pending_sources
 from kg_api.schemas.concepts import Extraction, ExtractionConfig
 from kg_api.schemas.embedding import RefusedSource
 from kg_api.schemas.vocabulary import Selection
@@ -79,37 +77,6 @@ def forget_in_parts(
 
     for ids in portions(sorted(source_ids), MAX_SOURCES_PER_TRANSACTION):
         graph.transaction(partial(forget, ids=ids))
-
-
-# Documents and sources of an import
-
-
-@dataclass(frozen=True, slots=True)
-class KnownDocuments:
-    by_name: dict[str, str] = field(default_factory=dict[str, str])
-    # Several documents may have the same title
-    by_title: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-
-
-def find_named_documents(graph: Graph, ontology: str, names: Iterable[str]) -> KnownDocuments:
-    """Find the documents of an ontology with one of these names or titles."""
-    known = KnownDocuments()
-    wanted = sorted({form for name in names for form in list_spellings(name)})
-    for row in graph.read("concepts/import_documents", ontology=ontology, names=wanted):
-        name = normalize_document_name(row["wanted"])
-        if not row["by_name"]:
-            known.by_title.setdefault(name, []).append(row["document_id"])
-        elif row["wanted"] == name or name not in known.by_name:
-            known.by_name[name] = row["document_id"]
-    return known
-
-
-def list_sources_to_link(
-    graph: Graph, ontology: str, document_ids: Collection[str], source_ids: Collection[str]
-) -> list[SourceText]:
-    ids = {"document_ids": sorted(set(document_ids)), "source_ids": sorted(set(source_ids))}
-    rows = graph.read("concepts/import_sources", ontology=ontology, **ids)
-    return [build_source_text(row) for row in rows]
 
 
 # Extraction settings, cost, and progress of ontologies
@@ -275,22 +242,18 @@ def _rows(rows: Iterable[AppearanceRow | QuoteRow]) -> list[Row]:
 # deadlock, and then the driver retries.
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    done: int
-    emptied: int  # sources of `done` that lost their last imported concept
-
-
 REASON_CHARACTERS = 300
 LOOKS = 5  # attempts to look up names whose concepts were deleted during the lookup
 
 
-def write_extractions(
-    tx: Transaction, ontology: str, extractions: Sequence[Extraction], mark: str, *, imported: bool = False
-) -> Written:
-    """Write the concepts for some sources in the caller's transaction, and request to embed them."""
-    # The write replaces previous concepts of the same origin and is idempotent. It skips sources that have
-    # changed or no longer exist. They stay pending. A rejected source keeps its evidence.
+def write_extractions(tx: Transaction, ontology: str, extractions: Sequence[Extraction], mark: str) -> int:
+    """Write the concepts of sources in the caller's transaction, and request to embed them.
+
+    Returns:
+        The number of sources that have not changed meanwhile.
+    """
+    # The write replaces previous concepts and is idempotent. It skips sources that have changed or no longer
+    # exist. They stay pending. A rejected source keeps its evidence.
     ordered = sorted(extractions, key=lambda each: each.source_id)
     names_read = ("source_id", "content_hash", "block_kinds")
     rows = [{name: getattr(each, name) for name in names_read} for each in ordered]
@@ -302,10 +265,10 @@ def write_extractions(
     stored, known = _hold_concepts(tx, ontology, names, carried)
     means = resolve_names(ontology, read, stored)
     texts = {identity: source["full_text"] for identity, source in sources.items()}
-    wanted = evidence(ontology, read, means, texts, f"{IMPORTED}{mark}" if imported else mark)
+    wanted = evidence(ontology, read, means, texts, mark)
     proven = {each.source_id for each in read if sources[each.source_id]["is_evidence"]}
     present = present_evidence(tx, [each.source_id for each in read], proven)
-    found = difference(wanted, present, imported=imported)
+    found = difference(wanted, present)
     lost = find_changed_concepts(found, present)
     more = [row for row in found.write.appearances if row.concept_id not in lost]
     changed = find_changed_texts(collect_first_texts(ontology, read, means) | known, known, more)
@@ -314,32 +277,21 @@ def write_extractions(
     for part in portions(new):
         tx.run("concepts/write_names", rows=part)
     write_evidence(tx, ontology, found, new={each.source_id for each in read}.difference(proven))
-    if imported:
-        tx.run("concepts/unmark_sources", source_ids=found.gone.source_ids)
-    else:
-        marked = [
-            {
-                "source_id": each.source_id,
-                "refused": each.refused and clean_name(each.refused, REASON_CHARACTERS),
-                "unverified": each.unverified or None,
-            }
-            for each in held
-        ]
-        tx.run("concepts/mark_sources", rows=marked, ontology=ontology, mark=mark)
+    marked = [
+        {
+            "source_id": each.source_id,
+            "refused": each.refused and clean_name(each.refused, REASON_CHARACTERS),
+            "unverified": each.unverified or None,
+        }
+        for each in held
+    ]
+    tx.run("concepts/mark_sources", rows=marked, ontology=ontology, mark=mark)
     delete_orphans(tx, {row.concept_id for row in found.gone.appearances})
     retold = rebuild_texts(tx, ontology, lost, known)
     # A second source makes a concept pending
     more_sources = {row.concept_id for row in found.write.appearances}
     ask_for_embedding(tx, ontology, retold.union(changed, more_sources))
-    before, after = (
-        {
-            row.source_id
-            for row in (*every.appearances, *every.quotes, *every.relations)
-            if row.extracted_with.startswith(IMPORTED)
-        }
-        for every in (present, wanted)
-    )
-    return Written(len(held), len(before - after) if imported else 0)
+    return len(held)
 
 
 def list_pending_extractions(

@@ -137,7 +137,6 @@ def collect_first_texts(
 QUOTE_CHARACTERS: Final = 1000
 TYPE_CHARACTERS: Final = 100
 UNVERIFIED: Final = 20  # unverified quotes of a concept to store per source
-IMPORTED: Final = "imported:"  # prefix of the mark of imported evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,11 +187,6 @@ class EvidenceRows:
     appearances: Sequence[AppearanceRow] = ()
     quotes: Sequence[QuoteRow] = ()
     relations: Sequence[RelationRow] = ()
-
-    @property
-    def source_ids(self) -> list[str]:
-        rows = (*self.appearances, *self.quotes, *self.relations)
-        return sorted({row.source_id for row in rows})
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,19 +265,12 @@ def evidence(
     return EvidenceRows([*appearances.values()], [*quotes.values()], [*relations.values()])
 
 
-def difference(wanted: EvidenceRows, present: EvidenceRows, *, imported: bool) -> Difference:
-    """Find what has to be changed to get the wanted rows. Rows from another origin stay."""
+def difference(wanted: EvidenceRows, present: EvidenceRows) -> Difference:
+    """Find what has to be changed to get the wanted rows."""
     known = {row.key: row.instance_id for row in present.quotes}
-    own = [replace(row, instance_id=known.get(row.key, row.instance_id)) for row in wanted.quotes]
-    quotes = _join(own, present.quotes, imported=imported)
-    relations = _join(wanted.relations, present.relations, imported=imported)
-    proven = {(row.source_id, row.concept_id): row.extracted_with for row in quotes.values()}
-    appearances = _join(wanted.appearances, present.appearances, imported=imported)
-    for row in present.appearances:
-        if row.key in proven and row.key not in appearances:
-            mark = proven[row.source_id, row.concept_id]
-            appearances[row.key] = replace(row, extracted_with=mark, description="", terms=(), unverified=())
-    appearances = {key: replace(row, verified=key in proven) for key, row in appearances.items()}
+    quotes = {row.key: replace(row, instance_id=known.get(row.key, row.instance_id)) for row in wanted.quotes}
+    relations = {row.key: row for row in wanted.relations}
+    appearances = {row.key: row for row in wanted.appearances}
     turned = [  # relationships that now connect other concepts
         row
         for row in present.relations
@@ -331,12 +318,6 @@ def _join_appearances(one: AppearanceRow, other: AppearanceRow) -> AppearanceRow
         terms=merge_terms(one.terms, other.terms),
         unverified=_clean_unverified((*one.unverified, *other.unverified)),
     )
-
-
-def _join(wanted: Sequence[R], present: Sequence[R], *, imported: bool) -> dict[tuple[str, ...], R]:
-    own = {row.key: row for row in wanted}
-    others = {row.key: row for row in present if row.extracted_with.startswith(IMPORTED) != imported}
-    return others | own if imported else own | others
 
 
 def _find_changed(final: Mapping[tuple[str, ...], R], present: Sequence[R]) -> list[R]:

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from kg_api.graph.client import Graph, Lookup, Row, drop_deleted_rows
 from kg_api.graph.concept_vectors import get_near_property
-from kg_api.graph.concepts import IMPORTED
 from kg_api.graph.filters import SourceFilter, keep_fitting
 from kg_api.graph.spaces import Space
 from kg_api.schemas.concepts import Concept
@@ -445,11 +444,10 @@ def find_sources_by_concepts(
     kg looks up concepts without stored links in the vector index, by one statement per space. Then it repeats
     the walk.
     """
-    scope = {**filters.scope(), **asked.parameters(), "imported": IMPORTED}
+    scope = {**filters.scope(), **asked.parameters()}
     walk = {
         "seeds": [asdict(seed) for seed in seeds],
         "passages": [asdict(passage) for passage in passages],
-        "imported": IMPORTED,
         "ontologies": scope.pop("ontologies"),
         "near_of": {name: of for each in nearness for name, of in each.links().items()},
         "near_spaces": [each.space.slug for each in nearness],

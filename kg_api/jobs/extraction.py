@@ -177,8 +177,8 @@ class ExtractionPass:
             done=len(found),
             set_aside=len(refused),
         )
-        self.written += written.done
-        self.passed_over += len(found) - written.done
+        self.written += written
+        self.passed_over += len(found) - written
         if unverified := sum(each.unverified for each in found):
             log.warning("quotes are not in their sources", ontology=self._ontology, quotes=unverified)
         for each in refused:

@@ -163,10 +163,9 @@ class BundledRelation(Body):
 
 
 class BundledEvidence(Body):
-    """Concepts of a source from one extractor or import."""
+    """Concepts of a source."""
 
     extracted_with: ExtractorMark
-    imported: Flag = False
     unverified: Place = 0
     concepts: Annotated[list[BundledConcept], Field(max_length=100_000)] = Field(default_factory=list)
     relations: Annotated[list[BundledRelation], Field(max_length=100_000)] = Field(default_factory=list)
@@ -177,7 +176,7 @@ class BundledPassage(Body):
     embedded: Flag = False
     vector: BundledVector | None = None
     """Null for an embedded source: its chunks have vectors."""
-    evidence: Annotated[list[BundledEvidence], Field(max_length=2)] = Field(default_factory=list)
+    evidence: Annotated[list[BundledEvidence], Field(max_length=1)] = Field(default_factory=list)
 
 
 class BundledPassages(Body):

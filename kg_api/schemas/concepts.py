@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
-from typing import Annotated, Final, Literal, Self, cast
+from typing import Annotated, Final, Literal, cast
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints
 
 from kg_api.schemas.base import (
     VISIBLE,
     Answer,
     Body,
-    DocumentName,
     Flag,
-    NodeId,
     Page,
     Text,
     normalize_concept_name,
@@ -151,94 +149,6 @@ class ExtractionStatus(Answer):
     """Reason why the service cannot extract concepts, and the fix. Null if it can."""
     last_error: str | None = None
     notes: list[str] = Field(default_factory=list[str])
-
-
-# Imported concepts
-
-MAX_ROWS = 500
-MAX_CONCEPTS = 1000
-MAX_QUOTES = 20
-MAX_PROBLEMS = 200
-
-Label = Annotated[Text, StringConstraints(min_length=1, max_length=200), *VISIBLE]
-Passage = Annotated[Text, StringConstraints(min_length=1, max_length=10_000)]
-
-
-class ConceptGiven(Body):
-    label: Label
-    description: Annotated[Text, StringConstraints(max_length=1000)] = ""
-    search_terms: Annotated[list[Label], Field(max_length=20)] = Field(default_factory=list)
-    quotes: Annotated[list[Passage], Field(max_length=MAX_QUOTES)] = Field(default_factory=list)
-    """Passages of the text that prove the concept. If empty, kg searches for the label."""
-
-
-Statement = tuple[Label, Annotated[Text, StringConstraints(min_length=1, max_length=1000)], Label]
-"""Subject, type, and object."""
-
-
-class ConceptRow(Body):
-    document: DocumentName | None = None
-    title: DocumentName | None = None
-    paragraph: Annotated[int, Field(ge=0, le=10_000_000)] | None = None
-    """Paragraph of the document, from 0. Default: all paragraphs that contain the concept."""
-    source_id: NodeId | None = None
-    concepts: Annotated[list[ConceptGiven], Field(max_length=MAX_CONCEPTS)] = Field(default_factory=list)
-    relations: Annotated[list[Statement], Field(max_length=MAX_CONCEPTS)] = Field(default_factory=list)
-
-    @model_validator(mode="after")
-    def _names_one_place(self) -> Self:
-        named = self.document is not None or self.title is not None
-        if named == (self.source_id is not None):
-            raise ValueError("name a document (document or title) or a source (source_id)")
-        if self.source_id is not None and self.paragraph is not None:
-            raise ValueError("paragraph needs a document. Omit paragraph with source_id")
-        return self
-
-
-class ConceptImport(Body):
-    rows: Annotated[list[ConceptRow], Field(min_length=1, max_length=MAX_ROWS)]
-    """All rows of a document. They replace earlier imports for it."""
-
-
-class ImportProblem(Answer):
-    row: int
-    place: str
-    label: str | None = None
-    reason: str
-
-
-class ConceptsImported(Answer):
-    ontology: str
-    rows: int
-    sources: int
-    concepts: int
-    appearances: int
-    unverified: int
-    emptied: int = 0
-    relations: int
-    problems: list[ImportProblem]
-    more_problems: int
-
-
-def portions(
-    rows: Iterable[ConceptRow], size: int = 100, characters: int = 400_000
-) -> Iterator[list[ConceptRow]]:
-    """Yield portions of rows, one per request. Rows of a document stay together."""
-    together: dict[str, list[ConceptRow]] = {}
-    for row in rows:
-        key = row.source_id or f"{row.document if row.document is not None else row.title}\n"
-        together.setdefault(key, []).append(row)
-    portion: list[ConceptRow] = []
-    length = 0
-    for group in together.values():
-        weight = sum(len(row.model_dump_json()) for row in group)
-        if portion and (len(portion) + len(group) > size or length + weight > characters):
-            yield portion
-            portion, length = [], 0
-        portion += group
-        length += weight
-    if portion:
-        yield portion
 
 
 # Concepts

@@ -15,7 +15,7 @@ from kg_api.errors import Unavailable
 from kg_api.graph.bundle import StoredPart, count_documents, have_changed, list_documents_after, read_part
 from kg_api.graph.client import Graph, Row
 from kg_api.graph.concept_writes import read_extraction
-from kg_api.graph.concepts import IMPORTED, AppearanceRow, QuoteRow
+from kg_api.graph.concepts import AppearanceRow, QuoteRow
 from kg_api.graph.fulltext import read_language, read_synonyms
 from kg_api.graph.relations import RelationRow
 from kg_api.graph.review import count_waiting
@@ -176,12 +176,11 @@ class _Evidence:
 
 
 def _passages(part: StoredPart) -> Iterator[bundles.BundledPassage]:
-    """Yield the sources with a vector or evidence, with separate evidence of extractor and import."""
-    found: dict[tuple[str, bool], _Evidence] = {}
+    """Yield the sources with a vector or evidence."""
+    found: dict[str, _Evidence] = {}
 
     def of(row: AppearanceRow | QuoteRow | RelationRow) -> _Evidence:
-        origin = row.source_id, row.extracted_with.startswith(IMPORTED)
-        return found.setdefault(origin, _Evidence(row.extracted_with))
+        return found.setdefault(row.source_id, _Evidence(row.extracted_with))
 
     for appearance in part.evidence.appearances:
         of(appearance).appearances.append(appearance)
@@ -190,15 +189,12 @@ def _passages(part: StoredPart) -> Iterator[bundles.BundledPassage]:
     for relation in part.evidence.relations:
         of(relation).relations.append(relation)
     for row in part.sources:
-        own, brought = (found.get((row["source_id"], imported)) for imported in (False, True))
+        own = found.get(row["source_id"])
         evidence = list[bundles.BundledEvidence]()
         # An extractor may have read the source without a result
         if mark := (not row["refused"] and row["extracted_with"]) or (own and own.mark):
             counted = {"unverified": row["unverified"] or 0}
             evidence.append(_bundle(own or _Evidence(mark), part.labels, extracted_with=mark, **counted))
-        if brought:
-            by = brought.mark.removeprefix(IMPORTED)
-            evidence.append(_bundle(brought, part.labels, extracted_with=by, imported=True))
         if row["embedded"] or evidence:
             yield bundles.BundledPassage(
                 paragraph=row["paragraph"],

@@ -255,7 +255,7 @@ def _write_passages(
     by_id = [(document_id(state.ontology, line.document), line) for line in lines]
     hashes = hold_documents(tx, {identity for identity, _ in by_id})
     plans = {plan.mark.value: plan for plan in state.texts}
-    by_origin: defaultdict[tuple[str, bool], list[Extraction]] = defaultdict(list)
+    by_mark: defaultdict[str, list[Extraction]] = defaultdict(list)
     for identity, line in by_id:
         embedded = sum(each.embedded for each in line.passages)
         if hashes.get(identity) != line.content_hash:  # changed by somebody since
@@ -273,14 +273,12 @@ def _write_passages(
             done.vectors += write_batch(tx, batch, plan.space, plan.mark)
         for each in line.passages:
             source = stored[each.paragraph]
-            for evidence in each.evidence:
-                # Evidence by an extractor or import of this database stays
-                if not (source.is_brought if evidence.imported else source.extracted_with):
-                    by_origin[evidence.extracted_with, evidence.imported].append(
-                        build_extraction(evidence, source)
-                    )
-    for (mark, imported), found in sorted(by_origin.items()):
-        done.concepts += write_extractions(tx, state.ontology, found, mark, imported=imported).done
+            for said in each.evidence:
+                # Evidence by an extractor of this database stays
+                if not source.extracted_with:
+                    by_mark[said.extracted_with].append(build_extraction(said, source))
+    for mark, found in sorted(by_mark.items()):
+        done.concepts += write_extractions(tx, state.ontology, found, mark)
 
 
 class TransferService:

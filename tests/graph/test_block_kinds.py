@@ -89,9 +89,9 @@ def test_extraction_from_outdated_block_kinds_is_discarded(graph: Graph, driver:
     source = list_document_sources(graph, document_id("notes", "a.md"))
     found = KeyphraseExtractor(6).extract(source, source, DocumentAbout("", {}))
     rows(driver, "MATCH (s:Source) SET s.block_kinds = ['code']")
-    assert graph.transaction(lambda tx: write_extractions(tx, "notes", found, "mark")).done == 0
+    assert graph.transaction(lambda tx: write_extractions(tx, "notes", found, "mark")) == 0
     rows(driver, FORGET)
-    assert graph.transaction(lambda tx: write_extractions(tx, "notes", found, "mark")).done == 1
+    assert graph.transaction(lambda tx: write_extractions(tx, "notes", found, "mark")) == 1
 
 
 def test_sources_without_block_kinds_receive_only_kinds(

@@ -118,18 +118,6 @@ def test_survivor_has_more_sources_then_age_then_id(
     assert merged(graph, "list", "ends") == min(ids("list", "ends"))
 
 
-def test_imported_evidence_stays_imported_after_a_merge(
-    graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
-) -> None:
-    text = texts.sources[1].full_text
-    write(graph, extraction(texts, 1, found(MANY, quote(text, MANY))), mark="file", imported=True)
-    write(graph, extraction(texts, 1, found(ONE, quote(text, MANY))), labelled(texts, 0, ONE))
-    assert merged(graph, ONE, MANY) == concept_id("notes", ONE)
-    write(graph, extraction(texts, 1), labelled(texts, 0, ONE), mark="m2")
-    check_invariants(driver)
-    assert concepts(driver) == {ONE: 2}, "the extractor finds it in one source, the file said it of the other"
-
-
 def test_two_ontologies_never_share_a_concept(
     graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
 ) -> None:

@@ -120,24 +120,6 @@ def test_appearances_and_terms_are_bounded(
     assert said(driver) == ("Bees", "Insects.", [f"a{n}" for n in range(TERMS)])
 
 
-def test_imported_description_lasts_until_import_is_deleted(
-    graph: Graph, driver: neo4j.Driver, bees: DocumentRecord
-) -> None:
-    def bring(description: str, *labels: str) -> None:
-        one = (found(each, description=description) for each in labels)
-        write(graph, extraction(bees, 0, *one), mark="file", imported=True)
-
-    bring("Of a file.", "Bees")
-    say(graph, bees, 0, "Insects.", "Apis")
-    assert said(driver) == ("Bees", "Of a file.", []), "extraction does not touch what was imported"
-    bring("Of a better file.", "Bees")
-    assert said(driver) == ("Bees", "Of a better file.", [])
-    bring("")
-    assert said(driver) == ("Bees", "", [])
-    say(graph, bees, 0, "Insects.", "Apis")
-    assert said(driver) == ("Bees", "Insects.", ["Apis"])
-
-
 def test_merge_keeps_descriptions_and_names(
     graph: Graph, driver: neo4j.Driver, bees: DocumentRecord, more: DocumentRecord
 ) -> None:

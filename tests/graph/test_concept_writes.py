@@ -265,41 +265,6 @@ def test_ontologies_have_separate_concepts(graph: Graph, driver: neo4j.Driver, b
     assert concepts(driver) == {"Bees": 1}
 
 
-def test_imported_and_extracted_evidence_coexist(
-    graph: Graph, driver: neo4j.Driver, bees: DocumentRecord
-) -> None:
-    write(graph, labelled(bees, 0, "Bees", "dance"), mark="file", imported=True)
-    assert count_for_extraction(graph, "notes", "m1") == 3
-    write(graph, labelled(bees, 0, "Bees", "flowers"))
-    assert concepts(driver) == {"Bees": 1, "dance": 1, "flowers": 1}
-    write(graph, labelled(bees, 0, "show"))
-    assert concepts(driver) == {"Bees": 1, "dance": 1, "show": 1}
-    write(graph, labelled(bees, 0, "show", "Bees"))
-    write(graph, labelled(bees, 0, "dance"), mark="file", imported=True)
-    check_invariants(driver)
-    assert concepts(driver) == {"dance": 1, "show": 1}  # "Bees" was the import's; so the source is due again
-    assert [each.paragraph for each in list_pending_extractions(graph, "notes", "m1", ("", -1), 9)] == [
-        0,
-        1,
-        2,
-    ]
-    write(graph, labelled(bees, 0, "show", "Bees"))
-    assert concepts(driver) == {"dance": 1, "show": 1, "Bees": 1}
-
-
-def test_quote_keeps_appearance_after_import_deletion(
-    graph: Graph, driver: neo4j.Driver, bees: DocumentRecord
-) -> None:
-    write(graph, labelled(bees, 0, "Bees"))
-    text = bees.sources[0].full_text
-    write(graph, extraction(bees, 0, found("bees", quote(text, "Bees dance"))), mark="file", imported=True)
-    assert count(driver, "(:Instance)") == 2
-    write(graph, labelled(bees, 0), mark="file", imported=True)
-    check_invariants(driver)
-    assert concepts(driver) == {"Bees": 1}
-    assert count(driver, "(:Instance)") == 1
-
-
 def test_relationship_follows_renamed_concepts(
     graph: Graph, driver: neo4j.Driver, bees: DocumentRecord
 ) -> None:

@@ -10,10 +10,8 @@ from kg_api.concepts import search
 from kg_api.concepts.search import ConceptService
 from kg_api.graph.client import Graph, Row
 from kg_api.graph.jobs import enqueue_slot, find_job, page_of_jobs
-from kg_api.ingest.concepts import import_concepts
 from kg_api.local.neo4j import DiskRoom
 from kg_api.schemas.answers import HybridSearch
-from kg_api.schemas.concepts import ConceptRow
 from kg_api.schemas.embedding import Regeneration
 from kg_api.search.service import HybridService, SearchService
 from tests.support.concept_work import kinds, learn, vectors
@@ -98,13 +96,6 @@ def test_a_search_by_words_does_not(learned: Kg) -> None:
         service.close()
     assert [each.label for each in found.concepts] == ["waggle dance"]
     assert counted(learned) == (1, 0, 4)
-
-
-def test_imported_concepts_are_embedded_at_once(learned: Kg) -> None:
-    row = {"document": "a.md", "paragraph": 3, "concepts": [{"label": "topic3"}]}
-    import_concepts(learned.graph, "notes", [ConceptRow.model_validate(row)])
-    learned.work()
-    assert counted(learned) == (6, 0, 0)
 
 
 def test_request_embeds_all_concepts(learned: Kg) -> None:

@@ -675,7 +675,7 @@ def test_extraction_by_honest_model_removes_unverified_concepts(
 
 
 def test_unverified_concept_leads_search_to_no_passage(graph: Graph, kg: Kg) -> None:
-    """The same concept is stored with a quote, without a quote, and by an import without a quote."""
+    """The same concept is stored with a quote and without one."""
     named = record("named.md", ["The Gazette of Lanterns is a paper."])
     other = record("other.md", ["It has a circulation of nine."])
     for each in (named, other, record("filler.md", [f"Filler {n} on weather." for n in range(8)])):
@@ -688,10 +688,10 @@ def test_unverified_concept_leads_search_to_no_passage(graph: Graph, kg: Kg) -> 
         (ExtractedConcept(label, (Quote("Gazette of Lanterns", 4, 23),)),),
     )
 
-    def through(quotes: tuple[Quote, ...], mark: str = "m", *, imported: bool = False) -> list[str]:
+    def through(quotes: tuple[Quote, ...]) -> list[str]:
         said = ExtractedConcept(label, quotes, unverified=() if quotes else (INVENTED,))
         found = [proved, Extraction(second.source_id, second.content_hash, (said,))]
-        graph.transaction(lambda tx: write_extractions(tx, "notes", found, mark, imported=imported))
+        graph.transaction(lambda tx: write_extractions(tx, "notes", found, "m"))
         kg.work()
         service = SearchService(graph, kg.spaces)
         try:
@@ -701,11 +701,8 @@ def test_unverified_concept_leads_search_to_no_passage(graph: Graph, kg: Kg) -> 
         finally:
             service.close()
         assert {hit.document for hit in beside if hit.through} == {hit.document for hit in hits}
-        assert all(
-            each.verified != imported or hit.document == "named.md" for hit in hits for each in hit.through
-        )
+        assert all(each.verified for hit in hits for each in hit.through)
         return sorted(hit.document for hit in hits)
 
     assert through((Quote("It has a circulation", 0, 20),)) == ["named.md", "other.md"]
     assert through(()) == ["named.md"]
-    assert through((), "import", imported=True) == ["named.md", "other.md"]

@@ -133,7 +133,7 @@ def test_concepts_quotes_and_relationships_are_as_they_were(
     ada = found("Ada Lovelace", quote(text, "Ada Lovelace"), description="A mathematician.")
     babbage = found("Charles Babbage", quote(text, "Charles Babbage"), search_terms=("the inventor",))
     write(graph, extraction(given, 0, ada, babbage, relations=(said,)))
-    write(graph, extraction(given, 1, found("topic", unverified=("never said",))), imported=True, mark="file")
+    write(graph, extraction(given, 1, found("topic", unverified=("never said",))))
     kg.work()
     before = said_of_sources(driver)
     assert [len(each) for each in before] == [3, 2, 1, 13]

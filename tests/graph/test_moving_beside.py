@@ -21,7 +21,7 @@ from kg_api.schemas.embedding import EmbeddingConfig
 from kg_api.spaces.plans import read_embedding_state
 from kg_api.transfer import exporting
 from kg_api.transfer.bundles import read_lines
-from tests.support.concepts import count, extraction, found, picture, quote, write
+from tests.support.concepts import count, extraction, found, picture, write
 from tests.support.cypher import rows
 from tests.support.kg import TEXTS, Kg
 from tests.support.moving import Mover
@@ -33,27 +33,6 @@ LineT = TypeVar("LineT", BundledDocument, BundledPassages)
 @pytest.fixture
 def kg(graph: Graph) -> Kg:
     return Kg(graph)
-
-
-def test_manually_imported_concepts_are_kept(
-    graph: Graph, driver: neo4j.Driver, kg: Kg, tmp_path: Path
-) -> None:
-    given = record("a.md", ["Herons and storks."])
-    store_document(graph, given)
-    write(
-        graph,
-        extraction(given, 0, found("storks", quote("Herons and storks.", "storks"))),
-        imported=True,
-        mark="old",
-    )
-    mover = Mover(kg, tmp_path)
-    (page,) = mover.pages()
-    herons = found("herons", quote("Herons and storks.", "Herons"))
-    write(graph, extraction(given, 0, herons), imported=True, mark="new")
-    mover.take(page)
-    assert rows(driver, "MATCH (c:Concept)-[:APPEARS_IN]->() RETURN c.label AS label") == [
-        {"label": "herons"}
-    ]
 
 
 def test_foreign_chunk_is_not_attached(graph: Graph, driver: neo4j.Driver, kg: Kg, tmp_path: Path) -> None:
@@ -171,7 +150,7 @@ def test_source_with_many_imported_concepts_is_transferred(
     labels = [f"concept {at}" for at in range(210)]
     tied = tuple(ExtractedRelation("concept 0", "is before", each) for each in labels[1:150])
     everything = extraction(given, 0, *map(found, labels), relations=tied)
-    write(graph, everything, imported=True, mark="file")
+    write(graph, everything)
     before = picture(driver)
     mover = Mover(kg, tmp_path)
     (page,) = mover.pages()

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from typing import Any
-
 import httpx
 import pytest
 
@@ -12,17 +10,10 @@ from kg_api.graph.concept_merges import merge_concepts
 from kg_api.graph.concepts import Text
 from kg_api.schemas.base import concept_id
 from tests.service.asking import problem
+from tests.support.concepts import state
 from tests.support.embedding import run_jobs
 
 LEASE, LEASES = (concept_id("notes", each) for each in ("lease", "leases of workers"))
-ROWS: list[dict[str, Any]] = [
-    {"document": "a.md", "concepts": [{"label": "lease", "quotes": ["A lease ends by itself"]}]},
-    {"document": "b.md", "concepts": [{"label": "lease", "quotes": ["Each lease has a fence"]}]},
-    {
-        "document": "b.md",
-        "concepts": [{"label": "leases of workers", "quotes": ["leases of workers are short"]}],
-    },
-]
 
 
 def always(_one: Text, _other: Text) -> bool:
@@ -35,7 +26,9 @@ def merged(kg: KgClient, graph: Graph) -> KgClient:
     kg.ingest_text("Each lease has a fence; leases of workers are short.", ontology="notes", document="b.md")
     kg.set_extraction_config("notes", extractor="none")
     run_jobs(graph)
-    kg.import_concepts(ROWS, ontology="notes")
+    state(graph, "a.md", [("lease", "A lease ends by itself")])
+    told = [("lease", "Each lease has a fence"), ("leases of workers", "leases of workers are short")]
+    state(graph, "b.md", told)
     assert merge_concepts(graph, (LEASE, LEASES), always, "plural", 0.9123) == LEASE
     return kg
 
@@ -56,7 +49,7 @@ def test_a_merge_is_listed_and_undone(merged: KgClient) -> None:
     assert [each.undone_by for each in merged.concept_merges("notes").merges] == ["Ada"]
 
 
-def test_unknown_merge_is_not_found(merged: KgClient, http: httpx.Client) -> None:
+def test_unknown_merge_is_not_found(merged: KgClient, graph: Graph, http: httpx.Client) -> None:
     with pytest.raises(NotFound, match=r"concept merge 'nothing' not found.*--ontology notes"):
         merged.undo_concept_merge("notes", "nothing")
     with pytest.raises(NotFound):
@@ -64,7 +57,7 @@ def test_unknown_merge_is_not_found(merged: KgClient, http: httpx.Client) -> Non
     with pytest.raises(NotFound, match="concept 'xyz' not found"):
         merged.concept_merges("notes", concept_id="xyz")
     merged.ingest_text("A crane.", ontology="birds", document="c.md")
-    merged.import_concepts([{"document": "c.md", "concepts": [{"label": "crane"}]}], ontology="birds")
+    state(graph, "c.md", ["crane"], ontology="birds")
     crane = concept_id("birds", "crane")
     with pytest.raises(NotFound, match="is of birds, not of notes"):
         merged.concept_merges("notes", concept_id=crane)

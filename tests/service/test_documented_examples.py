@@ -6,6 +6,7 @@ import io
 import re
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import neo4j
@@ -13,8 +14,10 @@ import pytest
 from reportlab.pdfgen.canvas import Canvas
 
 from kg_api.client import AsyncKgClient, KgClient
+from kg_api.graph.client import Graph
 from tests.conftest import wipe
 from tests.neo4j_server import Neo4jServer
+from tests.support.concepts import state
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.llm import quoting
 from tests.support.running import environment, serve, started
@@ -62,8 +65,8 @@ def places(server: Neo4jServer, driver: neo4j.Driver, tmp_path: Path) -> Iterato
 
 
 @pytest.mark.parametrize("page", [GUIDE, TOUR], ids=lambda page: page.stem)
-def test_examples_print_documented_output(places: dict[str, str], page: Path) -> None:
-    names: dict[str, object] = {}
+def test_examples_print_documented_output(places: dict[str, str], graph: Graph, page: Path) -> None:
+    names: dict[str, object] = {"state": partial(state, graph)}
     examples = list_examples(page)
     assert len(examples) > 6
     try:

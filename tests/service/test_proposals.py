@@ -9,6 +9,7 @@ from kg_api.graph.client import Graph
 from kg_api.schemas.proposals import Proposal
 from kg_api.schemas.vocabulary import LINKED
 from tests.service.conftest import sharing
+from tests.support.concepts import state
 from tests.support.embedding import run_jobs
 from tests.support.proposals import GENEROUS, OWLS, TAXES, look, propose
 
@@ -129,10 +130,8 @@ def test_higher_threshold_removes_weaker_proposals(told: KgClient, graph: Graph)
 def test_an_accepted_link_of_concepts_is_a_relationship(kg: KgClient, graph: Graph) -> None:
     kg.ingest_text("Barn owls hunt voles.", ontology="notes", document="a.md")
     kg.ingest_text("An owl in a barn hunts mice.", ontology="notes", document="b.md")
-    told = [("a.md", "Barn owls"), ("b.md", "owl in a barn")]
-    kg.import_concepts(
-        [{"document": name, "concepts": [{"label": label}]} for name, label in told], ontology="notes"
-    )
+    state(graph, "a.md", [("Barn owls", "Barn owls hunt voles.")])
+    state(graph, "b.md", [("owl in a barn", "An owl in a barn hunts mice.")])
     graph.write("concepts/want", ontology="notes")
     run_jobs(graph)
     kg.search_proposals("notes")

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import neo4j
 import pytest
 
 from kg_api.client import KgClient
 from kg_api.errors import NotFound
 from kg_api.graph.client import Graph
 from tests.service.conftest import sharing
+from tests.support.concepts import state
 from tests.support.embedding import run_jobs
 from tests.support.running import wait_until
 
@@ -20,23 +20,16 @@ LEASES = [
 BEES = "The waggle dance shows the way to flowers."
 
 
-def state(kg: KgClient, document: str, *relations: list[str], ontology: str = "notes") -> None:
-    told = kg.import_concepts(
-        [{"document": document, "paragraph": 0, "relations": [*relations]}], ontology=ontology
-    )
-    assert (told.relations, told.problems) == (len(relations), [])
-
-
 def store_told(graph: Graph, url: str) -> None:
     with KgClient(url) as kg:
         for number, text in enumerate(LEASES):
             kg.ingest_text(text, ontology="notes", document=f"leases/{number}.md")
         kg.ingest_text(BEES, ontology="bees", document="bees.md")
         run_jobs(graph)
-        state(kg, "leases/0.md", ["worker", "needs", "lease"])
-        state(kg, "leases/1.md", ["heartbeat", "renews", "lease"])
-        state(kg, "leases/2.md", ["worker", "Needs", "lease"], ["worker", "requires", "lease"])
-        state(kg, "bees.md", ["waggle dance", "shows", "flowers"], ontology="bees")
+        state(graph, "leases/0.md", relations=[["worker", "needs", "lease"]])
+        state(graph, "leases/1.md", relations=[["heartbeat", "renews", "lease"]])
+        state(graph, "leases/2.md", relations=[["worker", "Needs", "lease"], ["worker", "requires", "lease"]])
+        state(graph, "bees.md", relations=[["waggle dance", "shows", "flowers"]], ontology="bees")
         run_jobs(graph)
 
 
@@ -77,17 +70,6 @@ def test_what_several_sources_state_is_one_hit(told: KgClient) -> None:
     assert {each.source.document for each in hit.evidence} == {"leases/0.md", "leases/2.md"}
 
 
-def test_the_quote_is_the_sentence_that_names_both(kg: KgClient, driver: neo4j.Driver) -> None:
-    text = "Ada wrote notes. Charles drew plans. It rained when Ada met Charles. They parted."
-    kg.ingest_text(text, ontology="notes", document="a.md")
-    state(kg, "a.md", ["Ada", "met", "Charles"])
-    (row,) = driver.execute_query(
-        "MATCH ()-[r:RELATED_TO]->() RETURN r.quote AS quote, r.start AS at"
-    ).records
-    assert row["quote"] == "It rained when Ada met Charles."
-    assert text[row["at"] :].startswith(row["quote"])
-
-
 def test_frequent_statement_leaves_room_for_others(kg: KgClient, graph: Graph) -> None:
     for number in range(12):
         kg.ingest_text(
@@ -96,8 +78,8 @@ def test_frequent_statement_leaves_room_for_others(kg: KgClient, graph: Graph) -
     kg.ingest_text("The moon moves the sea.", ontology="notes", document="moon.md")
     run_jobs(graph)
     for number in range(12):
-        state(kg, f"{number}.md", ["sun", "warms", "earth"])
-    state(kg, "moon.md", ["moon", "moves", "sea"])
+        state(graph, f"{number}.md", relations=[["sun", "warms", "earth"]])
+    state(graph, "moon.md", relations=[["moon", "moves", "sea"]])
     run_jobs(graph)
     found = kg.search_relationships("the sun warms the earth", limit=2)
     assert statements(found) == ["sun warms earth", "moon moves sea"]
@@ -127,7 +109,7 @@ def effects(kg: KgClient, ontology: str) -> list[str]:
 
 
 def test_relationships_without_vectors_are_reported(told: KgClient, graph: Graph) -> None:
-    state(told, "bees.md", ["waggle dance", "leads to", "flowers"], ontology="bees")
+    state(graph, "bees.md", relations=[["waggle dance", "leads to", "flowers"]], ontology="bees")
     found = told.search_relationships("leads to flowers", ontologies=["bees"])
     assert "waggle dance leads to flowers" not in statements(found)
     wait_until(

@@ -9,7 +9,7 @@ from kg_api.graph.document_writes import store_document
 from kg_api.schemas.communities import Communities
 from kg_api.schemas.documents import DocumentRecord
 from kg_api.settings import CommunitySettings
-from tests.support.concepts import labelled, write
+from tests.support.concepts import labelled, state, write
 from tests.support.embedding import run_jobs
 from tests.support.records import record
 
@@ -69,10 +69,7 @@ def detect(kg: KgClient, graph: Graph) -> None:
     ]
     for name, carried in several:
         kg.ingest_text(", ".join(carried), ontology="notes", document=name)
-    concepts = [
-        {"document": name, "concepts": [{"label": each} for each in carried]} for name, carried in several
-    ]
-    kg.import_concepts(concepts, ontology="notes")
+        state(graph, name, carried)
     run_jobs(graph)
     kg.detect_communities("notes")
     run_jobs(graph, further=[CommunityDetection(graph, CommunitySettings())])

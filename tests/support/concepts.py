@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import neo4j
 
 from kg_api.graph.client import Graph
+from kg_api.graph.concept_vectors import want_concepts
 from kg_api.graph.concept_writes import write_extractions
+from kg_api.graph.vectors import list_document_sources
+from kg_api.schemas.base import document_id
 from kg_api.schemas.concepts import ExtractedConcept, ExtractedRelation, Extraction, Quote
 from kg_api.schemas.documents import DocumentRecord
 from tests.support.cypher import rows
@@ -38,12 +42,36 @@ def labelled(record: DocumentRecord, paragraph: int, *labels: str) -> Extraction
     return extraction(record, paragraph, *(found(each, quote(text, each)) for each in labels))
 
 
-def write(
-    graph: Graph, *extractions: Extraction, ontology: str = "notes", mark: str = "m1", imported: bool = False
-) -> int:
-    return graph.transaction(
-        lambda tx: write_extractions(tx, ontology, extractions, mark, imported=imported)
-    ).done
+def write(graph: Graph, *extractions: Extraction, ontology: str = "notes", mark: str = "m1") -> int:
+    return graph.transaction(lambda tx: write_extractions(tx, ontology, extractions, mark))
+
+
+def state(
+    graph: Graph,
+    document: str,
+    concepts: Sequence[str | tuple[str, str]] = (),
+    relations: Sequence[Sequence[str]] = (),
+    ontology: str = "notes",
+) -> None:
+    """Write what an extractor found in the first passage of a document: labels, some with their quotes.
+
+    The whole passage proves a label that it contains, and a relationship of two such labels.
+    """
+    source = list_document_sources(graph, document_id(ontology, document))[0]
+    text, whole = source.full_text, Quote(source.full_text, 0, len(source.full_text))
+    given = {each[0]: quote(text, each[1]) for each in concepts if not isinstance(each, str)}
+    labels = {label: None for subject, _, target in relations for label in (subject, target)}
+    labels |= {each if isinstance(each, str) else each[0]: None for each in concepts}
+    said = {label: given.get(label, whole) for label in labels if label in given or label in text}
+    made = tuple(found(label, *([said[label]] if label in said else [])) for label in labels)
+    stated = tuple(
+        ExtractedRelation(
+            each[0], each[1], each[2], quote=whole if {each[0], each[2]} <= said.keys() else None
+        )
+        for each in relations
+    )
+    graph.transaction(lambda tx: want_concepts(tx, ontology))
+    write(graph, Extraction(source.source_id, source.content_hash, made, stated), ontology=ontology)
 
 
 def picture(driver: neo4j.Driver) -> list[Any]:

@@ -8,19 +8,16 @@ from fastapi import Path, Query
 
 from kg_api.access.keys import limit_to_visible
 from kg_api.graph.names import searched
-from kg_api.ingest.concepts import import_concepts
 from kg_api.schemas.base import NodeId, Text
 from kg_api.schemas.communities import Communities, CommunityDetails
 from kg_api.schemas.concepts import (
     ConceptContext,
     ConceptDetails,
     ConceptHits,
-    ConceptImport,
     ConceptList,
     ConceptMerge,
     ConceptMerges,
     ConceptPaths,
-    ConceptsImported,
     Decision,
     Hops,
     Phrase,
@@ -176,12 +173,6 @@ def list_concepts(
     container: Open, ontology: Ontology, offset: Offset = 0, limit: PageSize = 100
 ) -> ConceptList:
     return container.concepts.list_concepts(ontology, offset, limit)
-
-
-@concepts.post("/ontologies/{ontology}/concepts", "write", "Import concepts")
-def post_concepts(container: Open, ontology: Ontology, body: ConceptImport) -> ConceptsImported:
-    """This replaces earlier imports for the same sources. Concepts that were not found are in `problems`."""
-    return import_concepts(container.graph, ontology, body.rows)
 
 
 MERGES = "/ontologies/{ontology}/concept-merges"

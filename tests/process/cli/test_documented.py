@@ -22,6 +22,7 @@ from kg_api.schemas.constructive import ConstructiveQuery
 from kg_api.schemas.spaces import FIRST_IMAGE_SLUG
 from tests.process.cli.conftest import Kg
 from tests.support.communities import Detecting
+from tests.support.concepts import state
 from tests.support.documented import ROOT, check_commands, commands_in, section_of
 from tests.support.embedding import run_jobs
 from tests.support.images import drawn, encoded
@@ -200,9 +201,8 @@ def add_relationships(client: KgClient, graph: Graph) -> Ids:
     for name, text in TEXTS.items():
         client.ingest_text(text, ontology="leases", document=name)
     run_jobs(graph)
-    client.import_concepts(
-        [{"document": name, "relations": stated} for name, stated in STATED.items()], ontology="leases"
-    )
+    for name, stated in STATED.items():
+        state(graph, name, relations=stated, ontology="leases")
     run_jobs(graph)
     return {"MERGE_ID": lambda: client.relationship_type_merges("leases").merges[0].merge_id}
 
@@ -263,14 +263,11 @@ def test_search_guide_commands_succeed(kg: Kg, home: Path, client: KgClient) -> 
 
 
 @pytest.mark.usefixtures("worker")
-def test_concepts_guide_commands_succeed(kg: Kg, home: Path, client: KgClient) -> None:
+def test_concepts_guide_commands_succeed(kg: Kg, home: Path, client: KgClient, graph: Graph) -> None:
     client.ingest_text("A worker renews its lease.", ontology="notes", document="notes/leases.md")
-    client.set_extraction_config("notes", extractor="keyphrase")
+    client.set_extraction_config("notes", extractor="none")
     relations = [["heartbeat", "precedes", "retry"], ["lease", "needs", "heartbeat"]]
-    brought = client.import_concepts(
-        [{"document": "notes/leases.md", "relations": relations}], ontology="notes"
-    )
-    assert not brought.problems
+    state(graph, "notes/leases.md", relations=relations)
     run_guide(kg, "concepts.md", home, {}, {})
 
 

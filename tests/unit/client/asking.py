@@ -49,7 +49,6 @@ VALUES: dict[str, Any] = {
     "path": "/f",
     "provider": "openai",
     "relevance": 1,
-    "rows": [{"document": "d"}],
     "schema_version": 120,
     "stance": "supports",
     "steps": [{"step": "seed", "value": "a"}],

@@ -29,7 +29,6 @@ ELSEWHERE: dict[str, set[str]] = {
     "similar_sources": {"source_id"},
     "related_sources": {"source_id"},
     "search_by_image": {"file"},
-    "import_concepts": {"ontology"},
     "set_embedding_config": {"ontology", "dry_run"},
     "set_extraction_config": {"ontology", "dry_run"},
     "regenerate_embeddings": {"idempotency_key"},

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.graph.concepts import (
-    IMPORTED,
     TERMS,
     Difference,
     EvidenceRows,
@@ -84,38 +82,25 @@ def check(present: EvidenceRows) -> None:
     assert all(row.subject != row.object for row in present.relations)
 
 
-STEPS = st.lists(st.tuples(extractions(), st.booleans()), max_size=6)
+STEPS = st.lists(extractions(), max_size=6)
 
 
 @given(STEPS)
-def test_evidence_is_right_after_whatever_was_written(steps: list[tuple[list[Extraction], bool]]) -> None:
+def test_evidence_is_right_after_whatever_was_written(steps: list[list[Extraction]]) -> None:
     present = EvidenceRows()
-    for found, imported in steps:
+    for found in steps:
         ids = {each.source_id for each in found}
         there = EvidenceRows(*([row for row in part if row.source_id in ids] for part in _parts(present)))  # pyright: ignore[reportArgumentType]
-        wanted = rows(found, f"{IMPORTED}f" if imported else "m")
-        change = difference(wanted, there, imported=imported)
+        wanted = rows(found, "m")
+        change = difference(wanted, there)
         present = after(present, change)
         check(present)
         now = EvidenceRows(*([row for row in part if row.source_id in ids] for part in _parts(present)))  # pyright: ignore[reportArgumentType]
-        assert difference(wanted, now, imported=imported) == Difference(
-            EvidenceRows([], [], []), EvidenceRows([], [], [])
-        )
+        assert difference(wanted, now) == Difference(EvidenceRows([], [], []), EvidenceRows([], [], []))
 
 
 def _parts(present: EvidenceRows) -> tuple[Sequence[Any], ...]:
     return present.appearances, present.quotes, present.relations
-
-
-@given(extractions(), extractions())
-def test_origin_keeps_only_its_latest_evidence(first: list[Extraction], second: list[Extraction]) -> None:
-    again = [replace(each, concepts=(), relations=()) for each in first]
-    imported = after(EvidenceRows(), difference(rows(second, f"{IMPORTED}f"), EvidenceRows(), imported=True))
-    both = after(imported, difference(rows(first, "m"), imported, imported=False))
-    without = after(both, difference(rows(again, "m"), both, imported=False))
-    assert {row.key for row in without.quotes} == {row.key for row in imported.quotes}
-    assert {row.key for row in without.relations} == {row.key for row in imported.relations}
-    assert {row.key for row in without.appearances} == {row.key for row in imported.appearances}
 
 
 @given(extractions())

@@ -8,7 +8,6 @@ from pydantic import Field, ValidationError, create_model
 
 from kg_api.schemas.answers import AnswerRequest, AugmentRequest
 from kg_api.schemas.base import Body
-from kg_api.schemas.concepts import ConceptRow
 from kg_api.schemas.documents import DocumentText, Message
 from kg_api.schemas.filters import DocumentDeletion
 from kg_api.schemas.image_search import ImageSearch
@@ -148,16 +147,6 @@ def test_problems_name_fields_without_values() -> None:
                 "is a letter"
             ),
         ),
-        (
-            ConceptRow,
-            {"document": "d", "relations": [["a", "b", "c", "d"], ["a", "", "c"]]},
-            "relations.0: give at most 3; relations.1.1: at least 1 character must be given",
-        ),
-        (
-            ConceptRow,
-            {"document": "d", "concepts": [{"label": "a" * 201, "quotes": ["a"] * 21}]},
-            "concepts.0.label: at most 200 characters are allowed; concepts.0.quotes: give at most 20",
-        ),
         (DocumentDeletion, {"where": []}, "where: give at least one"),
     ],
 )
@@ -185,9 +174,6 @@ MESSAGE = {"author": "a", "text": "t"}
         (GraphRequest, {"source_ids": ["a"], "documents": ["d"]}, "cannot be used together"),
         (ImageSearch, {}, "query_text or source_id"),
         (ImageSearch, {"query_text": "a", "source_id": "b"}, "query_text or source_id"),
-        (ConceptRow, {"concepts": [{"label": "a"}]}, "name a document"),
-        (ConceptRow, {"document": "a", "source_id": "b"}, "name a document"),
-        (ConceptRow, {"source_id": "b", "paragraph": 1}, "paragraph"),
         (Message, {**MESSAGE, "text": "\ud800"}, "surrogate"),
         (Message, {**MESSAGE, "text": "a\x00"}, "U+0000"),
         (Message, {**MESSAGE, "author": " "}, "blank"),
