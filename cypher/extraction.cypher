@@ -31,7 +31,6 @@ SET o.extraction_asked = $mark
 MATCH (o:Ontology)
 WHERE $names IS NULL OR o.name IN $names
 RETURN o.name AS ontology, o.extraction AS extraction, coalesce(o.extraction_spent, 0.0) AS spent, o.extraction_asked AS asked,
-       coalesce(o.extraction_expected, 0.0) AS expected,
        coalesce(o.paused, false) OR coalesce(o.extraction_paused, false) AS paused
 ORDER BY ontology
 
@@ -40,25 +39,6 @@ ORDER BY ontology
 MERGE (o:Ontology {name: $name})
 ON CREATE SET o.created_at = datetime.realtime()
 SET o.extraction = $extraction, o.changed_at = datetime.realtime(), o.unread_for = null
-
-// name: expect_cost
-// Record the estimated cost of a job once, and add it to the ontology's total. The estimate covers all remaining
-// work, so the unspent estimates of failed or cancelled jobs are subtracted.
-MATCH (j:Job {job_id: $job_id})
-WHERE j.expected_cost IS NULL
-SET j.expected_cost = $cost, j.spent = coalesce(j.spent, 0.0)
-WITH j
-MATCH (o:Ontology {name: $ontology})
-SET o.held_at = datetime.realtime()
-WITH j, o
-CALL (j) {
-  MATCH (broken:Job)
-  WHERE broken.ontology = $ontology AND broken.kind = j.kind AND broken.state IN ['failed', 'cancelled']
-    AND broken.expected_cost > coalesce(broken.spent, 0.0) AND broken.expected_again IS NULL
-  SET broken.expected_again = true
-  RETURN sum(broken.expected_cost - coalesce(broken.spent, 0.0)) AS unspent
-}
-SET o.extraction_expected = coalesce(o.extraction_expected, 0.0) + $cost - unspent
 
 // name: pause
 // Pause extraction in an ontology after a cancellation, until a user requests it.

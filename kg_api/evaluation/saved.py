@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -125,17 +124,13 @@ def parse_result(text: str) -> EvalResult:
 def _summarise(name: str, result: EvalResult) -> EvalSummary:
     """Keep the main metrics, without scores of questions."""
     main = list_main_metrics(result.target, result.metrics) or list(result.metrics)[:1]
-    mode = result.config.get("mode")
-    same = f"{result.data.hash}\n{result.data.sample}\n{result.target}"
     return EvalSummary(
         name=_as_text(name),
         label=result.label,
         question_set=result.data.name,
         ontology=get_result_ontology(result),
-        mode=mode if isinstance(mode, str) else None,
         target=result.target,
         asked=result.data.asked,
-        compared_by=hashlib.sha256(same.encode("utf-8", "replace")).hexdigest()[:16],
         started_at=result.started_at,
         metrics={each: result.metrics[each] for each in main},
         intervals={each: result.intervals[each] for each in main if each in result.intervals},

@@ -89,7 +89,6 @@ class StoredExtraction:
     spent: float = 0.0  # US dollars
     # Mark of the extractor that a user requested for all sources, until it has read them
     asked: str | None = None
-    expected: float = 0.0  # US dollars: sum of the estimates at the start of jobs
     paused: bool = False  # whether a user cancelled extraction or embedding, until the next request
 
 
@@ -154,11 +153,6 @@ def add_spent(
     tx.run("extraction/add_spent", ontology=ontology, cost=dollars, receipt=receipt, job_id=job_id)
 
 
-def expect_cost(graph: Graph, ontology: str, job_id: str, dollars: float) -> None:
-    """Store the cost that is expected for a job, if this was not done before, and add it to the sum."""
-    graph.write("extraction/expect_cost", ontology=ontology, job_id=job_id, cost=dollars)
-
-
 def count_extraction(graph: Graph, ontology: str, mark: str | None) -> ExtractionCounts:
     """Count what was extracted using this mark, or any mark for None, and the evidence."""
     rows = graph.read("extraction/status", ontology=ontology, mark=mark)
@@ -177,8 +171,7 @@ def retry_unread(tx: Transaction, ontology: str) -> int:
 
 def _to_stored(row: Row) -> StoredExtraction:
     config = ExtractionConfig.model_validate_json(row["extraction"] or "{}")
-    spent, expected = float(row["spent"]), float(row["expected"])
-    return StoredExtraction(row["ontology"], config, spent, row["asked"], expected, bool(row["paused"]))
+    return StoredExtraction(row["ontology"], config, float(row["spent"]), row["asked"], bool(row["paused"]))
 
 
 # Evidence of locked sources

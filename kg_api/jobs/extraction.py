@@ -9,18 +9,11 @@ from itertools import groupby
 import structlog
 
 from kg_api.errors import ConfigurationError, NotFound
-from kg_api.extraction.llm import (
-    AT_ONCE,
-    Extractor,
-    Extractors,
-    estimate_extraction_cost,
-    get_automatic_selection,
-)
+from kg_api.extraction.llm import AT_ONCE, Extractor, Extractors, get_automatic_selection
 from kg_api.graph.client import Graph
 from kg_api.graph.concept_writes import (
     StoredExtraction,
     count_for_extraction,
-    expect_cost,
     list_pending_extractions,
     note_all_read,
     read_extraction,
@@ -78,15 +71,7 @@ class ConceptExtraction:
             return False
         resumed = bool(run.cursor)
         wanted = get_automatic_selection(stored, used, extractor.mark)
-        due = count_for_extraction(self._graph, stored.ontology, extractor.mark, wanted)
-        run.expect(due)
-        if extractor.name == "llm" and not resumed:
-            # Record the expected cost if the model's price is known
-            cost = estimate_extraction_cost(
-                self._graph, stored.ontology, used, self._extractors.settings.llm, due
-            )
-            if due and cost.price is not None:
-                expect_cost(self._graph, stored.ontology, run.job.job_id, cost.price)
+        run.expect(count_for_extraction(self._graph, stored.ontology, extractor.mark, wanted))
         size = LLM_BATCH if extractor.name == "llm" else self._batch_size
         over = ExtractionPass(self._graph, run, stored.ontology, extractor, wanted)
         is_current = CircuitState(lambda: not self._has_changed(stored))

@@ -125,8 +125,6 @@ class ExtractionStatus(Answer):
     config: ExtractionConfig
     used: UsedExtraction
     spent: float
-    expected: float = 0.0
-    """Estimates of the jobs at their start in US dollars. Compare them with `spent`."""
     fingerprint: str | None = None
     """Fingerprint of the extractor: model, prompt, and number of concepts. Null: no model is set."""
     model: str | None = None

@@ -137,10 +137,7 @@ class EvalSummary(Measured):
     name: str
     question_set: str
     ontology: str | None
-    mode: str | None
     asked: int
-    compared_by: str
-    """Fingerprint of data, questions, and target. Results with the same value are comparable."""
 
 
 class UnreadableResult(Answer):

@@ -76,9 +76,8 @@ class Job(Answer):
     worker: str | None
     selection: Selection | None = None
     forced: bool = False
-    expected_cost: float | None = None
-    """Estimated cost of the language model in US dollars at the start of the job."""
     spent: float | None = None
+    """Cost of the language model in US dollars."""
     set_aside: int = 0
     """Number of skipped items. kg records the reason for each."""
     parts: int = 0

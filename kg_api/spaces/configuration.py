@@ -317,7 +317,6 @@ class ExtractionService:
             config=stored.config,
             used=used,
             spent=round(stored.spent, 6),
-            expected=round(stored.expected, 6),
             fingerprint=mark,
             model=llm.model if used.extractor == "llm" else None,
             due=due,

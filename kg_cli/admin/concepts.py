@@ -58,8 +58,7 @@ def print_status(found: schemas.ExtractionStatus) -> None:
         rows.append(("budget", f"${used.budget:g}"))
     if used.extractor == "llm" or found.spent:
         bound = "no limit" if used.budget is None else f"of ${used.budget:g}"
-        expected = f"; about ${found.expected:.4f} expected" if found.expected else ""
-        rows.append(("spent", f"${found.spent:.4f}, {bound}{expected}"))
+        rows.append(("spent", f"${found.spent:.4f}, {bound}"))
     if cost := found.cost:
         rows.append(("to read", pluralize(cost.sources, "source")))
         if cost.requests:

@@ -199,9 +199,8 @@ def _fields(job: Job) -> Iterator[tuple[str, Shown]]:
     for name, at in (("created", job.created_at), ("started", job.started_at), ("ended", job.finished_at)):
         if at:
             yield name, moment(at)
-    if job.expected_cost is not None or job.spent:
-        expected = "" if job.expected_cost is None else f" of about ${job.expected_cost:.4f} expected"
-        yield "spent", f"${job.spent or 0:.4f}{expected}"
+    if job.spent:
+        yield "spent", f"${job.spent:.4f}"
     if job.worker:
         yield "worker", job.worker
     if job.attempts > 1:

@@ -11,7 +11,7 @@ PROPERTIES: Final = {
     "Ontology": _words(
         "name created_at changed_at space chunking embed_on_ingest paused slot serving previous activates "
         "leftovers image_space image_serving image_previous image_activates extraction extraction_spent "
-        "extraction_receipts extraction_paused extraction_asked extraction_expected concepts_wanted_at "
+        "extraction_receipts extraction_paused extraction_asked concepts_wanted_at "
         "flagged_for unread_for held_at communities communities_at communities_generation "
         "communities_building proposals proposed_for proposed_at proposals_dropped synonyms language "
         "index_after index_after_paragraph"
@@ -83,7 +83,7 @@ PROPERTIES: Final = {
         "job_id unique_key kind ontology state cursor done total wanted attempts failures rank request_id "
         "traceparent waits fence worker locked_by lease_until error permanent created_at run_after "
         "started_at claimed_at done_at_claim finished_at key queued_at progressed_at selection forced_at "
-        "set_aside expected_cost expected_again spent parent_id part allow_empty"
+        "set_aside spent parent_id part allow_empty"
     ),
     "Folder": _words(
         "folder_id path ontology prefix every_seconds registered_by created_at due_at job_id progress "
