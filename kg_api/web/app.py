@@ -38,7 +38,6 @@ from kg_api.web.shared.security import (
 )
 from kg_api.web.shared.streams import JobStreams
 from kg_api.web.ui import rendering
-from kg_api.web.ui.routes.embedding import BuildCounts
 
 WITH_FILES = ("/documents", search.PATH, transfer.IMPORT_PATH)
 DESCRIPTION = "Find passages of your documents with exact offsets. Errors are problem+json (RFC 9457)."
@@ -156,5 +155,4 @@ def _set_state(app: FastAPI, settings: Settings, opening: StartUp, home: Home) -
     app.state.surroundings = ProcessHealth(settings)
     app.state.large_bodies = CapacityLimiter(LARGE_AT_ONCE)
     app.state.streams = JobStreams(settings.api.share(settings.api.event_streams))
-    app.state.build_counts = BuildCounts()
     app.state.keys_required = keys_required(settings.api)

@@ -340,10 +340,10 @@ class Question:
         return shlex.join(["kg", "search", self.text, *options])
 
     def curl(self) -> str:
-        """Show the search as a request with curl. The script in the page replaces `{origin}`."""
+        """Show the search as the arguments of curl. The script in the page replaces `{origin}`."""
         body = self.as_search().model_dump_json(exclude_unset=True, exclude_none=True)
         sent = shlex.join(["-H", "Content-Type: application/json", "-d", body])
-        return f"curl -s {{origin}}/queries/sources/search {sent}"
+        return f"{{origin}}/queries/sources/search {sent}"
 
     def address(self, cursor: str | None = None, seen: int | None = None) -> str:
         """Build the URL for the results after a cursor, or for the first page. `seen` results are known."""

@@ -320,7 +320,7 @@ def test_title_and_metadata_of_a_document_are_edited(http: httpx.Client) -> None
 def test_jobs_are_shown_and_cancelled(http: httpx.Client) -> None:
     http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": "A lease.\n"})
     page = shown(http, "/ui/jobs")
-    assert words(page.xpath("//tbody/tr/th")) == ["source embedding"]
+    assert words(page.xpath("//tbody/tr/th")) == ["passage embedding"]
     (cancel,) = page.xpath("//form[contains(@action, '/cancel')]/@action")
     assert http.post(cancel, follow_redirects=False).status_code == 303
     assert "cancelled" in words(shown(http, "/ui/jobs").xpath("//tbody/tr/td[2]"))[0]
@@ -420,7 +420,7 @@ def test_links_are_accepted_rejected_and_opened_again(http: httpx.Client, kg: Kg
     (undo,) = shown(http, "/ui/proposals?state=accepted").xpath("//form/@action[contains(., '/undo')]")
     part = http.post(undo, headers=HTMX)
     assert "<html" not in part.text
-    assert ">open<" in part.text
+    assert ">Open<" in part.text
     assert http.post(accept.replace("accept", "reject"), follow_redirects=False).status_code == 303
     assert kg.proposal(proposed.proposal_id).state == "rejected"
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable
-from functools import partial
 from typing import Annotated, Any, Final, get_args
 
 from fastapi import Form, Request, Response
@@ -15,7 +11,6 @@ from kg_api.container import Container
 from kg_api.errors import NotFound
 from kg_api.graph.names import list_ontology_names
 from kg_api.schemas.concepts import ExtractionConfig
-from kg_api.schemas.documents import EmbeddingStatus
 from kg_api.schemas.embedding import ChosenOntologies, EmbeddingConfigChange, SpaceActivation, SpaceBuild
 from kg_api.schemas.languages import BETWEEN, LanguageChoice, SynonymList
 from kg_api.schemas.spaces import NewSpace, SpaceInfo
@@ -126,34 +121,6 @@ def _to_ontology(ontology: str, done: str) -> Response:
     return RedirectResponse(address(below("/ui/ontologies", ontology), done=done), 303)
 
 
-# Progress of builds, cached for all viewers
-
-PAUSE: Final = 20
-"""Time to cache a count, relative to the time it takes. If this takes 1 s, cache it for 20 s."""
-MIN_REMEMBERED_SECONDS, MAX_REMEMBERED_SECONDS = 2.5, 60.0
-"""Minimum and maximum time to cache a count. Pages poll every three seconds."""
-
-
-class BuildCounts:
-    """Counts for builds by ontology and space, with a cache. Thread-safe, one per process."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._counts: dict[tuple[str, str], tuple[EmbeddingStatus, float]] = {}
-        self._counting = threading.Lock()
-
-    def of(self, ontology: str, space: str, count: Callable[[], EmbeddingStatus]) -> EmbeddingStatus:
-        """Get the status for a build from the cache, or use `count`."""
-        with self._counting:
-            began = self._clock()
-            self._counts = {one: each for one, each in self._counts.items() if each[1] > began}
-            if (built := (ontology, space)) not in self._counts:
-                status, now = count(), self._clock()
-                kept = min(max(MIN_REMEMBERED_SECONDS, PAUSE * (now - began)), MAX_REMEMBERED_SECONDS)
-                self._counts[built] = status, now + kept
-            return self._counts[built][0]
-
-
 # Pages of embedding spaces
 
 PROVIDERS: Final = tuple(dict.fromkeys((*get_args(Provider), *get_args(ImageProvider))))
@@ -166,7 +133,7 @@ def spaces_page(request: Request, container: Open) -> HTMLResponse:
     spaces = list_spaces(container).spaces
     context: dict[str, Any] = {
         "spaces": spaces,
-        "progress": {each.slug: list_build_progress(request, container, each) for each in spaces},
+        "progress": {each.slug: list_build_progress(container, each) for each in spaces},
     }
     context["changes"] = any(map(_changes, spaces))
     if wants_part(request):
@@ -197,7 +164,7 @@ def space_page(request: Request, container: Open, slug: Name) -> HTMLResponse:
     space = named_space(container, slug)
     context = {
         "space": space,
-        "progress": list_build_progress(request, container, space),
+        "progress": list_build_progress(container, space),
         "changes": _changes(space),
     }
     if wants_part(request):
@@ -220,11 +187,10 @@ def _changes(space: SpaceInfo) -> bool:
     return bool(space.building) or space.state == "dropping"
 
 
-def list_build_progress(request: Request, container: Container, space: SpaceInfo) -> list[dict[str, Any]]:
-    counts: BuildCounts = request.app.state.build_counts
+def list_build_progress(container: Container, space: SpaceInfo) -> list[dict[str, Any]]:
     progress: list[dict[str, Any]] = []
     for each in space.building[:BUILDS_SHOWN]:
-        status = counts.of(each, space.slug, partial(ontology_embedding_status, container, each))
+        status = ontology_embedding_status(container, each)
         counted = status.images if space.modality == "image" and status.images else status
         done = counted.embedded + counted.refused
         progress.append({"ontology": each, "done": done, "total": counted.total})
@@ -270,14 +236,12 @@ def activate(
 
 
 @pages.get("/ui/spaces/{slug}/rollback", "admin")
-def rollback_page(request: Request, container: Open, slug: Name, ontology: Named = "") -> HTMLResponse:
+def rollback_page(container: Open, slug: Name, ontology: Named = "") -> HTMLResponse:
     chosen = valid(ChosenOntologies, {"ontologies": _names(ontology)}).ontologies
     switched = container.switch.preview_rollback(slug, chosen)
     space = named_space(container, slug)
     going_back = {each.ontology for each in switched}
-    given_up = [
-        each for each in list_build_progress(request, container, space) if each["ontology"] in going_back
-    ]
+    given_up = [each for each in list_build_progress(container, space) if each["ontology"] in going_back]
     context = {"slug": slug, "ontology": ontology, "switched": switched, "progress": given_up}
     return render("spaces/rollback.html", {**context, "for_new": space.for_new})
 
