@@ -1,11 +1,11 @@
-"""The page in a real browser, beside REST in the same run: when a search is seen, and when its hits are.
+"""Measure the search page in Chromium, and compare it with REST.
 
-Needs Chromium. Prints one JSON object of milliseconds:
+Prints one JSON object of milliseconds:
 
-- first paint of `/ui/search` in a new tab of a browser that has been nowhere, beside that of a page of one
-  line, which is what the browser itself takes; when the first byte came, and the bytes of that visit;
-- from the last key until hits are there, without the pause that typing waits for (its own is told);
-- the part of the page that hits come in, and the same searches over REST, turn by turn.
+- first paint of `/ui/search` in a new browser, next to that of a page of one line, with the time of the
+  first byte and the bytes of the visit
+- time from the last key to keyword results, without the delay that the page waits after a key
+- time of the part of the page with the results, and of the same searches over REST, alternating
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from benchmarks.stack import Stack, machine, stack
 
 QUESTION_WORDS: Final = 4
 VISITS, TYPED, ASKED = 20, 30, 200
-PAUSE_MS: Final = 300
-"""That the search box waits for the next key (templates/search/page.html)."""
+PAUSE_MS: Final = 50
+"""Delay of the search box after a key (templates/search/page.html)."""
 OPENING_SECONDS: Final = 0.8
-"""That a tab is open before it is led anywhere: its process is started by then, as in a browser in use."""
+"""Time between opening a tab and its first page, so that the process of the tab runs."""
 PAINT: Final = """() => {
   const paint = performance.getEntriesByName('first-contentful-paint')[0];
   const all = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')];
@@ -43,9 +43,8 @@ PAINT: Final = """() => {
 
 
 def main() -> None:
-    """Run it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("folder", type=Path, help="a folder of documents")
+    parser.add_argument("folder", type=Path, help="folder of documents")
     chosen = parser.parse_args()
     with stack() as running:
         running.kg("ingest", str(chosen.folder), "--ontology", "notes", "--wait")
@@ -76,7 +75,7 @@ def _measure(running: Stack, questions: Sequence[str]) -> dict[str, Any]:
 
 
 def _questions(folder: Path) -> list[str]:
-    """Words of the documents, in questions of their own."""
+    """Make questions of random words of the documents."""
     words = sorted(
         {
             word
@@ -91,7 +90,7 @@ def _questions(folder: Path) -> list[str]:
 
 
 def _hits(address: str, questions: Sequence[str]) -> dict[str, Any]:
-    """The same searches over REST and as a part of the page, turn by turn."""
+    """Time the same searches over REST and as a part of the page, alternating."""
     taken: dict[str, list[float]] = {"REST": [], "part of the page": []}
     with httpx.Client(base_url=address, timeout=60) as http:
         for at, question in enumerate(questions):
@@ -137,7 +136,7 @@ class _OneLine(BaseHTTPRequestHandler):
 
 @contextmanager
 def _one_line() -> Generator[str]:
-    """A server of a page of one line."""
+    """Serve a page of one line."""
     with ThreadingHTTPServer(("127.0.0.1", 0), _OneLine) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"
@@ -145,7 +144,7 @@ def _one_line() -> Generator[str]:
 
 
 def _typed(browser: Browser, address: str, questions: Sequence[str]) -> list[float]:
-    """From the last key until the hits of the question are there."""
+    """Time from the last key to the results of the question."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
     page.goto(f"{address}/ui/search")

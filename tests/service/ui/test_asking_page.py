@@ -108,8 +108,8 @@ def test_the_page_comes_as_its_answer_is_written(web: httpx.Client, writer: Embe
 
 def test_page_without_model_names_the_setting(http: httpx.Client) -> None:
     for page, mode in ((shown(http, "/ui/ask?q=lease"), "hybrid"), (ask(http, "lease"), "text")):
-        (note,) = page.xpath("//p[@class='note']")
-        assert "KG_LLM__MODEL" in note.text_content()
+        (setup,) = page.xpath("//details[summary='Configure a language model']")
+        assert "KG_LLM__MODEL" in setup.text_content()
         (form,) = page.xpath("//main//form")
         assert (form.get("method"), form.get("action")) == ("get", "/ui/search")
         assert dict(form.form_values()) == {"q": "lease", "ontology": "", "mode": mode}
