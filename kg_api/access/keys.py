@@ -20,7 +20,6 @@ from pydantic import BaseModel
 from kg_api.errors import Conflict, NotFound, Unavailable
 from kg_api.graph.client import Graph, Reader, Transaction
 from kg_api.graph.keys import (
-    expire_key,
     find_session,
     find_usable,
     get_key_lifetime,
@@ -29,8 +28,6 @@ from kg_api.graph.keys import (
     put_key,
     put_session,
     read_keys,
-    remove_session,
-    revoke_stored,
 )
 from kg_api.graph.names import searched
 from kg_api.schemas.operations import WHOLE_KEY, ApiKey, CreatedKey, KeyRotation, NewKey, extract_key_id
@@ -257,7 +254,7 @@ def rotate_key(graph: Graph, key: str, rotation: KeyRotation, created_by: str) -
         if heirs:
             raise Conflict(f"the key {old.key_id} was replaced by {heirs[0]} already: rotate that one")
         life = get_key_lifetime(tx, old.key_id) if rotation.valid_days is None else _get_lifetime(rotation)
-        expire_key(tx, old.key_id, round(rotation.overlap_hours * _HOUR))
+        tx.run("keys/expire", key_id=old.key_id, valid_seconds=round(rotation.overlap_hours * _HOUR))
         about = {"name": old.name, "scope": old.scope, "ontologies": old.ontologies}
         return {**about, "valid_seconds": life, "replaces": old.key_id}
 
@@ -291,7 +288,7 @@ def revoke_key(graph: Graph, name: str, *, but_the_last: bool = False) -> ApiKey
         usable = [each for each in keys if each.state == "active" and each.ontologies is None]
         if but_the_last and [each.key_id for each in usable if each.scope == "admin"] == [key.key_id]:
             raise Conflict(LAST)
-        revoke_stored(tx, key.key_id)
+        tx.run("keys/revoke", key_id=key.key_id)
         return _find_by_id(read_keys(tx), key.key_id) or key
 
     return graph.transaction(work)
@@ -360,4 +357,4 @@ def open_session(graph: Graph, key_id: str) -> SessionToken | None:
 
 def end_session(graph: Graph, token: SessionToken) -> None:
     """Sign out. Idempotent."""
-    remove_session(graph, token.secret_hash)
+    graph.write("keys/end_session", session_hash=token.secret_hash)

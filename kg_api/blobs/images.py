@@ -25,7 +25,6 @@ from kg_api.graph.images import (
     Blob,
     find_blob,
     find_image,
-    find_lost_blobs,
     forget_dead,
     forget_holds,
     get_known_store,
@@ -140,7 +139,7 @@ class StoredFiles:
         written = {
             blob for blob, *_ in hold.blobs if self._store.put(format_blob_name(*blob), by_key[blob.key])
         }
-        mended = find_lost_blobs(self._graph, [*by_key]) | {
+        mended = {row["key"] for row in self._graph.read("blobs/lost", keys=sorted([*by_key]))} | {
             blob.key for blob, used in hold.blobs if used and blob in written
         }
         if mended:

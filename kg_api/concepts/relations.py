@@ -16,7 +16,6 @@ from kg_api.graph.relation_search import (
     StatedRelationship,
     find_near_relations,
     find_near_relations_in_documents,
-    has_relations,
     read_relations,
     resolve_types,
 )
@@ -190,7 +189,11 @@ class RelationshipSearcher:
         degraded += describe_running_jobs(self._embedding.read(), query.ontologies, EMBEDDING)
         notes = [unknown, None if scope.whole else PARTLY]
         degraded += [Degradation(part="concepts", effect=each) for each in notes if each]
-        if not hits and query.ontologies and not has_relations(self._graph, query.ontologies):
+        if (
+            not hits
+            and query.ontologies
+            and not bool(self._graph.search("relations/any_of", ontologies=list(query.ontologies)))
+        ):
             degraded.append(Degradation(part="concepts", effect=NONE))
         return RelationshipHits(query_text=request.query_text, relationships=hits, degraded=degraded)
 

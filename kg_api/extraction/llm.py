@@ -24,7 +24,6 @@ from kg_api.graph.cache import read_contexts
 from kg_api.graph.client import Graph, Reader, Transaction
 from kg_api.graph.concept_writes import (
     StoredExtraction,
-    ask_for_all,
     build_reading_fingerprint,
     count_for_extraction,
     hold_extraction,
@@ -461,7 +460,7 @@ class ExtractionRequests:
         def request_all(tx: Transaction) -> tuple[int, str | None]:
             all_due = due + retry_unread(tx, ontology)
             if everything:
-                ask_for_all(tx, ontology, mark if all_due else None)
+                tx.run("extraction/ask", ontology=ontology, mark=mark if all_due else None)
             if not all_due:
                 return 0, None
             added = 0 if is_requested(tx, EXTRACTION, ontology) else all_due

@@ -28,14 +28,6 @@ class StoredPart:
     labels: dict[str, str]
 
 
-def count_documents(graph: Graph) -> dict[str, int]:
-    return {row["ontology"]: row["documents"] for row in graph.read("bundle/counts")}
-
-
-def list_documents_after(graph: Graph, ontology: str, after: str, limit: int) -> list[Row]:
-    return graph.read("bundle/documents", ontology=ontology, after=after, limit=limit)
-
-
 def have_changed(graph: Graph, documents: Sequence[Row]) -> bool:
     now = read_document_versions(graph, [row["document_id"] for row in documents])
     return any(now.get(row["document_id"], "") != row["version"] for row in documents)

@@ -133,14 +133,6 @@ def read_spent(graph: Graph, ontology: str) -> float:
     return float(rows[0]["spent"]) if rows else 0.0
 
 
-def ask_for_all(tx: Transaction, ontology: str, mark: str | None) -> None:
-    """Store the mark of the extractor that a user has requested for all sources.
-
-    None: there is no request.
-    """
-    tx.run("extraction/ask", ontology=ontology, mark=mark)
-
-
 def note_all_read(tx: Transaction, ontology: str, mark: str) -> None:
     """Record that all requested sources have been read by an extractor with this mark."""
     tx.run("extraction/all_read", ontology=ontology, mark=mark)

@@ -145,11 +145,6 @@ def iterate_folder_documents(graph: Graph, identity: str) -> Iterator[tuple[str,
         after = rows[-1]["document_id"]
 
 
-def list_pending_names(graph: Graph, identity: str) -> list[str]:
-    """List the names of a folder's documents that are pending or rejected."""
-    return [row["document"] for row in graph.read("folders/waiting", folder_id=identity)]
-
-
 @dataclass(frozen=True, slots=True)
 class KnownFile:
     as_filed: bool  # whether the document belongs to this folder and has not changed since its ingestion
@@ -231,19 +226,9 @@ def take_waiting(tx: Transaction, folder_id: str, marks: Sequence[FileMark]) -> 
         tx.run("folders/take_waiting", folder_id=folder_id, rows=[asdict(mark) for mark in marks])
 
 
-def forget_waiting(tx: Transaction, folder_id: str, document_ids: Sequence[str]) -> None:
-    """Delete pending documents if their files no longer exist."""
-    tx.run("folders/forget_waiting", folder_id=folder_id, document_ids=sorted(document_ids))
-
-
-def is_of_folder(tx: Transaction, folder_id: str, document_id: str) -> bool:
-    """Check if a document belongs to the folder. If it does, lock it."""
-    return bool(tx.run("folders/hold_document", folder_id=folder_id, document_id=document_id))
-
-
 def delete_if_of_folder(tx: Transaction, folder_id: str, document_id: str) -> bool:
     """Delete a document if it belongs to the folder, with concepts that are not in other documents."""
-    if not is_of_folder(tx, folder_id, document_id):
+    if not tx.run("folders/hold_document", folder_id=folder_id, document_id=document_id):
         return False
     return delete_document_in_transaction(tx, document_id).documents > 0
 
@@ -251,7 +236,3 @@ def delete_if_of_folder(tx: Transaction, folder_id: str, document_id: str) -> bo
 def record_progress(tx: Transaction, folder_id: str, job_id: str, tally: ScanTally, *, total: int) -> None:
     parameters = {"folder_id": folder_id, "job_id": job_id, "total": total}
     tx.run("folders/tell_progress", **parameters, tally=tally.model_dump_json())
-
-
-def conclude(tx: Transaction, folder_id: str, tally: ScanTally) -> None:
-    tx.run("folders/conclude", folder_id=folder_id, tally=tally.model_dump_json())

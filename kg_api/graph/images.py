@@ -93,10 +93,6 @@ def mark_blob_lost(graph: Graph, key: str) -> None:
     graph.write("blobs/lose", key=key)
 
 
-def find_lost_blobs(graph: Graph, keys: Sequence[str]) -> set[str]:
-    return {row["key"] for row in graph.read("blobs/lost", keys=sorted(keys))}
-
-
 def mark_blobs_restored(graph: Graph, keys: Sequence[str]) -> int:
     """Record that files can be used again. Count the images that are pending because of this."""
     spaces = [at for each in read_spaces(graph).values() if each.is_of_images for at in each.slots]

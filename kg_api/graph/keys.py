@@ -91,25 +91,12 @@ def get_key_lifetime(tx: Transaction, key_id: str) -> int | None:
     return rows[0]["seconds"] if rows else None
 
 
-def revoke_stored(tx: Transaction, key_id: str) -> None:
-    tx.run("keys/revoke", key_id=key_id)
-
-
-def expire_key(tx: Transaction, key_id: str, valid_seconds: int) -> None:
-    """Set when a key expires to `valid_seconds` from now, or earlier."""
-    tx.run("keys/expire", key_id=key_id, valid_seconds=valid_seconds)
-
-
 def limit_keys(graph: Graph, current: Sequence[ApiKey]) -> None:
     """Revoke and expire stored keys that are no longer valid in `current`."""
     values = [
         {"key_id": key.key_id, "revoked_at": key.revoked_at, "expires_at": key.expires_at} for key in current
     ]
     graph.write("keys/limit", keys=values)
-
-
-def end_all_sessions(graph: Graph) -> None:
-    graph.write("keys/end_sessions")
 
 
 def _state(key: Row, now: datetime) -> KeyState:
@@ -137,10 +124,6 @@ def find_session(graph: Graph, session_hash: str) -> Row | None:
     parameters = {"session_hash": session_hash, "note_again_seconds": NOTE_AGAIN_SECONDS}
     rows = graph.read("keys/find_session", **parameters)
     return rows[0] if rows else None
-
-
-def remove_session(graph: Graph, session_hash: str) -> None:
-    graph.write("keys/end_session", session_hash=session_hash)
 
 
 def prune_sessions(graph: Graph) -> int:

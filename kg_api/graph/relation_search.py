@@ -121,10 +121,6 @@ def read_relations(graph: Graph, relation_ids: Iterable[str]) -> dict[str, State
     }
 
 
-def has_relations(graph: Graph, ontologies: Sequence[str]) -> bool:
-    return bool(graph.search("relations/any_of", ontologies=list(ontologies)))
-
-
 def resolve_types(
     graph: Graph, ontologies: Sequence[str], types: Sequence[str] | None
 ) -> tuple[list[str] | None, str | None]:

@@ -132,11 +132,6 @@ def read_waiting(
     return [GivenDocument(**row) for row in rows]
 
 
-def forget_waiting_files(graph: Graph, document_ids: Sequence[str]) -> None:
-    """Let folders read the unchanged files of pending documents again. The documents stay pending."""
-    graph.write("waiting/forget_files", document_ids=sorted(document_ids))
-
-
 def reject_waiting(graph: Graph, ontology: str, documents: Sequence[str] | None, *, limit: int) -> set[str]:
     """Reject pending documents by name, or the next from all of them. You get their names."""
     rows = graph.write(

@@ -440,11 +440,6 @@ def read_configurations(graph: Graph, name: str | None = None) -> dict[str, Stor
     )
 
 
-def count_ontologies(graph: Graph) -> int:
-    """Count all ontologies, including invisible ones."""
-    return graph.read("ontologies/count")[0]["ontologies"]
-
-
 def read_configuration(tx: Transaction, name: str) -> StoredConfiguration:
     """Read the configuration for an ontology. If it does not exist, use the default."""
     return _by_name_configuration(tx.run("ontologies/configuration", names=[name])).get(
@@ -573,11 +568,6 @@ class UnusedVectors:
     @property
     def name(self) -> str:
         return f"{self.ontology or ''}/{','.join(self.keys)}"
-
-
-def begin_dropping(tx: Transaction, slug: str) -> None:
-    """Block writes to a space from now on."""
-    tx.run("spaces/begin_dropping", slug=slug)
 
 
 def forget_vectors(tx: Transaction, ontology: str, keys: Sequence[str]) -> None:

@@ -39,7 +39,6 @@ from kg_api.graph.folders import (
     ScannedFolder,
     find_folder_of_job_id,
     iterate_folder_documents,
-    list_pending_names,
     read_known_documents,
 )
 from kg_api.ingest.folder_listing import (
@@ -237,7 +236,9 @@ class Scan:
 
     def _stored(self) -> list[str]:
         stored = [name for _, name in iterate_folder_documents(self._graph, self._folder.folder_id)]
-        stored += list_pending_names(self._graph, self._folder.folder_id)
+        stored += [
+            row["document"] for row in self._graph.read("folders/waiting", folder_id=self._folder.folder_id)
+        ]
         if stored and not self._listing.files and not self._folder.allow_empty:
             raise FolderEmptied(
                 f"{self._folder.path} contains no file that kg reads, but {len(stored)} documents "
@@ -349,12 +350,14 @@ class Scan:
         gone = [document_id(self._folder.ontology, name) for name, is_gone in really.items() if is_gone]
         folder_id = self._folder.folder_id
         delete_evidence_in_parts(
-            self._graph, gone, lambda tx, each: folders.is_of_folder(tx, folder_id, each)
+            self._graph,
+            gone,
+            lambda tx, each: bool(tx.run("folders/hold_document", folder_id=folder_id, document_id=each)),
         )
 
         def work(tx: Transaction) -> None:
             folders.hold_folder(tx, self._folder.folder_id)
-            folders.forget_waiting(tx, self._folder.folder_id, gone)
+            tx.run("folders/forget_waiting", folder_id=self._folder.folder_id, document_ids=sorted(gone))
             for name in (name for name, gone in really.items() if gone):
                 identity = document_id(self._folder.ontology, name)
                 if folders.delete_if_of_folder(tx, self._folder.folder_id, identity):
@@ -381,7 +384,7 @@ class Scan:
 
         def work(tx: Transaction) -> None:
             folders.hold_folder(tx, self._folder.folder_id)
-            folders.conclude(tx, self._folder.folder_id, whole)
+            tx.run("folders/conclude", folder_id=self._folder.folder_id, tally=whole.model_dump_json())
 
         self._advance(work, "end", "", 0, set_aside=len(refusals))
 

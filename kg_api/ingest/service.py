@@ -31,7 +31,6 @@ from kg_api.graph.reach import require
 from kg_api.graph.review import (
     GivenDocument,
     count_waiting,
-    forget_waiting_files,
     read_waiting,
     reject_waiting,
 )
@@ -221,7 +220,7 @@ class ReviewService:
         # kg deleted files of these documents, so their folders must read them again
         lost = [key for key, outcome in stored.items() if isinstance(outcome, FilesCollected)]
         if lost:
-            forget_waiting_files(self._graph, lost)
+            self._graph.write("waiting/forget_files", document_ids=sorted(lost))
         return Approved(
             outcomes=[_outcome(each, stored) for each in prepared],
             unknown=_unknown(review.documents, {each.document for each in found}),

@@ -14,7 +14,7 @@ from kg_api.graph.jobs import SOURCE_EMBEDDING, Progress, read_embedding_progres
 from kg_api.graph.reach import reach, reaches
 from kg_api.graph.schema import index_states
 from kg_api.graph.search import CachedRead, OntologySizes
-from kg_api.graph.spaces import Space, count_ontologies, read_configurations, read_spaces
+from kg_api.graph.spaces import Space, read_configurations, read_spaces
 from kg_api.spaces.plans import EmbeddingState, build_embedding_state
 from kg_api.spaces.registry import space_of_new
 from kg_api.suggestions import MAX_NAMED, describe_unknown_ontology
@@ -102,7 +102,7 @@ class Snapshots:
             known = self._ontologies.read(anew=anew)
         if not anew:
             there = known.embedding_states
-            grown = new_too and len(there) != count_ontologies(self._graph)
+            grown = new_too and len(there) != self._graph.read("ontologies/count")[0]["ontologies"]
             if grown or not there.keys() >= set(wanted):
                 known = self._ontologies.read(anew=True)
         return known.seen()

@@ -17,7 +17,6 @@ from kg_api.graph.spaces import (
     SpaceUse,
     StoredConfiguration,
     ask_for_cleanup,
-    begin_dropping,
     find_space,
     forget_vectors,
     get_default_spaces,
@@ -352,7 +351,9 @@ def _is_rollback(configured: StoredConfiguration, space: Space) -> bool:
 
 def _drop(tx: Transaction, space: Space, chosen: Sequence[EmbeddingState], *, whole: bool) -> str:
     if whole:
-        begin_dropping(tx, space.slug)  # same lock order as other writers: space, then ontologies
+        tx.run(
+            "spaces/begin_dropping", slug=space.slug
+        )  # same lock order as other writers: space, then ontologies
     held = hold_configurations(tx, [each.ontology for each in chosen])
     for name, configured in held.items():
         unused = [slot.key for slot in space.slots if slot.key not in configured.kept_up]

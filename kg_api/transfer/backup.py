@@ -25,7 +25,7 @@ from kg_api import __version__
 from kg_api.atomic_write import FOLDER_MODE, write_whole
 from kg_api.errors import Conflict, KgError, ManagedProcessError, NotFound, SchemaTooNew
 from kg_api.graph.client import Graph
-from kg_api.graph.keys import end_all_sessions, limit_keys, read_keys
+from kg_api.graph.keys import limit_keys, read_keys
 from kg_api.graph.readiness import DatabaseProbe
 from kg_api.graph.schema import require_known_schema
 from kg_api.local import neo4j, processes
@@ -316,7 +316,7 @@ def limit_restored_keys(restored: Graph, current: Sequence[ApiKey] | None) -> li
     """Limit restored keys to their validity in the replaced database, and end all sessions. Return notes."""
     before = {key.key_id for key in read_keys(restored) if key.state == "active"}
     limit_keys(restored, current or ())
-    end_all_sessions(restored)
+    restored.write("keys/end_sessions")
     after = read_keys(restored)
     known = {key.key_id for key in current or ()}
     limited, unverified = (

@@ -12,7 +12,7 @@ from typing import Any, cast
 from kg_api import __version__
 from kg_api.blobs.images import StoredFiles
 from kg_api.errors import Unavailable
-from kg_api.graph.bundle import StoredPart, count_documents, have_changed, list_documents_after, read_part
+from kg_api.graph.bundle import StoredPart, have_changed, read_part
 from kg_api.graph.client import Graph, Row
 from kg_api.graph.concept_writes import read_extraction
 from kg_api.graph.concepts import AppearanceRow, QuoteRow
@@ -45,7 +45,10 @@ class ExportService:
     def offer(self, ontologies: Sequence[str] | None) -> bundles.BundleOffer:
         """Return the contents available for export, of some ontologies or of all."""
         states = select_embedding_states(self._graph, ontologies)
-        counts, waiting = count_documents(self._graph), count_waiting(self._graph)
+        counts, waiting = (
+            {row["ontology"]: row["documents"] for row in self._graph.read("bundle/counts")},
+            count_waiting(self._graph),
+        )
         names = [each.ontology for each in states]
         return bundles.BundleOffer(
             format=bundles.FORMAT,
@@ -64,7 +67,9 @@ class ExportService:
         for _ in range(LOOKS):
             plan = read_embedding_state(self._graph, ontology).answering
             documents, sources = list[Row](), 0
-            for row in list_documents_after(self._graph, ontology, after, DOCUMENTS_A_PAGE):
+            for row in self._graph.read(
+                "bundle/documents", ontology=ontology, after=after, limit=DOCUMENTS_A_PAGE
+            ):
                 sources += row["sources"]
                 if documents and sources > SOURCES_A_PART:
                     break
