@@ -159,8 +159,9 @@ def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[SourceHit
     """Judge the relevance, using the keywords in the first hit and the nearest passage in each space.
 
     The first hit is relevant if it has half of the content words, and two if there are several. Otherwise,
-    the cosine decides. In a language that a model does not know, all passages are near, so words decide. If
-    a few keywords do not show their language, use that of the texts.
+    the cosine decides. In a language that a model does not know, all passages are near. The first hit then
+    needs 0.3 of the words, or one if vectors and keywords rank it first. If a few keywords do not show their
+    language, use that of the texts.
 
     The relevance is unknown without vectors, or if the model has no calibration or a small gap. It is also
     unknown with hypothetical answers, which are nearer to passages than any question. For an image as the
@@ -179,7 +180,8 @@ def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[SourceHit
     note = None
     if language and foreign:
         note = f"the question is {language.capitalize()}; {advise_on_languages(foreign[0])}"
-    if enough or (foreign and matched >= UNKNOWN_LANGUAGE * len(words)):
+    agreed = bool(matched) and (shown[0].ranks.vector == shown[0].ranks.text == 1)
+    if enough or (foreign and (agreed or matched >= UNKNOWN_LANGUAGE * len(words))):
         return Nearness(near=True, note=note)
     if foreign:
         reason = f"the first hit has {matched} of its {len(words)} words" + (f", and {note}" if note else "")

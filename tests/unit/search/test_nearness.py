@@ -128,6 +128,14 @@ def test_words_decide_in_a_language_unknown_to_the_model(
     assert (told.note or "").startswith(f"no close match for {question!r}: the first hit has") is not near
 
 
+def test_one_word_is_enough_for_first_hit_of_both_retrievers() -> None:
+    asking = asked("Klavier Halten Bienen Hof Sofa", BGE)
+    high, rent = lanes({"default": [found("a", 1, 0.9)]}), place("a", RENT)
+    assert nearness(asking, high, [rent, place("b", SUITE)]).near is False
+    both = rent.model_copy(update={"ranks": Ranks(vector=1, text=1)})
+    assert nearness(asking, high, [both, place("b", SUITE)]).near
+
+
 def test_cosine_decides_in_a_known_language() -> None:
     high = lanes({"default": [found("a", 1, 0.9)]})
     for language in ("english", None):
