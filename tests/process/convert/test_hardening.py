@@ -27,9 +27,9 @@ from kg_api.text.decoding import decode
 from kg_api.text.documents import detect_format
 from tests.support import hostile_files as hostile
 from tests.unit.convert.pdf.files import drawn, lines
-from tests.unit.convert.test_docx import document
+from tests.unit.convert.test_docx_text import document
 from tests.unit.convert.test_epub import book
-from tests.unit.convert.test_pptx import presentation
+from tests.unit.convert.test_pptx_text import presentation
 from tests.unit.convert.test_spreadsheet import ROWS, cell, row, sheet_of, workbook
 
 CPU_SECONDS, MEMORY_MB = 20, 600
