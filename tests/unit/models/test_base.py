@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from kg_api.schemas.base import Answer, Body, DocumentName, NodeId, OntologyName, Text, require_storable
+from kg_api.schemas.concepts import Label, Phrase
+from kg_api.schemas.documents import Author
 
 ANY_CHARACTER = st.text(st.characters())
 
@@ -83,3 +85,16 @@ def test_requests_reject_unknown_fields_responses_ignore_them() -> None:
     assert Told.model_validate({"a": 1, "b": 2}).a == 1
     with pytest.raises(ValidationError, match="b"):
         Asked.model_validate({"a": 1, "b": 2})
+
+
+BLANKS = ["", " ", "\t\n", "\xa0", "\u3000", "\ufeff", "\x1c\x1f", "\x85", "\u2028 \ufeff"]
+
+
+@pytest.mark.parametrize("kind", [Label, Phrase, Author], ids=["label", "phrase", "author"])
+@pytest.mark.parametrize("blank", BLANKS, ids=ascii)
+def test_blank_text_is_rejected(kind: Any, blank: str) -> None:
+    adapter: TypeAdapter[str] = TypeAdapter(kind)
+    with pytest.raises(ValidationError):
+        adapter.validate_python(blank)
+    assert adapter.validate_python(f"{blank}a") == f"{blank}a"
+    assert adapter.json_schema()["pattern"] == r"\S"

@@ -4,12 +4,12 @@ import sys
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kg_api.extraction.replies import clean_value
 from kg_api.graph.concepts import clean_name
-from kg_api.schemas.base import normalize_spaces
+from kg_api.schemas.base import name_id, normalize_concept_name, normalize_spaces
 
 JOINERS = "\u200c\u200d"
 
@@ -46,3 +46,39 @@ def test_a_line_is_its_own_line(text: str) -> None:
     assert normalize_spaces(once) == once
     assert not any(unicodedata.category(each) in {"Cc", "Cs", "Zl", "Zp"} for each in once)
     assert all(each in JOINERS for each in once if unicodedata.category(each) == "Cf")
+
+
+@pytest.mark.parametrize(
+    ("label", "name"),
+    [
+        ("Foo-Bar", "foo bar"),
+        ("  snake_case ", "snake case"),
+        ("a + b", "a b"),
+        ("C++", "c++"),
+        ("C#", "c#"),
+        ("C", "c"),
+        ("#include", "include"),
+        ("Straße", "strasse"),
+        ("ＷＩＤＥ", "wide"),
+        ("???", "???"),
+        ("P = NP", "p = np"),
+        ("P != NP", "p != np"),
+        ("x > 5", "x > 5"),
+        ("-1", "-1"),
+        ("COVID-19", "covid 19"),
+        ("@property", "@property"),
+        ("$5", "$5"),
+        ("Yahoo!", "yahoo"),
+        ("AT&T", "at t"),
+    ],
+)
+def test_normalized_name_ignores_case_and_punctuation(label: str, name: str) -> None:
+    assert normalize_concept_name(label) == name
+
+
+@given(st.text())
+@example("_+x")
+def test_a_name_is_its_own_name(label: str) -> None:
+    once = normalize_concept_name(label)
+    assert normalize_concept_name(once) == once
+    assert name_id("o", once) == name_id("o", label)
