@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.errors import ConfigurationError
+from kg_api.errors import ConfigurationError, StorageFull
 from kg_api.local import processes
+from kg_api.local.neo4j import LACK_OF_HEAP, NAME, DiskRoom, _memory_for_start, choose_machine_memory
 from kg_api.local.processes import Home
+from kg_api.settings import Neo4jSettings, load_settings
+from kg_cli.stack.doctor import DoctorFinding, examine_files
 
 
 def mode(path: Path) -> int:
@@ -113,3 +116,52 @@ def test_home_that_cannot_be_written_names_its_variable(home: Home, monkeypatch:
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(ConfigurationError, match=r"cannot be written.*KG_HOME"):
         home.create()
+
+
+EVERYTHING = 1 << 60
+
+
+def test_writes_are_rejected_below_the_disk_reserve(tmp_path: Path) -> None:
+    full = DiskRoom(tmp_path / "not" / "there" / "yet", EVERYTHING)
+    with pytest.raises(StorageFull, match="the disk is full"):
+        full.require()
+    assert full.is_little()
+
+
+def test_writes_are_accepted_without_a_reserve(tmp_path: Path) -> None:
+    DiskRoom(tmp_path, 0).require()
+
+
+def test_next_start_after_low_heap_uses_more(tmp_path: Path) -> None:
+    home, settings = Home(tmp_path).create(), Neo4jSettings(heap_mb=512)
+    assert _memory_for_start(home, settings) == choose_machine_memory(settings)
+    home.log_file(NAME).write_text(f"INFO started\nTerminating due to {LACK_OF_HEAP}: Java heap space\n")
+    assert _memory_for_start(home, settings).heap_mb > 512
+    home.log_file(NAME).write_text(f"Terminating due to {LACK_OF_HEAP}: Java heap space\n" + "INFO ok\n" * 9)
+    assert _memory_for_start(home, settings).heap_mb == 512
+    assert processes.tail(home.log_file(NAME), 1) == ["INFO ok"]
+
+
+def found(home: Path) -> DoctorFinding:
+    (finding,) = examine_files(Home(home), load_settings(home=home))
+    return finding
+
+
+def test_the_folder_below_the_home_is_named(tmp_path: Path) -> None:
+    finding = found(tmp_path / "home")
+    assert (finding.name, finding.state) == ("files", "ok")
+    assert finding.detail == f"images and PDFs are stored in {tmp_path / 'home' / 'blobs'}"
+
+
+def test_configured_folder_or_bucket_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KG_BLOBS__FOLDER", str(tmp_path / "files"))
+    assert found(tmp_path).detail.endswith(f"in {tmp_path / 'files'}")
+    monkeypatch.setenv("KG_BLOBS__S3__BUCKET", "pictures")
+    assert found(tmp_path).detail.endswith("in the bucket pictures")
+
+
+def test_file_instead_of_folder_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "files").write_text("no folder")
+    monkeypatch.setenv("KG_BLOBS__FOLDER", str(tmp_path / "files"))
+    finding = found(tmp_path)
+    assert (finding.state, "KG_BLOBS__FOLDER" in finding.fix) == ("fail", True)

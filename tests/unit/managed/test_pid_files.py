@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import os
+import socket
 from pathlib import Path
 
 import psutil
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kg_api.local import processes
-from kg_api.local.processes import ProcessId
+from kg_api.local.processes import Home, ProcessId
+from kg_api.local.supervisor import Policy, describe_exit
 
 ME = os.getpid()
 CREATED = psutil.Process().create_time()
@@ -50,3 +54,92 @@ def test_children_inherit_only_allowed_variables(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("LANG", "C.UTF-8")
     assert processes.inherit({"LANG"}) == {"LANG": "C.UTF-8"}
     assert processes.inherit()["KG_CANARY"] == "secret"
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "role.log"
+
+
+def test_the_tail_is_the_end(log: Path) -> None:
+    log.write_bytes(b"one\ntwo\nthree \xff\n")
+    assert processes.tail(log, 2) == ["two", "three �"]
+    assert processes.tail(log.with_name("none"), 2) == []
+
+
+def test_relevant_lines_are_the_marked_ones(log: Path) -> None:
+    log.write_text(
+        "ERROR first\nnoise\nCaused by: port in use\n  at x\nCaused by: port in use\n", encoding="utf-8"
+    )
+    assert (
+        processes.select_crash_lines([log], ("ERROR", "Caused by")) == "ERROR first\nCaused by: port in use"
+    )
+
+
+def test_last_lines_are_used_without_marked_ones(log: Path) -> None:
+    log.write_text("\n".join(map(str, range(20))), encoding="utf-8")
+    assert processes.select_crash_lines([log], ("ERROR",), lines=2) == "18\n19"
+    assert processes.select_crash_lines([log], lines=1) == "19"
+
+
+def test_oversized_log_is_rotated_while_written(log: Path) -> None:
+    with log.open("ab", buffering=0) as writer:
+        writer.write(b"x" * 101)
+        assert processes.limit(log, max_bytes=100)
+        writer.write(b"new\n")
+    assert log.read_bytes() == b"new\n"
+    assert log.with_name("role.log.1").read_bytes() == b"x" * 101
+
+
+def test_hanging_service_is_slow_but_present() -> None:
+    with socket.create_server((processes.LOOPBACK, 0)) as silent:
+        answer = processes.ask_ready(f"http://127.0.0.1:{silent.getsockname()[1]}", timeout=0.2)
+    assert (answer.reached, answer.slow) == (False, True)
+    assert "did not respond within 0.2 s" in (answer.waiting_for or "")
+
+
+def test_a_service_that_is_away_is_not_slow() -> None:
+    answer = processes.ask_ready(f"http://127.0.0.1:{processes.find_free_port()}", timeout=1)
+    assert (answer.reached, answer.slow) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("holder", "told"),
+    [("other", "where the kg of the home"), (None, "where another process answers instead")],
+)
+def test_service_without_proof_is_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, holder: str | None, told: str
+) -> None:
+    home = Home(tmp_path / "own").create()
+    monkeypatch.setattr(
+        processes, "holder", lambda _: f"the kg of the home {holder}" if holder else "another process"
+    )
+    monkeypatch.setattr(processes, "exchange", _answer_without_proof)
+    answer = processes.ask_ready("http://127.0.0.1:8420", home=home)
+    assert not answer.reached
+    assert told in (answer.waiting_for or "")
+
+
+def _answer_without_proof(url: str, *_: object, **__: object) -> tuple[int, bytes]:
+    raise processes.OtherHomeError(url)
+
+
+POLICIES = st.builds(Policy, first_pause=st.floats(0.01, 10), max_pause=st.floats(0.01, 100))
+
+
+@given(POLICIES, st.integers(1, 10_000))
+def test_pauses_grow_to_their_limit_and_never_overflow(policy: Policy, deaths: int) -> None:
+    assert 0 < policy.pause(deaths) <= policy.pause(deaths + 1) <= policy.max_pause
+
+
+def test_the_usual_pauses() -> None:
+    assert [Policy().pause(deaths) for deaths in range(1, 10)] == [1, 2, 4, 8, 16, 32, 60, 60, 60]
+    assert Policy().pause(1_000_000) == 60
+
+
+@pytest.mark.parametrize(
+    ("code", "told"), [(0, "exit code 0"), (78, "exit code 78"), (-9, "SIGKILL"), (-200, "signal 200")]
+)
+def test_exit_status_is_described(code: int, told: str) -> None:
+    assert describe_exit(code) == told
+    assert "unknown" in describe_exit(None)
