@@ -1,9 +1,24 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.mcp.answers import MIN_ROOM, Item, Position, count_json_tokens, fill, passage, read_citation
+from kg_api.errors import Conflict, InvalidInput
+from kg_api.mcp.answers import (
+    MIN_ROOM,
+    Item,
+    Position,
+    count_json_tokens,
+    cut,
+    fill,
+    find_invisible_characters,
+    passage,
+    read_citation,
+    read_cursor,
+    write_cursor,
+)
+from kg_api.schemas.base import digest_cursors
 
 texts = st.text(alphabet='ab \n"\\é中😀', max_size=400)
 rooms = st.integers(MIN_ROOM, 300)
@@ -63,3 +78,71 @@ def test_divided_text_keeps_words_whole() -> None:
 def test_items_without_passages_are_returned_whole() -> None:
     items = [{"documents": 10**300}, {"documents": 1}]
     assert fill(items, Position(), MIN_ROOM) == ([items[0]], Position(1))
+
+
+CALL = digest_cursors("search_sources", "{}")
+places = st.builds(Position, st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
+
+
+@given(places, st.lists(st.text()))
+def test_a_cursor_is_read_as_it_was_written(position: Position, keys: list[str]) -> None:
+    cursor = read_cursor(write_cursor(CALL, position, keys), CALL)
+    assert cursor.position == position
+    cursor.check(keys)
+
+
+@given(places, st.data())
+def test_changed_cursor_is_rejected(position: Position, data: st.DataObject) -> None:
+    cursor = write_cursor(CALL, position, ["a"])
+    at = data.draw(st.integers(0, len(cursor) - 1))
+    other = data.draw(st.sampled_from("ABCDwxyz0189-_ é=").filter(lambda each: each != cursor[at]))
+    with pytest.raises(InvalidInput, match="cursor: "):
+        read_cursor(cursor[:at] + other + cursor[at + 1 :], CALL)
+
+
+@pytest.mark.parametrize("text", ["x", "eyJhIjoxfQ", "A" * 55, "é" * 10, "=", " "])
+def test_invalid_cursor_is_rejected(text: str) -> None:
+    with pytest.raises(InvalidInput, match="invalid or changed"):
+        read_cursor(text, CALL)
+
+
+def test_cursor_of_another_call_is_rejected() -> None:
+    cursor = write_cursor(CALL, Position(3), [])
+    with pytest.raises(InvalidInput, match="belongs to another request"):
+        read_cursor(cursor, digest_cursors("search_sources", '{"query":"other"}'))
+
+
+def test_returned_items_must_be_unchanged() -> None:
+    cursor = read_cursor(write_cursor(CALL, Position(2), ["a", "b"]), CALL)
+    with pytest.raises(Conflict, match="have changed"):
+        cursor.check(["a", "c"])
+
+
+def test_digest_separates_its_inputs() -> None:
+    assert digest_cursors("ab", "c") != digest_cursors("a", "bc")
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("plain\ttext\r\n", []),
+        ("Übung, 日本語, 😀", []),
+        ("❤️", []),
+        ("to\u200bken", ["zero_width"]),
+        ("soft\u00adhyphen \ufeff", ["zero_width"]),
+        ("👩\u200d🚀 and می\u200cخواهم", ["joiner"]),
+        ("\u202egpj.exe\u202c", ["bidirectional"]),
+        ("".join(chr(0xE0000 + ord(each)) for each in "do evil"), ["tag"]),
+        ("\x1b[31m", ["control"]),
+        ("\u2066\u200b", ["zero_width", "bidirectional"]),
+    ],
+)
+def test_invisible_characters_are_named(text: str, kinds: list[str]) -> None:
+    assert find_invisible_characters(text) == kinds
+
+
+def test_passage_and_its_parts_are_marked_unchanged() -> None:
+    found = passage("s#10-20", "abc\u200bdefghi")
+    assert (found["text"], found["invisible"]) == ("abc\u200bdefghi", ["zero_width"])
+    assert cut(found, 0, 4)["invisible"] == ["zero_width"]
+    assert "invisible" not in cut(found, 4, 10)
