@@ -4,15 +4,31 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
-from kg_api.graph.search import MAX_CHUNKS, LaneHit
+import numpy as np
+import pytest
+
+from kg_api.graph.search import MAX_CHUNKS, Filters, LaneHit
 from kg_api.schemas.answers import Threshold, ThresholdSource
-from kg_api.schemas.search import CarriedConcept, LeftOut
-from kg_api.search.fusion import BoundFilter, build_vector_filter, left_out
-from kg_api.search.question import SimilarityFilter, build_similarity_filter
+from kg_api.schemas.search import CarriedConcept, LeftOut, MatchedChunk, Ranks, Respelling, SourceHit
+from kg_api.schemas.spaces import SimilarityCalibration
+from kg_api.search.fusion import (
+    UNKNOWN,
+    BoundFilter,
+    Nearness,
+    build_vector_filter,
+    find_content_words,
+    get_relevance_floor,
+    left_out,
+    nearness,
+)
+from kg_api.search.plan import HitPage, SearchPlan, Wording
+from kg_api.search.question import PictureVector, QueryVector, SimilarityFilter, build_similarity_filter
 from kg_api.search.rank import PlaceReader, fill_from_graph
-from kg_api.search.retrieve import Hit, Ranking
+from kg_api.search.retrieve import PICTURES, Hit, Ranking
+from kg_api.search.scope import SpaceScope
 from tests.unit.search.canned import CannedGraph
-from tests.unit.search.found import found, lanes, plan
+from tests.unit.search.found import SAID, SPACE, found, lanes, plan
+from tests.unit.search.found import place as found_place
 
 HALF = SimilarityFilter({"default": 0.5})
 BROUGHT = (CarriedConcept(concept_id="c", label="C"),)
@@ -112,3 +128,159 @@ def test_explicit_threshold_rejects_unmeasured_hits() -> None:
         {"default": 0.7}, keep_carried=True
     )
     assert build_similarity_filter({"default": threshold("none", None)}) == SimilarityFilter()
+
+
+CALIBRATED = replace(SPACE, calibration=SimilarityCalibration(related=0.6, unrelated=0.1))
+
+
+def place(identity: str, text: str = SAID, chunk: str = "") -> SourceHit:
+    matched = MatchedChunk(text=chunk or text, start=0, end=len(chunk or text))
+    about = found_place(identity, text).model_dump()
+    return SourceHit(**about, similarity=None, score=1, ranks=Ranks(), chunk=matched)
+
+
+def asked(question: str, space: object = CALIBRATED, hypothetical: tuple[str, ...] = ()) -> SearchPlan:
+    known = plan(query_text=question)
+    assert isinstance(space, type(SPACE))
+    vector = QueryVector(space, np.ones(3, dtype=np.float32), usable=True, hypothetical=hypothetical)
+    return replace(known, vectors=[vector], scope=replace(known.scope, spaces=[SpaceScope(space, Filters())]))
+
+
+@pytest.mark.parametrize(("similarity", "near"), [(0.5, True), (0.491, True), (0.48, False)])
+def test_passage_is_near_slightly_below_the_threshold(similarity: float, near: bool) -> None:
+    told = nearness(asked("what do foxes do all day"), lanes({"default": [found("a", 1, similarity)]}), [])
+    assert told.near is near
+    assert (told.note is None) is near
+    if told.note:
+        assert "no close match for 'what do foxes do all day'" in told.note
+        assert "0.48, and close matches start at 0.50" in told.note
+
+
+def test_images_are_not_judged_by_content() -> None:
+    far = lanes({"default": [found("a", 1, 0.2)]})
+    seen = PictureVector(SPACE, ["notes"], np.ones(3, dtype=np.float32))
+    told = nearness(replace(asked("red"), pictures=[seen]), far, [])
+    assert "no close match for 'red' in its text. The content of images is not checked" in (told.note or "")
+
+
+def test_best_image_by_content_is_not_judged() -> None:
+    """There is no threshold for an image space, so you cannot know if the best hit is relevant."""
+    far = lanes({"default": [found("a", 1, 0.2)]})
+    both = replace(far, lanes={**far.lanes, f"{PICTURES}photos": [found("p", 1, 0.3)]})
+    seen = PictureVector(SPACE, ["notes"], np.ones(3, dtype=np.float32))
+    asking = replace(asked("red"), pictures=[seen])
+    assert nearness(asking, both, [place("p"), place("a")]) == UNKNOWN
+    assert nearness(asking, both, [place("a"), place("p")]).near is False
+    assert nearness(asking, both, [place("p", "a red boat")]).near, "its words are"
+
+
+FARM = "The drought began in May, and the harvest was lost. It was the year 1945."
+ROOF = "Three offers for the roof must be obtained."
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "near"),
+    [
+        ("drought wheat harvest 1945", FARM, True),
+        ("droughts and harvesting", FARM, True),  # in any form
+        ("wheat harvest prices 1945", FARM, True),
+        ("wheat market prices 1945", FARM, False),
+        ("roof repair offers", ROOF, True),
+        ("roof repair", ROOF, False),  # one of two words says little
+        ("roof", ROOF, True),
+        ("Zwiebel", "zwanzig Zwiebeln", True),
+        ("Kurbisse", "Kürbisse im Herbst", True),
+        ("configuring services", "the service is configured", True),
+        ("6254", "Die Rechnung war 6.254 Euro", True),
+        ("Top 100 hills", "One hill", True),  # the heading is `Top`
+        ("purple elephants dancing", FARM, False),
+    ],
+)
+def test_first_hit_with_half_the_words_is_near(question: str, text: str, near: bool) -> None:
+    far = lanes({"default": [found("a", 1, 0.2)]})
+    assert nearness(asked(question), far, [place("a", text)]).near is near
+    assert nearness(asked(question), far, [place("b", "Nothing of it."), place("a", text)]).near is False
+
+
+def test_words_of_chunks_aliases_and_corrections_count() -> None:
+    far = lanes({"default": [found("a", 1, 0.2)]})
+    chunk = place("a", "The harvest of 1945.", chunk="The drought began.\n\nThe harvest of 1945.")
+    assert nearness(asked("drought harvest"), far, [chunk]).near, "a chunk has several paragraphs"
+    aliased = place("a").model_copy(update={"metadata": {"aliases": ["HHB-77", "quayside manual"]}})
+    assert nearness(asked("quayside manual"), far, [aliased]).near
+    misspelt, starter = asked("sourdoh starter"), place("a", "Feed the sourdough starter.")
+    assert nearness(misspelt, far, [starter]).near is False
+    misspelt.notes.respelt = [Respelling(word="sourdoh", meant=["sourdough"])]
+    assert nearness(misspelt, far, [starter]).near
+
+
+BGE = replace(CALIBRATED, identity=replace(SPACE.identity, model="bge-small-en-v1.5"))
+RENT = "Der Mieter darf Hunde nur mit Zustimmung des Vermieters halten. Die Kaution ist hoch."
+SUITE = "Das Haus ist alt und die Treppe wird nicht von dem Vermieter gereinigt."
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "near"),
+    [
+        ("Wer darf die Heizung im Keller der Firma reparieren?", "german", False),
+        ("Darf ich eine Katze halten?", "german", True),
+        ("Wie strickt man einen Pullover?", "german", False),
+        ("Tiere halten", None, True),
+        ("Dinosaurier Aussterben", None, False),
+    ],
+)
+def test_words_decide_in_a_language_unknown_to_the_model(
+    question: str, language: str | None, near: bool
+) -> None:
+    """All cosines are high."""
+    high = lanes({"default": [found("a", 1, 0.9)]})
+    asking = replace(asked(question, BGE), wording=Wording(language=language))
+    told = nearness(asking, high, [place("a", RENT), place("b", SUITE)])
+    assert told.near is near
+    named = "the question is German; bge-small-en-v1.5 supports English."
+    assert (named in (told.note or "")) is (language is not None)
+    assert (told.note or "").startswith(f"no close match for {question!r}: the first hit has") is not near
+
+
+def test_one_word_is_enough_for_first_hit_of_both_retrievers() -> None:
+    asking = asked("Klavier Halten Bienen Hof Sofa", BGE)
+    high, rent = lanes({"default": [found("a", 1, 0.9)]}), place("a", RENT)
+    assert nearness(asking, high, [rent, place("b", SUITE)]).near is False
+    both = rent.model_copy(update={"ranks": Ranks(vector=1, text=1)})
+    assert nearness(asking, high, [both, place("b", SUITE)]).near
+
+
+def test_cosine_decides_in_a_known_language() -> None:
+    high = lanes({"default": [found("a", 1, 0.9)]})
+    for language in ("english", None):
+        asking = replace(asked("how do I knit a sweater", BGE), wording=Wording(language=language))
+        assert nearness(asking, high, [place("a")]) == Nearness(near=True)
+
+
+def test_relevance_is_unknown_without_vector_or_calibration() -> None:
+    far = lanes({"default": [found("a", 1, 0.2)]})
+    weak = replace(SPACE, calibration=SimilarityCalibration(related=0.61, unrelated=0.6))
+    assert nearness(plan(), far, []) == UNKNOWN
+    assert nearness(asked("wolf", SPACE), far, []) == UNKNOWN
+    assert nearness(asked("wolf", weak), far, []) == UNKNOWN
+    assert nearness(asked("wolf", hypothetical=("a", "b")), far, []) == UNKNOWN
+    assert nearness(asked("wolf"), lanes({"default": []}), []) == UNKNOWN
+
+
+def test_keywords_do_not_decide_on_later_pages() -> None:
+    """There may have been a passage with all the words on an earlier page."""
+    further = replace(asked("fox wolf"), page=HitPage(given=frozenset({b"hit"})))
+    assert nearness(further, lanes({"default": [found("a", 1, 0.2)]}), [place("a")]) == UNKNOWN
+    assert nearness(further, lanes({"default": [found("a", 1, 0.5)]}), [place("a")]).near
+    with_all = replace(further, request=asked("fox").request)
+    assert nearness(with_all, lanes({"default": [found("a", 1, 0.2)]}), [place("a")]).near
+
+
+def test_short_questions_have_a_floor_of_their_own() -> None:
+    space = replace(CALIBRATED, identity=replace(SPACE.identity, model="all-MiniLM-L6-v2"))
+    few, many = get_relevance_floor(space, 2), get_relevance_floor(space, 4)
+    assert few is not None
+    assert many is not None
+    assert few < many
+    assert find_content_words("What is the quantum theory of it?") == {"quantum", "theory"}
+    assert find_content_words("to be") == {"to", "be"}
