@@ -9,9 +9,11 @@ from fastapi import FastAPI, HTTPException
 from pydantic import BaseModel
 
 from kg_api.errors import ConfigurationError, Conflict, KgError, NotFound, TooLarge, Unavailable
+from kg_api.schemas.operations import Check, Readiness
 from kg_api.schemas.problems import MAX_DETAIL_CHARACTERS, Problem
 from kg_api.web.middleware import RequestLog
 from kg_api.web.shared import problems
+from kg_api.web.shared.health import without_names
 from kg_api.web.shared.problems import of_error, problem
 from kg_api.web.shared.routes import ApiRoute
 from kg_api.web.shared.scopes import public
@@ -113,3 +115,24 @@ def test_query_parameter_is_known_and_unique(query: str, told: str) -> None:
     body: dict[str, Any] = response.json()
     assert response.status_code == 422
     assert told in body["detail"]
+
+
+@pytest.mark.parametrize(
+    ("failing", "ready", "waiting_for"),
+    [
+        ([], True, None),
+        (["model", "disk"], True, None),
+        (["passage_embedding_secret"], False, "an index"),
+        (["model", "worker"], False, "a worker"),
+        (["processes"], False, "a process that keeps dying"),
+    ],
+)
+def test_readiness_without_names(failing: list[str], ready: bool, waiting_for: str | None) -> None:
+    checks = [Check(name=each, ok=False, detail="secret") for each in failing]
+    whole = Readiness(ready=ready, waiting_for=None if ready else "secret", checks=checks)
+    assert without_names(whole) == Readiness(ready=ready, waiting_for=waiting_for, checks=[])
+
+
+def test_readiness_before_the_database_is_open_names_nothing() -> None:
+    told = without_names(Readiness(ready=False, waiting_for="Neo4j at bolt://secret", checks=[]))
+    assert (told.ready, told.waiting_for) == (False, "the service to open")

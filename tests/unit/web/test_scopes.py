@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from fastapi import APIRouter
 
@@ -66,3 +68,21 @@ def test_other_path_needs_key(path: str) -> None:
 def test_changes_are_audited() -> None:
     assert get_route_rule(requires("write")(lambda: None)).audited
     assert not get_route_rule(requires("read")(lambda: None)).audited
+
+
+PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "rest.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("operation", "parts"),
+    [
+        ("POST /documents", ("file", "images", "ontology", "document", "metadata", "review")),
+        ("POST /documents/preview", ("file", "images")),
+        ("POST /queries/images/search", ("file", "ontology", "where", "limit", "min_similarity")),
+    ],
+)
+def test_file_operation_documents_its_form_parts(operation: str, parts: tuple[str, ...]) -> None:
+    section = PAGE.split(f"**`{operation}`**")[1].split("\n\n")[0]
+    form = section.split("Form: ")[1]
+    for part in parts:
+        assert f"`{part}`" in form or f"`{part}*`" in form
