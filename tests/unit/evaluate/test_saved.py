@@ -3,17 +3,21 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kg_api.errors import Forbidden, InvalidInput, NotFound
-from kg_api.evaluation import saved
+from kg_api.errors import Forbidden, InvalidInput, NotFound, Unavailable
+from kg_api.evaluation import comparing, saved
 from kg_api.evaluation.comparing import compare
+from kg_api.evaluation.results import Run, save_result
 from kg_api.evaluation.saved import SavedResults, find_largest_differences, sort_worst_first
 from kg_api.graph.reach import limit_visible_ontologies
-from tests.support.evaluations import measured, save
+from kg_api.schemas.evaluation import EvalResult, QuestionSet, SetDocument, SetQuery
+from tests.support.evaluations import answered, measured, save
 
 
 @pytest.fixture
@@ -176,3 +180,76 @@ def test_reading_and_comparing_need_no_evaluation_packages() -> None:
     hidden = "import sys; sys.modules['ir_measures'] = None; "
     needed = "import kg_api.web.app, kg_api.evaluation.scores, kg_api.evaluation.saved"
     subprocess.run([sys.executable, "-c", hidden + needed], check=True)
+
+
+COMPARE: Any = comparing.compare
+
+
+@pytest.fixture
+def three_results(tmp_path: Path) -> SavedResults:
+    for label, ranks in (("a", [3, 1, 0]), ("b", [1, 1, 2]), ("c", [2, 2, 2])):
+        save(tmp_path, label, measured(label, ranks))
+    return SavedResults(tmp_path)
+
+
+def test_baseline_is_chosen(three_results: SavedResults) -> None:
+    first = three_results.compare(["a", "b", "c"], "first")
+    assert len(first.tests) == 2 * 4
+    other = three_results.compare(["a", "c", "b"], "a")
+    assert {(each.label, each.metric) for each in other.tests} == {
+        (each.label, each.metric) for each in first.tests
+    }
+    assert other.results == {"a": "a", "c": "c", "b": "b"}
+
+
+def test_comparisons_do_not_block_one_another(
+    three_results: SavedResults, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(*each: Any) -> Any:
+        begun.set()
+        assert go_on.wait(20)
+        return COMPARE(*each)
+
+    monkeypatch.setattr(comparing, "compare", slow)
+    first = threading.Thread(target=three_results.compare, args=(["a", "b"], "first"))
+    first.start()
+    assert begun.wait(20)
+    with pytest.raises(Unavailable, match="Try again in a few seconds"):
+        three_results.compare(["a", "c"], "first")
+    go_on.set()
+    first.join()
+    assert three_results.compare(["a", "c"], "first").baseline == "a"
+
+
+def test_too_many_scores_are_rejected_before_reading(
+    three_results: SavedResults, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(saved, "MAX_COMPARED_QUESTIONS", 3 * 2)
+    assert three_results.compare(["a", "b"], "first").tests
+    monkeypatch.setattr(SavedResults, "_read", lambda *_: pytest.fail("it was read"))
+    with pytest.raises(InvalidInput, match=r"3 questions of 3 results .* `kg eval compare`"):
+        three_results.compare(["a", "b", "c"], "first")
+
+
+QUERY = SetQuery("q", "What?", {"a": 1})
+
+
+def run(name: str, folder: Path) -> tuple[EvalResult, Path]:
+    questions = QuestionSet(name, (SetDocument("a", "x"),), (QUERY,), (), "c", "d")
+    wanted = Run("text", "documents", questions, [QUERY], 10, {"tier": "full"}, {})
+    return save_result(wanted, {"q": answered(QUERY, 1)}, datetime.now(tz=UTC), folder)
+
+
+@pytest.mark.parametrize("name", ["猫" * 80, "é" * 99, "a" + "𝔸" * 60, "x" * 400])
+def test_long_names_in_any_script_fit(tmp_path: Path, name: str) -> None:
+    made, path = run(name, tmp_path)
+    assert made.data.name == name
+    assert path.is_file()
+    assert len(path.name.encode()) < 140
+
+
+def test_unwritable_results_are_reported(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="cannot be written: "):
+        run("bees", tmp_path / ("x" * 300))

@@ -4,9 +4,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kg_api.errors import Conflict, InvalidInput
-from kg_api.evaluation.sets import build_judged_queries, build_pair_query, read_set, write_set
+from kg_api.evaluation.run import build_sent_document
+from kg_api.evaluation.sets import (
+    build_judged_queries,
+    build_pair_query,
+    read_set,
+    sample_hash,
+    sample_queries,
+    write_set,
+)
 from kg_api.schemas.concepts import ConceptDetails, Evidence
 from kg_api.schemas.evaluation import Judgement, Reference, SetDocument, SetQuery
 from kg_api.schemas.search import Place
@@ -277,3 +287,39 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(Conflict, match="is not empty"):
         write_set(tmp_path, [SetDocument("one", "Text.")], [], {})
+
+
+def test_a_title_goes_above_the_text() -> None:
+    sent = build_sent_document(SetDocument("d", "It is long.", "Leases"))
+    assert (sent.text, sent.format, sent.title) == ("Leases\n\nIt is long.", "text", "Leases")
+    assert sent.find_span(0, 12).model_dump() == {"document": "d", "start": 0, "end": 4}
+
+
+def test_title_already_in_text_is_not_repeated() -> None:
+    sent = build_sent_document(SetDocument("d", "Leases\n\nIt is.", "Leases"))
+    assert (sent.text, sent.shift) == ("Leases\n\nIt is.", 0)
+
+
+@given(st.text(max_size=30), st.text(st.characters(exclude_characters="\n"), max_size=10), st.data())
+def test_offsets_lead_back_to_the_same_text(text: str, title: str, data: st.DataObject) -> None:
+    sent = build_sent_document(SetDocument("d", text, " ".join(title.split())))
+    start = data.draw(st.integers(sent.shift, len(sent.text)))
+    end = data.draw(st.integers(start, len(sent.text)))
+    found = sent.find_span(start, end)
+    assert text[found.start : found.end] == sent.text[start:end]
+
+
+MANY_QUERIES = [SetQuery(f"q{n}", "?") for n in range(400)]
+
+
+def test_smaller_tiers_are_subsets_of_larger_ones() -> None:
+    pilot, standard, full = (
+        sample_queries(MANY_QUERIES, "pilot"),
+        sample_queries(MANY_QUERIES, "standard"),
+        sample_queries(MANY_QUERIES, "full"),
+    )
+    assert [len(pilot), len(standard), len(full)] == [50, 300, 400]
+    names = [{query.query_id for query in tier} for tier in (pilot, standard, full)]
+    assert names[0] < names[1] < names[2]
+    assert sample_queries(MANY_QUERIES[::-1], "pilot") == pilot[::-1]
+    assert len({sample_hash(tier) for tier in (pilot, standard, full)}) == 3
