@@ -184,7 +184,8 @@ def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[SourceHit
     if enough or (foreign and (agreed or matched >= UNKNOWN_LANGUAGE * len(words))):
         return Nearness(near=True, note=note)
     if foreign:
-        reason = f"the first hit has {matched} of its {len(words)} words" + (f", and {note}" if note else "")
+        found = f"only {matched} of {len(words)} keywords" if matched else "no keyword"
+        reason = f"the first hit has {found}" + (f", and {note}" if note else "")
     else:
         measured = [*_measure(plan, candidates, len(words))]
         if any(nearest >= floor - MARGIN for nearest, floor in measured):

@@ -239,7 +239,8 @@ def test_words_decide_in_a_language_unknown_to_the_model(
     assert told.near is near
     named = "the question is German; bge-small-en-v1.5 supports English."
     assert (named in (told.note or "")) is (language is not None)
-    assert (told.note or "").startswith(f"no close match for {question!r}: the first hit has") is not near
+    assert (told.note or "").startswith(f"no close match for {question!r}: the first hit has ") is not near
+    assert ("only 1 of 5 keywords" in (told.note or "")) is question.startswith("Wer darf")
 
 
 def test_one_word_is_enough_for_first_hit_of_both_retrievers() -> None:
