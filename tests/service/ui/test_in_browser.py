@@ -479,5 +479,5 @@ def test_keyboard_decision_moves_to_the_next_link(page: Page, kg: KgClient, grap
         button = links.nth(at).get_by_role("button", name="Accept")
         button.focus() if at == 0 else expect(button).to_be_focused()
         page.keyboard.press("Enter")
-        expect(links.nth(at)).to_contain_text("accepted")
+        expect(links.nth(at)).to_contain_text("Accepted")
     expect(page.locator("h1")).to_be_focused()

@@ -124,10 +124,7 @@ MAX_IDS: Final = 20_000
 
 
 @pages.get("/ui/map", "read", filtered=True)
-def map_page(
-    request: Request, container: Open, ontology: Named = "", colour: Colour = "document"
-) -> HTMLResponse:
-    """Show the map and its groups. For htmx, show only the groups."""
+def map_page(container: Open, ontology: Named = "", colour: Colour = "document") -> HTMLResponse:
     ontologies = list_ontology_names(container.graph)
     ontology = ontology or (ontologies[0] if ontologies else "")
     context: dict[str, Any] = {"ontology": ontology, "ontologies": ontologies, "colour": colour}
@@ -136,7 +133,7 @@ def map_page(
         searched(container.graph, [ontology])  # reject invisible ontologies
         read_embedding_state(container.graph, ontology)  # reject missing ontologies
         context |= _groups(container, ontology, colour)
-    return render("map/groups.html" if wants_part(request) else "map/page.html", context)
+    return render("map/page.html", context)
 
 
 @pages.get("/ui/map/passages", "read", filtered=True)

@@ -25,7 +25,6 @@ async function begin() {
   const came = performance.now();
   divide(section.dataset.colour);
   showLegend();
-  letColoursChange();
   about.textContent = tell();
   listen();
   resize();
@@ -40,28 +39,6 @@ function tell() {
   const shown = found.explained.reduce((sum, each) => sum + each, 0);
   const told = [`${found.source_ids.length.toLocaleString("en")} of ${found.total.toLocaleString("en")} passages. This view keeps ${Math.round(100 * shown)} % of the differences: take closeness as a hint.`];
   return [...told, ...found.degraded.map((each) => `${each.effect}.`)].join(" ");
-}
-
-// The response contains all colourings, so a change requests only the list below.
-function letColoursChange() {
-  const form = document.getElementById("which"), { colour, ontology } = form.elements;
-  const isHere = () => ontology.value === section.dataset.ontology;
-  colour.addEventListener("change", () => { if (isHere()) recolour(colour.value); });
-  form.addEventListener("submit", (event) => {
-    if (!isHere()) return;
-    event.preventDefault();
-    recolour(colour.value);
-  });
-}
-
-function recolour(colour) {
-  const address = `${location.pathname}?${new URLSearchParams({ ontology: section.dataset.ontology, colour })}`;
-  divide(colour);
-  showLegend();
-  draw();
-  document.getElementById("by").textContent = `By ${colour}`;
-  history.replaceState(history.state, "", address);
-  show("by-group", address);
 }
 
 // Groups, largest first, years in order. Points without an own colour belong to the last group.
@@ -192,13 +169,9 @@ function choose(chosen) {
 
 function load(target, ids) {
   const asked = new URLSearchParams({ ids: ids.slice(0, SHOWN).join(","), of: ids.length });
-  show(target, `${section.dataset.passages}?${asked}`);
-}
-
-// hx-sync cancels an older request of the same element, so a late response never replaces a newer one.
-function show(target, address) {
   const place = document.getElementById(target);
-  htmx.ajax("GET", address, { source: place, target: place }).catch(() => {});
+  // hx-sync cancels an older request of the same element, so a late response never replaces a newer one.
+  htmx.ajax("GET", `${section.dataset.passages}?${asked}`, { source: place, target: place }).catch(() => {});
 }
 
 function inView() {
