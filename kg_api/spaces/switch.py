@@ -189,7 +189,8 @@ class SwitchService:
             if (serving := each.configured.of(modality).serving) and (ontologies or serving.space != slug)
         ]
         takes_new = new and space_of_new(self._graph, modality) != slug
-        if not building and not (takes_new and any(use.answering.space == slug for use in uses.values())):
+        is_answering = not uses or any(use.answering.space == slug for use in uses.values())
+        if not building and not (takes_new and is_answering):
             raise Conflict(
                 f"no build in progress in {slug}. Start one with `kg admin spaces build {slug}`, "
                 "which reuses existing vectors"

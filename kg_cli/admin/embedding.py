@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import time
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -222,14 +223,46 @@ def list_spaces() -> None:
     """
 
 
-@command(
-    spaces_group,
-    asks="add_embedding_space",
-    show=message(
-        "created space {0.slug}: {0.provider} {0.model}, {0.dimensions} dimensions",
-        "to embed documents in the background: kg admin spaces build {0.slug} --ontology NAME",
-    ),
-)
+FIXES = {
+    "model": "check the provider, its key and the model: kg admin spaces health",
+    "index": "wait until Neo4j has populated the index, or create it again: kg down, then kg up",
+    "refused": "see the texts: kg admin source-embeddings refused --ontology NAME, or activate with "
+    "--accept-refused",
+    "vectors": "embed again: kg admin regenerate-embeddings --ontology NAME --force",
+    "found": "wait until Neo4j has updated the index, and check again",
+}
+UNFINISHED = "wait until the build is complete: kg jobs watch"
+
+
+def wait_until_built(client: KgClient, made: schemas.SpaceBuilding) -> None:
+    """Wait until a space has the vectors of a build. Later jobs embed concepts and relationships."""
+    from kg_api.schemas.operations import JOB_KINDS
+    from kg_cli.jobs.report import BACKFILL_SECONDS, POLL_SECONDS, unfinished_jobs, wait_for_jobs
+
+    wait_for_jobs(client, [each.job_id for each in made.builds if each.job_id])
+    kinds = [kind for kind in JOB_KINDS if kind.endswith("_embedding")]
+    quiet_since = time.monotonic()
+    while made.builds and time.monotonic() - quiet_since < BACKFILL_SECONDS:
+        found = client.check_space(made.slug).findings
+        if all(each.ok or each.name in FIXES for each in found):
+            return
+        names = [each.ontology for each in made.builds]
+        jobs = [
+            job
+            for name in names
+            for kind in kinds
+            for job in unfinished_jobs(client, kind=kind, ontology=name)
+        ]
+        if jobs:
+            wait_for_jobs(client, jobs)
+            quiet_since = time.monotonic()
+        time.sleep(POLL_SECONDS)
+
+
+print_created = message("created space {0.slug}: {0.provider} {0.model}, {0.dimensions} dimensions")
+
+
+@spaces_group.command()
 def create(
     slug: Annotated[
         str, typer.Argument(help=("Name for the new space. You can use lower-case letters, digits, and _."))
@@ -253,16 +286,39 @@ def create(
             )
         ),
     ] = None,
+    switch: Annotated[
+        bool,
+        typer.Option("--switch", help=("Embed all ontologies, check the vectors, and activate the space.")),
+    ] = False,
+    as_json: options.Json = False,
 ) -> None:
     """Create an embedding space with its own index. kg probes the model once.
+
+    To switch all ontologies to another model with one command, use --switch. Searches use the previous model
+    until all documents are embedded.
 
     The API key and URL come from the environment of service and worker (OPENAI_API_KEY, ...).
     Models for images: histogram and onnx (offline), nomic, openai (docs/guides/images.md).
 
     Example: kg admin spaces create small --provider openai --model text-embedding-3-small --dimensions 512
 
+    Example: kg admin spaces create e5 --provider local --model e5-small-v2 --switch
+
     Example: kg admin spaces create seen --modality image --provider histogram
     """
+    with open_client() as client:
+        space = client.add_embedding_space(
+            slug, provider=provider, modality=modality, model=model, dimensions=dimensions
+        )
+        emit(space, print_created, as_json=as_json)
+        if not switch:
+            console.say(f"to embed documents in the background: kg admin spaces build {slug} --ontology NAME")
+            return
+        console.say(f"To continue after Ctrl-C: kg admin spaces build {slug} --watch, then activate {slug}")
+        wait_until_built(client, client.build_space(slug))
+        switched = client.activate_space(slug)
+        if not as_json:
+            print_switched(switched)
 
 
 @spaces_group.command()
@@ -284,7 +340,6 @@ def build(
 
     Example: kg admin spaces build small --ontology notes --watch
     """
-    from kg_cli.jobs.report import wait_for_jobs
 
     def takes(each: schemas.Build) -> str:
         if not dry_run:
@@ -299,23 +354,12 @@ def build(
     with open_client() as client:
         made = client.build_space(slug, ontologies=ontology, activate=activate, dry_run=dry_run)
         emit(made, print_builds, as_json=as_json)
-        if watch:
-            wait_for_jobs(client, [each.job_id for each in made.builds if each.job_id])
+        if watch and not dry_run:
+            wait_until_built(client, made)
     if not (as_json or dry_run or activate):
         chosen = "".join(f" --ontology {shlex.quote(each)}" for each in ontology or ())
         then = f"kg admin spaces check {slug} && kg admin spaces activate {slug}{chosen}"
         console.say(f"when the build is complete: {then}")
-
-
-FIXES = {
-    "model": "check the provider, its key and the model: kg admin spaces health",
-    "index": "wait until Neo4j has populated the index, or create it again: kg down, then kg up",
-    "refused": "see the texts: kg admin source-embeddings refused --ontology NAME, or activate with "
-    "--accept-refused",
-    "vectors": "embed again: kg admin regenerate-embeddings --ontology NAME --force",
-    "found": "wait until Neo4j has updated the index, and check again",
-}
-UNFINISHED = "wait until the build is complete: kg jobs watch"
 
 
 def print_check(found: schemas.SpaceCheck) -> None:
