@@ -92,12 +92,18 @@ def print_folders(found: FolderList) -> None:
         console.say("No synced folders. Add one: kg folders add PATH --ontology NAME")
 
 
-@command(group, "list", asks="folders", show=print_folders)
-def list_folders() -> None:
+@command(group, "list", show=print_folders)
+def list_folders(kg: KgClient, *, ontology: options.OnlyOntology = None) -> Any:
     """List synced folders with the result of the last scan, or the reason for its failure.
 
     Example: kg folders list
     """
+    found = kg.folders()
+    if ontology is not None:
+        found.folders = [each for each in found.folders if each.ontology == ontology]
+        if not found.folders:
+            kg.documents(ontology, limit=1)  # an unknown ontology is an error
+    return found
 
 
 @group.command()

@@ -39,7 +39,7 @@ def test_a_folder_is_followed_and_left(kg: Kg, folder: Path, graph: Graph) -> No
     put(folder, three="The third one.\n")
     again = kg("folders", "scan", str(folder), "--wait")
     assert "1 added, 0 changed, 1 unchanged, 1 removed" in again.stdout
-    table = " ".join(kg("folders", "list").stdout.split())
+    table = " ".join(kg("folders", "list", "-o", "notes").stdout.split())
     assert all(word in table for word in (str(folder.name), "2h", "1 added", listed(kg)[0]["folder_id"]))
 
     removed = kg("folders", "remove", listed(kg)[0]["folder_id"])
