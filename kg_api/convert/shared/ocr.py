@@ -51,7 +51,10 @@ def compute_mean_confidence(words: Sequence[tuple[str, float]]) -> float:
 # Availability
 
 INSTALL = "install kg with the extra `ocr` (pip install '.[ocr]' in its checkout)"
-_DECIDE = {"ocr_max_pages", "ocr_max_seconds", "ocr_max_megapixels", "max_memory_mb"}
+_DECIDE = {
+    *("ocr_max_pages", "ocr_max_seconds", "ocr_max_megapixels"),
+    *("max_memory_mb", "max_seconds", "images_within"),
+}
 
 
 def find_missing_reason(settings: ConversionSettings) -> str:
@@ -62,7 +65,7 @@ def find_missing_reason(settings: ConversionSettings) -> str:
 
 
 def compute_fingerprint(settings: ConversionSettings) -> str:
-    """Return a fingerprint of OCR and its settings. After a change, OCR may read more text."""
+    """Return a fingerprint of OCR and the settings. After a change, kg may read more of a file."""
     limits = settings.model_dump_json(include=_DECIDE)
     return digest("ocr", find_missing_reason(settings) or "rapidocr", limits)
 

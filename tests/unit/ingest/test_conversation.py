@@ -3,17 +3,21 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kg_api.convert.shared.ocr import compute_fingerprint
 from kg_api.errors import InvalidInput
 from kg_api.ingest.conversations import consolidate, heading, quote_block
 from kg_api.ingest.reader import DocumentReader, add_search_text
 from kg_api.ingest.records import Incoming, build_incoming
 from kg_api.schemas.documents import Converted, DocumentUpload, Message
 from kg_api.schemas.formats import ConvertedFormat, Format, OcrMode
+from kg_api.settings import ConversionSettings
 from kg_api.text.documents import parse
 from kg_api.text.lines import is_blank
 from kg_api.text.linked_files import take_inline_images
@@ -228,3 +232,36 @@ def test_ocr_field_reaches_the_converter(sent: dict[str, str]) -> None:
     upload = DocumentUpload.model_validate({"ontology": "notes", "document": "a.pdf", **sent})
     read, _ = DocumentReader(Asked()).from_bytes(b"%PDF-", build_incoming(upload, ""))
     assert read.text == f"pdf {sent.get('ocr', 'auto')} 5"
+
+
+CHANGES: list[dict[str, Any]] = [
+    {"document": "b.pdf"},
+    {"uri": "file:///a"},
+    {"title": "A"},
+    {"metadata": {"tags": ["x"]}},
+    {"modified": "2026-01-01T00:00:00Z"},
+    {"ocr": "always"},
+    {"format": "text"},
+]
+
+
+def test_hash_of_a_sent_file_covers_what_decides_its_document() -> None:
+    reader, sent = DocumentReader(Asked()), Incoming("notes", "a.pdf", "")
+    hashes = [
+        reader.hash_sent(b"a", sent, {}),
+        reader.hash_sent(b"b", sent, {}),
+        *(reader.hash_sent(b"a", replace(sent, **more), {}) for more in CHANGES),
+        *(
+            reader.hash_sent(b"a", sent, beside)
+            for beside in ({"x.png": b"1"}, {"x.png": b"2"}, {"y.png": b"1"})
+        ),
+        replace(reader, keep_pdfs=True).hash_sent(b"a", sent, {}),
+    ]
+    assert len({*hashes}) == len(hashes)
+    assert reader.hash_sent(b"a", replace(sent, review=True), {}) == hashes[0]
+
+
+def test_fingerprint_of_converters_covers_the_settings() -> None:
+    told: list[dict[str, Any]] = [{}, {"images_within": False}, {"max_seconds": 1}, {"ocr": "off"}]
+    found = [compute_fingerprint(ConversionSettings(**each)) for each in told]
+    assert len({*found}) == len(told)
