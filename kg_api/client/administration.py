@@ -82,7 +82,7 @@ class SpaceMethods:
 
     @request
     def activate_space(
-        self, slug: str, ontologies: Sequence[str] | None = None, *, accept_refused: bool = False
+        self, slug: str, ontologies: Sequence[str] | None = None, *, accept_rejected: bool = False
     ) -> Call[SpaceSwitched]:
         """Use a built space for searches. This is done in one transaction."""
         body = build_body(SpaceActivation, locals())

@@ -148,9 +148,9 @@ class OntologyMethods:
         return post(RegenerationStarted, "embeddings", "regenerate", json=body, headers=headers)
 
     @request
-    def refused(self, ontology: str) -> Call[RefusedSources]:
-        """List the sources that the embedding model rejects, to see the reasons."""
-        return get(RefusedSources, "ontologies", ontology, "refused")
+    def rejected(self, ontology: str) -> Call[RefusedSources]:
+        """List the sources that the embedding model rejects, with the reasons."""
+        return get(RefusedSources, "ontologies", ontology, "rejected")
 
     @request
     def extraction_config(self, ontology: str, *, with_cost: bool = False) -> Call[ExtractionStatus]:
@@ -187,6 +187,6 @@ class OntologyMethods:
         return post(JobStarted, "ontologies", ontology, "extraction", params=params)
 
     @request
-    def extraction_refused(self, ontology: str) -> Call[RefusedSources]:
-        """List the sources that have no extracted concepts, to see the reasons."""
-        return get(RefusedSources, "ontologies", ontology, "extraction-refused")
+    def extraction_rejected(self, ontology: str) -> Call[RefusedSources]:
+        """List the sources from which concepts could not be extracted, with the reasons."""
+        return get(RefusedSources, "ontologies", ontology, "extraction-rejected")

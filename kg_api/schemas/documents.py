@@ -301,7 +301,7 @@ class VectorCounts(Answer):
     stale: int
     """Vectors of another text, model, or configuration than the current one."""
     refused: int = 0
-    """Items that the model rejects. `GET /ontologies/{ontology}/refused` lists the reasons."""
+    """Items that the model rejects. `GET /ontologies/{ontology}/rejected` lists the reasons."""
 
 
 class ConceptCounts(VectorCounts):

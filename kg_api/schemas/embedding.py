@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, AliasChoices, ConfigDict, Field, StringConstraints, model_validator
 
 from kg_api.schemas.base import Answer, Body, Flag, OntologyName, Text
 from kg_api.schemas.documents import Change, SourceChanges, VectorCounts
@@ -352,8 +352,10 @@ class ChosenOntologies(Body):
 class SpaceActivation(ChosenOntologies):
     """Request to let a completed build answer searches."""
 
-    accept_refused: Flag = False
-    """Activate although the model rejects some texts. Only full-text search then finds them."""
+    accept_rejected: Annotated[
+        Flag, Field(validation_alias=AliasChoices("accept_rejected", "accept_refused"))
+    ] = False
+    """Activate the space even if the model rejects some texts. You can then find them by keyword only."""
 
 
 class SpaceBuild(ChosenOntologies):

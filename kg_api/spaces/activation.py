@@ -24,7 +24,7 @@ def count_unbuilt_items(tx: Transaction, state: EmbeddingState, kind: EmbeddedKi
 
 
 def activate(
-    tx: Transaction, states: Sequence[EmbeddingState], modality: Modality, *, accept_refused: bool = False
+    tx: Transaction, states: Sequence[EmbeddingState], modality: Modality, *, accept_rejected: bool = False
 ) -> None:
     """Activate the target spaces of ontologies, all or none."""
     hold_spaces(tx, [each.configured.of(modality).target.space for each in states])
@@ -38,7 +38,7 @@ def activate(
             behind, refused = count_unbuilt_items(tx, state, kind)
             if behind:
                 raise Conflict(f"{name} is not complete: {behind} {KINDS[kind].plural} are not built yet")
-            if refused and kind == MAIN_KINDS[modality] and not accept_refused:
+            if refused and kind == MAIN_KINDS[modality] and not accept_rejected:
                 raise Conflict(f"{name}: {describe_rejected(refused, kind)}")
         write_configuration(tx, name, anew)
 
@@ -47,7 +47,7 @@ def describe_rejected(refused: int, kind: EmbeddedKind = "source") -> str:
     where = " The list of rejected sources shows the reasons." if kind == "source" else ""
     return (
         f"the new model rejects {refused} {KINDS[kind].plural} that are searchable now.{where} To "
-        "activate the space anyway, pass --accept-refused"
+        "activate the space anyway, pass --accept-rejected"
     )
 
 

@@ -63,7 +63,7 @@ class SpaceChecker:
         self._images = images
 
     def check(
-        self, space: Space, states: Sequence[EmbeddingState], *, accept_refused: bool = False
+        self, space: Space, states: Sequence[EmbeddingState], *, accept_rejected: bool = False
     ) -> SpaceCheck:
         """Check a space's model, and each ontology that uses or builds the space."""
         opened = self._images.of(space) if space.is_of_images else self._spaces.of(space)
@@ -75,11 +75,11 @@ class SpaceChecker:
             model = Finding(name="model", ok=False, detail=str(error))
         found = [model]
         for state in states:
-            found += self._check_ontology(space, state, accept_refused=accept_refused)
+            found += self._check_ontology(space, state, accept_rejected=accept_rejected)
         return SpaceCheck(slug=space.slug, ok=all(each.ok for each in found), findings=found)
 
     def _check_ontology(
-        self, space: Space, state: EmbeddingState, *, accept_refused: bool
+        self, space: Space, state: EmbeddingState, *, accept_rejected: bool
     ) -> Iterator[Finding]:
         modality, name = space.identity.modality, state.ontology
         main, refused = MAIN_KINDS[modality], 0
@@ -99,7 +99,7 @@ class SpaceChecker:
                 yield Finding(name=f"{KINDS[kind].noun}s", ok=False, detail=message)
         if refused:
             message = f"{name}: {describe_rejected(refused, main)}"
-            yield Finding(name="refused", ok=accept_refused, detail=message)
+            yield Finding(name="refused", ok=accept_rejected, detail=message)
         yield self._check_vectors(plan)
         if index.ok and not space.is_of_images:
             lost, sampled = find_lost_in_index(self._graph, name, plan.space, plan.mark)
@@ -174,7 +174,7 @@ class SwitchService:
         return self._checker.check(space, self._list_targeting(space, ontologies))
 
     def activate(
-        self, slug: str, ontologies: Sequence[str] | None = None, *, accept_refused: bool = False
+        self, slug: str, ontologies: Sequence[str] | None = None, *, accept_rejected: bool = False
     ) -> SpaceSwitched:
         """Activate everything built in a space, in one transaction after a check."""
         space, new = find_space(self._graph, slug), ontologies is None
@@ -195,14 +195,14 @@ class SwitchService:
                 f"no build in progress in {slug}. Start one with `kg admin spaces build {slug}`, "
                 "which reuses existing vectors"
             )
-        found = self._checker.check(space, building, accept_refused=accept_refused)
+        found = self._checker.check(space, building, accept_rejected=accept_rejected)
         if not found.ok:
             wrong = "; ".join(each.detail for each in found.findings if not each.ok)
             raise Conflict(f"{slug} cannot be activated yet: {wrong}")
 
         def switch(tx: Transaction) -> None:
             hold_spaces(tx, [slug])
-            activate(tx, building, modality, accept_refused=accept_refused)
+            activate(tx, building, modality, accept_rejected=accept_rejected)
             if new:
                 set_default_space(tx, slug)
 

@@ -148,12 +148,15 @@ def print_rejected(found: RefusedSources) -> None:
     console.say(f"rejected: {pluralize(found.total, 'source')}{again}")
 
 
-@command(group, asks="extraction_refused", show=print_rejected)
-def refused(*, ontology: options.Ontology) -> None:
+@command(group, asks="extraction_rejected", show=print_rejected)
+def rejected(*, ontology: options.Ontology) -> None:
     """List the sources from which extraction failed, with the reasons.
 
-    Example: kg admin concepts refused --ontology notes
+    Example: kg admin concepts rejected --ontology notes
     """
+
+
+group.command("refused", hidden=True)(rejected)  # its name until 0.2
 
 
 def _why(each: schemas.ConceptMerge) -> str:

@@ -40,7 +40,7 @@ def print_counts(found: EmbeddingStatus) -> None:
         searchable = pluralize(found.searchable, "source")
         console.say(f"counts of a build. Until the build is complete, vector search finds {searchable}")
     if found.refused:
-        console.say("see the reasons: kg admin source-embeddings refused --ontology NAME")
+        console.say("see the reasons: kg admin source-embeddings rejected --ontology NAME")
 
 
 @command(group, asks="embedding_status", show=print_counts)
@@ -166,12 +166,15 @@ def print_rejected(found: schemas.RefusedSources) -> None:
     )
 
 
-@command(group, asks="refused", show=print_rejected)
-def refused(*, ontology: options.Ontology) -> None:
+@command(group, asks="rejected", show=print_rejected)
+def rejected(*, ontology: options.Ontology) -> None:
     """List the sources that the model rejected, with the reasons. Only full-text search finds them.
 
-    Example: kg admin source-embeddings refused --ontology notes
+    Example: kg admin source-embeddings rejected --ontology notes
     """
+
+
+group.command("refused", hidden=True)(rejected)  # its name until 0.2
 
 
 # `kg admin spaces`
@@ -226,8 +229,8 @@ def list_spaces() -> None:
 FIXES = {
     "model": "check the provider, its key and the model: kg admin spaces health",
     "index": "wait until Neo4j has populated the index, or create it again: kg down, then kg up",
-    "refused": "see the texts: kg admin source-embeddings refused --ontology NAME, or activate with "
-    "--accept-refused",
+    "refused": "see the texts: kg admin source-embeddings rejected --ontology NAME, or activate with "
+    "--accept-rejected",
     "vectors": "embed again: kg admin regenerate-embeddings --ontology NAME --force",
     "found": "wait until Neo4j has updated the index, and check again",
 }
@@ -430,8 +433,11 @@ def activate(
     slug: SpaceArgument,
     *,
     ontologies: options.OnlyOntologies = None,
-    accept_refused: Annotated[
-        bool, typer.Option("--accept-refused", help="Activate even if the model rejected some texts.")
+    accept_rejected: Annotated[
+        bool,
+        typer.Option(
+            "--accept-rejected", "--accept-refused", help="Activate even if the model rejected some texts."
+        ),
     ] = False,
 ) -> None:
     """Check an embedding space and activate it for searches.

@@ -32,8 +32,8 @@ FOLDERS = "kg folders list"
 # command that lists the currently failed items of a kind of jobs
 TOLD_BY = {
     FOLDER_SYNC: FOLDERS,
-    EMBEDDING: "kg admin source-embeddings refused",
-    "concept_extraction": "kg admin concepts refused",
+    EMBEDDING: "kg admin source-embeddings rejected",
+    "concept_extraction": "kg admin concepts rejected",
 }
 
 
@@ -219,8 +219,8 @@ def _list_failed_items(client: KgClient, job: Job) -> list[tuple[str, str]]:
         return [(each.document, each.reason) for scan in scans for each in scan.refusals]
     if job.ontology is None or job.kind not in TOLD_BY:
         return []
-    refused = client.refused if job.kind == EMBEDDING else client.extraction_refused
-    found = refused(job.ontology)
+    list_rejected = client.rejected if job.kind == EMBEDDING else client.extraction_rejected
+    found = list_rejected(job.ontology)
     return [(f"{each.document} ¶{each.paragraph}", each.reason) for each in found.sources]
 
 

@@ -209,9 +209,9 @@ def test_activation_rejects_unconfirmed_loss_of_rejected_texts(kg: Kg, driver: n
     kg.work()
     assert kg.search().space == "default", "it does not answer by itself"
     assert [each.name for each in kg.switch.check("other").findings if not each.ok] == ["refused"]
-    with pytest.raises(Conflict, match="--accept-refused"):
+    with pytest.raises(Conflict, match="--accept-rejected"):
         kg.switch.activate("other")
-    kg.switch.activate("other", accept_refused=True)
+    kg.switch.activate("other", accept_rejected=True)
     assert kg.search().space == "other"
 
 

@@ -177,6 +177,6 @@ def test_empty_selection_is_reported(http: httpx.Client, kg: KgClient, graph: Gr
 
 def test_rejected_list_is_empty_without_rejections(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
     embedded(graph, http, "a text")
-    assert (kg.refused("notes").total, kg.refused("notes").sources) == (0, [])
+    assert (kg.rejected("notes").total, kg.rejected("notes").sources) == (0, [])
     with pytest.raises(NotFound):
-        kg.refused("nothing")
+        kg.rejected("nothing")

@@ -41,7 +41,7 @@ def test_ingest_requests_extraction_without_waiting(kg: KgClient, graph: Graph, 
     assert after.concepts > 0
     assert after.quotes == len(evidence(driver)) > 0
     assert kg.extract_concepts("notes").job_id is None
-    assert kg.extraction_refused("notes").total == 0
+    assert kg.extraction_rejected("notes").total == 0
     kg.ingest_text(TEXT, ontology="notes", document="a")
     assert job_kinds(driver).count("concept_extraction") == 1, "nothing changed"
 
@@ -74,6 +74,6 @@ def test_missing_language_model_is_rejected(kg: KgClient) -> None:
 
 
 def test_unknown_ontology_is_not_found(kg: KgClient) -> None:
-    for call in (kg.extraction_config, kg.extract_concepts, kg.extraction_refused):
+    for call in (kg.extraction_config, kg.extract_concepts, kg.extraction_rejected):
         with pytest.raises(NotFound):
             call("none")

@@ -6,6 +6,12 @@ from kg_api.schemas.vocabulary import KeyScope
 from kg_api.web.app import ROUTES as DECLARED
 from kg_api.web.shared.scopes import get_route_rule
 
+EARLIER: dict[str, KeyScope] = {
+    "GET /ontologies/{ontology}/extraction-refused": "read",
+    "GET /ontologies/{ontology}/refused": "read",
+}
+"""Paths until 0.2 that still work. They are not in the OpenAPI document."""
+
 PUBLIC: Final = (
     "GET /", "GET /docs", "GET /docs/start.js", "GET /docs/swagger-ui-bundle.js",
     "GET /docs/swagger-ui.css", "GET /health", "GET /openapi.json", "GET /ready",
@@ -78,7 +84,7 @@ ROUTES: Final[dict[str, KeyScope]] = {
     "POST /ontologies/{ontology}/extraction": "write",
     "GET /ontologies/{ontology}/extraction-config": "read",
     "PUT /ontologies/{ontology}/extraction-config": "admin",
-    "GET /ontologies/{ontology}/extraction-refused": "read",
+    "GET /ontologies/{ontology}/extraction-rejected": "read",
     "GET /ontologies/{ontology}/judgements": "read",
     "PUT /ontologies/{ontology}/judgements": "write",
     "DELETE /ontologies/{ontology}/judgements": "write",
@@ -87,7 +93,7 @@ ROUTES: Final[dict[str, KeyScope]] = {
     "PUT /ontologies/{ontology}/language": "admin",
     "POST /ontologies/{ontology}/proposals": "write",
     "GET /ontologies/{ontology}/map": "read",
-    "GET /ontologies/{ontology}/refused": "read",
+    "GET /ontologies/{ontology}/rejected": "read",
     "GET /ontologies/{ontology}/relationship-types": "read",
     "GET /ontologies/{ontology}/relationship-types/merges": "read",
     "POST /ontologies/{ontology}/relationship-types/merges": "write",

@@ -72,8 +72,13 @@ def embed_ontology(container: Open, ontology: Ontology, key: IdempotencyKey) -> 
     return container.embeddings.embed(ontology, key)
 
 
-@spaces.get("/ontologies/{ontology}/refused", "read", "List the sources that the model rejected")
-def refused(container: Open, ontology: Ontology) -> RefusedSources:
+@spaces.get(
+    "/ontologies/{ontology}/rejected",
+    "read",
+    "List the sources that the model rejected",
+    earlier_path="/ontologies/{ontology}/refused",
+)
+def rejected(container: Open, ontology: Ontology) -> RefusedSources:
     """You can find these sources using full text only.
 
     They are retried when you change text or configuration.
@@ -155,11 +160,12 @@ def extract_concepts(
 
 
 @extraction.get(
-    "/ontologies/{ontology}/extraction-refused",
+    "/ontologies/{ontology}/extraction-rejected",
     "read",
-    ("List the sources from which concepts could not be extracted"),
+    "List the sources from which concepts could not be extracted",
+    earlier_path="/ontologies/{ontology}/extraction-refused",
 )
-def extraction_refused(container: Open, ontology: Ontology) -> RefusedSources:
+def extraction_rejected(container: Open, ontology: Ontology) -> RefusedSources:
     return container.extraction.refused(ontology)
 
 
@@ -185,7 +191,7 @@ def check(container: Open, slug: Name, ontology: OntologyFilter = None) -> Space
 @spaces.post(OF_SPACE + "/activate", "admin", "Activate an embedding space")
 def activate(container: Open, slug: Name, asked: SpaceActivation) -> SpaceSwitched:
     """Check the space, and then use it for all built ontologies in one transaction. You can roll back."""
-    return container.switch.activate(slug, asked.ontologies, accept_refused=asked.accept_refused)
+    return container.switch.activate(slug, asked.ontologies, accept_rejected=asked.accept_rejected)
 
 
 @spaces.post(OF_SPACE + "/rollback", "admin", "Roll back to the previously active embedding space")

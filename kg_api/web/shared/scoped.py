@@ -54,13 +54,19 @@ class Routes:
         filtered: bool | None = None,
         audited: bool | None = None,
         head: bool = False,
+        earlier_path: str = "",
         **options: Any,
     ) -> Declare[EndpointT]:
-        """Declare a route. You can use the options for `requires` and FastAPI. `head` adds a HEAD route."""
+        """Declare a route. You can use the options for `requires` and FastAPI. `head` adds a HEAD route.
+
+        Requests to `earlier_path` still work. It is not in the OpenAPI document.
+        """
 
         def declare(endpoint: EndpointT) -> EndpointT:
             requires(scope, filtered=filtered, audited=audited)(endpoint)
             self.router.api_route(path, methods=[method], summary=summary, **options)(endpoint)
+            if earlier_path:
+                self.router.api_route(earlier_path, methods=[method], include_in_schema=False)(endpoint)
             if head:
                 self.router.api_route(path, methods=["HEAD"], include_in_schema=False)(endpoint)
             return endpoint

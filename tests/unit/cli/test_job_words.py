@@ -32,8 +32,8 @@ USUAL: dict[str, Any] = {
     ("kind", "count", "told"),
     [
         ("folder_sync", 1, "folder sync notes: 1 file failed; see: kg folders list"),
-        ("source_embedding", 2, "2 items failed; see: kg admin source-embeddings refused -"),
-        ("concept_extraction", 1, "1 item failed; see: kg admin concepts refused --ontology 'notes'"),
+        ("source_embedding", 2, "2 items failed; see: kg admin source-embeddings rejected -"),
+        ("concept_extraction", 1, "1 item failed; see: kg admin concepts rejected --ontology 'notes'"),
         ("concept_embedding", 1, "1 item failed; see: kg jobs show j1"),
     ],
 )

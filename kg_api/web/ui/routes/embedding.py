@@ -227,9 +227,9 @@ def check_page(container: Open, slug: Name, ontology: Named = "") -> HTMLRespons
 
 @pages.post("/ui/spaces/{slug}/activate", "admin", "Activate an embedding space")
 def activate(
-    request: Request, container: Open, slug: Name, ontology: FormText = "", *, accept_refused: Tick = False
+    request: Request, container: Open, slug: Name, ontology: FormText = "", *, accept_rejected: Tick = False
 ) -> Response:
-    activation = valid(SpaceActivation, {"ontologies": _names(ontology), "accept_refused": accept_refused})
+    activation = valid(SpaceActivation, {"ontologies": _names(ontology), "accept_rejected": accept_rejected})
     return redirect_to_page(
         request, embedding.activate(container, slug, activation), below("/ui/spaces", slug)
     )

@@ -47,7 +47,7 @@ from kg_api.web.api.embedding import (
     get_embedding_config,
     get_extraction_config,
     ontology_embedding_status,
-    refused,
+    rejected,
 )
 from kg_api.web.shared.dependencies import CalledDocument, CalledRead, Offset, Ontology, Open
 from kg_api.web.shared.limits import valid
@@ -329,7 +329,7 @@ def ontology_page(container: Open, ontology: Ontology, done: Done = "") -> HTMLR
         "ontology": ontology,
         "done": done,
         "status": status,
-        "refused": refused(container, ontology).sources[:REFUSED_SHOWN] if status.refused else [],
+        "rejected": rejected(container, ontology).sources[:REFUSED_SHOWN] if status.refused else [],
         "embedding": get_embedding_config(container, ontology),
         "extraction": get_extraction_config(container, ontology),
         "language": get_language(container, ontology),
