@@ -76,7 +76,6 @@ ROUTES: Final[dict[str, KeyScope]] = {
     "GET /ontologies/{ontology}/concept-merges": "read",
     "POST /ontologies/{ontology}/concept-merges/{merge_id}/undo": "write",
     "GET /ontologies/{ontology}/concepts": "read",
-    "POST /ontologies/{ontology}/concepts": "write",
     "GET /ontologies/{ontology}/embedding-config": "read",
     "PUT /ontologies/{ontology}/embedding-config": "admin",
     "GET /ontologies/{ontology}/embedding-status": "read",
