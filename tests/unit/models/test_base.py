@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from kg_api.schemas.base import Answer, Body, DocumentName, NodeId, OntologyName, Text, require_storable
-from kg_api.schemas.concepts import Label, Phrase
+from kg_api.schemas.concepts import Phrase
 from kg_api.schemas.documents import Author
 
 ANY_CHARACTER = st.text(st.characters())
@@ -90,7 +90,7 @@ def test_requests_reject_unknown_fields_responses_ignore_them() -> None:
 BLANKS = ["", " ", "\t\n", "\xa0", "\u3000", "\ufeff", "\x1c\x1f", "\x85", "\u2028 \ufeff"]
 
 
-@pytest.mark.parametrize("kind", [Label, Phrase, Author], ids=["label", "phrase", "author"])
+@pytest.mark.parametrize("kind", [Phrase, Author], ids=["phrase", "author"])
 @pytest.mark.parametrize("blank", BLANKS, ids=ascii)
 def test_blank_text_is_rejected(kind: Any, blank: str) -> None:
     adapter: TypeAdapter[str] = TypeAdapter(kind)
