@@ -330,7 +330,14 @@ class Writing:
     It occupies a slot until it is closed.
     """
 
-    def __init__(self, events: Generator[Statement | Answered], release: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        events: Generator[Statement | Answered],
+        release: Callable[[], None],
+        passages: Sequence[Place] = (),
+    ) -> None:
+        self.passages = passages
+        """Passages that the language model reads."""
         self._events = events
         self._release = ExitStack()
         self._release.callback(release)
@@ -386,7 +393,8 @@ class AnswerService:
         except BaseException:
             self._places.release()
             raise
-        return Writing(self._write(retrieved), self._places.release)
+        read = [each.place for each in retrieved.passages]
+        return Writing(self._write(retrieved), self._places.release, read)
 
     def _retrieve(self, request: AnswerRequest) -> RetrievedPassages:
         watch = Stopwatch("answer")

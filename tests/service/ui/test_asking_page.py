@@ -95,15 +95,14 @@ def test_model_failure_is_displayed(web: httpx.Client, writer: EmbeddingServer) 
 
 def test_the_page_comes_as_its_answer_is_written(web: httpx.Client, writer: EmbeddingServer) -> None:
     writer.pause = 0.05
-    form, seen = {"q": QUESTION, "mode": "text"}, dict[str, float]()
+    form, seen = {"q": QUESTION, "mode": "text"}, list[tuple[float, str]]()
     with web.stream("POST", "/ui/ask", data=form) as answer:
         for piece in answer.iter_text():
-            for sought in ("Another worker takes", "renews its lease every", "</html>"):
+            for sought in ("Passages found", 'class="statement"', "</html>"):
                 if sought in piece:
-                    seen.setdefault(sought, time.monotonic())
-    first, second, end = sorted(seen.values())
-    assert second - first > 0.2, "the first came while the second was being written"
-    assert end == seen["</html>"]
+                    seen.append((time.monotonic(), sought))
+    assert [each for _, each in seen] == ["Passages found", *['class="statement"'] * 2, "</html>"]
+    assert seen[2][0] - seen[1][0] > 0.2, "the first was sent while the second was being written"
 
 
 def test_page_without_model_names_the_setting(http: httpx.Client) -> None:
