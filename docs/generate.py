@@ -42,6 +42,7 @@ ALIKE = {
     "--yes",
 }
 """Options that mean the same everywhere, although their descriptions differ."""
+JSON = "--json"
 WIDTH = 120
 """Longest description of an argument or option, in characters. `kg COMMAND --help` has the rest."""
 
@@ -85,15 +86,20 @@ def write_cli() -> str:
         CLI_HEAD,
         *(f"- `{', '.join(_names(each))}{_choices(each)}`: {' '.join(each.help.split())}" for each in shared),
     ]
-    group = ""
+    group, without_json = "", list[str]()
     for path, command in commands:
         if group != (group := path.rpartition(" ")[0]):
             lines += ["", f"## `{group}`" if group != "kg" else "## Commands"]
         lines += ["", f"### `{path}`\n", _summary(command.help)]
         known = [each for each in _shown(command) if any(_is_alike(each, other) for other in shared)]
+        has_json = any(_names(each)[-1] == JSON for each in known)
         lines += ["", *(_describe(each) for each in _shown(command) if each not in known)]
-        if known:
-            lines += ["", f"Shared: {', '.join(f'`{_names(each)[-1]}`' for each in known)}."]
+        if named := [f"`{_names(each)[-1]}`" for each in known if _names(each)[-1] != JSON]:
+            lines += ["", f"Shared: {', '.join(named)}."]
+        if not has_json:
+            without_json.append(f"`{path}`")
+    option = next(i for i, line in enumerate(lines) if line.startswith(f"- `{JSON}`"))
+    lines[option] += f" You can use it with all commands except {', '.join(without_json)}."
     return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
 
 
