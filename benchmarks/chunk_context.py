@@ -21,7 +21,7 @@ from benchmarks.local_models import interval, load, ndcg
 from kg_api.providers.embedding_port import BGE_SMALL
 from kg_api.schemas.embedding import Chunking
 from kg_api.text.borders import ChunkSpan, Paragraph
-from kg_api.text.chunking import chunk, fit_chunks
+from kg_api.text.chunking import fit_chunks, split_to_chunks
 from kg_api.text.contexts import contextual, template
 from kg_api.text.documents import parse
 from kg_api.text.sources import split
@@ -73,7 +73,7 @@ def chunks(vectors: Vectors, address: str, heading: str, text: str, chunking: Ch
         return template(page, (heading,), {}, said) if chunking.context == "template" else ""
 
     paragraphs = [Paragraph(span.start, span.end, span.heading) for span in split(parse(text, "a.md"))]
-    spans = fit_chunks(text, chunk(text, paragraphs, chunking), vectors.embedder.spans, before)
+    spans = fit_chunks(text, split_to_chunks(text, paragraphs, chunking), vectors.embedder.spans, before)
     return [contextual(before(span), text[span.start : span.end]) for span in spans]
 
 

@@ -19,7 +19,7 @@ from kg_api.providers.local_embedding import LocalEmbedder
 from kg_api.schemas.documents import ParsedDocument
 from kg_api.schemas.embedding import Chunking
 from kg_api.text.borders import ChunkSpan, Paragraph
-from kg_api.text.chunking import chunk, fit_chunks
+from kg_api.text.chunking import fit_chunks, split_to_chunks
 from kg_api.text.contexts import contextual, template
 from kg_api.text.sentence_vectors import open_sentence_vectors
 from kg_api.text.sources import split
@@ -56,7 +56,7 @@ class Chunked:
         for name, document in documents.items():
             paragraphs = [Paragraph(span.start, span.end, span.heading) for span in split(document)]
             before = context_of(document, paragraphs, chunking)
-            spans = chunk(document.text, paragraphs, chunking, vectors)
+            spans = split_to_chunks(document.text, paragraphs, chunking, vectors)
             for span in fit_chunks(document.text, spans, embedder.spans, before):
                 chunked.corpus.append(name)
                 chunked.spans.append(span)

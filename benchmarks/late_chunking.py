@@ -30,7 +30,7 @@ from kg_api.providers.model_files import join_vectors
 from kg_api.schemas.embedding import Chunking
 from kg_api.spaces.chunk_plans import parts
 from kg_api.text.borders import ChunkSpan, Paragraph
-from kg_api.text.chunking import chunk, fit_chunks
+from kg_api.text.chunking import fit_chunks, split_to_chunks
 from kg_api.text.contexts import contextual, template
 from kg_api.text.documents import parse
 from kg_api.text.sources import split
@@ -145,7 +145,7 @@ def chunked(vectors: Vectors, documents: list[Document], chunking: Chunking) -> 
     found, embedder = Chunks([], [], [], [], []), vectors.embedder
     for each in documents:
         text, paragraphs = each.text, each.paragraphs
-        spans = fit_chunks(text, chunk(text, paragraphs, chunking), embedder.spans, lambda _: "")
+        spans = fit_chunks(text, split_to_chunks(text, paragraphs, chunking), embedder.spans, lambda _: "")
         starts = [paragraph.start for paragraph in paragraphs]
         at = [bisect_right(starts, span.start) - 1 for span in spans]
         said = [text[span.start : span.end] for span in spans]

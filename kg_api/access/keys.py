@@ -29,7 +29,7 @@ from kg_api.graph.keys import (
     put_session,
     read_keys,
 )
-from kg_api.graph.names import searched
+from kg_api.graph.names import list_searched_ontologies
 from kg_api.schemas.operations import WHOLE_KEY, ApiKey, CreatedKey, KeyRotation, NewKey, extract_key_id
 from kg_api.schemas.vocabulary import KeyScope
 
@@ -43,7 +43,7 @@ def limit_to_visible(graph: Reader, request: Request) -> Request:
     field = "ontology" if "ontology" in type(request).model_fields else "ontologies"
     ontologies = getattr(request, field)
     named = [ontologies] if isinstance(ontologies, str) else ontologies
-    found = searched(graph, named)
+    found = list_searched_ontologies(graph, named)
     return request if named is not None or found is None else request.model_copy(update={field: found})
 
 

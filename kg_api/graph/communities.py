@@ -138,14 +138,14 @@ def page_of_communities(
     return StoredState(ontology, state["communities"], state["at"]), rows[0]["found"], rows[0]["total"]
 
 
-def find_community(graph: Reader, ontology: str, called: str) -> Row:
+def find_community(graph: Reader, ontology: str, identifier: str) -> Row:
     """Find the community with an id or a prefix of it, including its `generation`."""
-    rows = graph.read("communities/find", ontology=ontology, prefix=called, limit=MAX_OFFERED)
-    found = require_one("community_id", called, [row["community"] for row in rows])
+    rows = graph.read("communities/find", ontology=ontology, prefix=identifier, limit=MAX_OFFERED)
+    found = require_one("community_id", identifier, [row["community"] for row in rows])
     if found is None:
         require_state(graph, ontology)
         raise NotFound(
-            f"community {called!r} not found in {ontology}. The communities may have changed: `kg "
+            f"community {identifier!r} not found in {ontology}. The communities may have changed: `kg "
             f"communities list --ontology {ontology}` shows the existing ones"
         )
     return {**found, "computed_at": convert_times(rows[0])["at"]}

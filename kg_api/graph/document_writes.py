@@ -341,13 +341,13 @@ def delete_document(graph: Graph, document_id: str, goes: Goes = lambda _tx, _id
     return graph.transaction(delete)
 
 
-def delete_called(graph: Graph, called: str, ontology: str | None = None) -> Deleted:
+def delete_by_name(graph: Graph, identifier: str, ontology: str | None = None) -> Deleted:
     """Delete a document by its id, a prefix of its id, or its name."""
     # An unknown document is an error. For a complete id it is only a note, because deletion is idempotent.
     try:
-        identity = identify_document(graph, called, ontology)
+        identity = identify_document(graph, identifier, ontology)
     except NotFound as error:
-        if ontology is None and is_whole_id(called):
+        if ontology is None and is_whole_id(identifier):
             return Deleted(documents=0, sources=0, notes=[f"nothing was deleted: {error}"])
         raise
     deleted = delete_document(graph, identity)

@@ -189,12 +189,12 @@ class ImageKeys:
     document: str
 
 
-def find_image(graph: Graph, called: str) -> ImageKeys:
+def find_image(graph: Graph, identifier: str) -> ImageKeys:
     """Find the files of an image by its source id, a prefix of the id, or its name."""
-    identity = identify_source(graph, called) or called
+    identity = identify_source(graph, identifier) or identifier
     rows = graph.read("images/find", source_id=identity)
     if not rows or not reaches(rows[0].pop("ontology")):
-        raise NotFound(f"{called!r} is not an image. `kg images list` shows the existing ones")
+        raise NotFound(f"{identifier!r} is not an image. `kg images list` shows the existing ones")
     return ImageKeys(**rows[0])
 
 

@@ -104,14 +104,14 @@ def summaries(graph: Graph, document_ids: Sequence[str]) -> list[DocumentSummary
     return _summaries(rows)
 
 
-def find_document(graph: Graph, called: str, ontology: str | None = None) -> DocumentContent:
+def find_document(graph: Graph, identifier: str, ontology: str | None = None) -> DocumentContent:
     """Find a document with its text: its preface and its sources in reading order."""
-    rows = _with_text(graph, called) if ontology is None else []
+    rows = _with_text(graph, identifier) if ontology is None else []
     if not rows:
-        identity = identify_document(graph, called, ontology)
+        identity = identify_document(graph, identifier, ontology)
         rows = _with_text(graph, identity)
     if not rows:
-        raise NotFound(f"the document {called!r} was deleted at this moment")
+        raise NotFound(f"the document {identifier!r} was deleted at this moment")
     return DocumentContent.model_validate(
         {**_to_fields(rows[0]), "text": rows[0]["preface"] + "".join(rows[0]["parts"])}
     )
@@ -122,10 +122,10 @@ def _with_text(graph: Graph, document_id: str) -> list[Row]:
     return graph.read("documents/find", document_id=document_id, ontologies=reach())
 
 
-def find_summary(graph: Graph, called: str, ontology: str | None = None) -> DocumentSummary:
-    identity = identify_document(graph, called, ontology)
+def find_summary(graph: Graph, identifier: str, ontology: str | None = None) -> DocumentSummary:
+    identity = identify_document(graph, identifier, ontology)
     if not (found := summaries(graph, [identity])):
-        raise NotFound(f"the document {called!r} was deleted at this moment")
+        raise NotFound(f"the document {identifier!r} was deleted at this moment")
     return found[0]
 
 
@@ -142,15 +142,15 @@ def read_outline(graph: Graph, document_id: str) -> list[tuple[list[str], int]]:
     return [(row["heading"], row["paragraph"]) for row in rows]
 
 
-def change_called(
-    graph: Graph, called: str, change: DocumentChange, ontology: str | None = None
+def change_by_name(
+    graph: Graph, identifier: str, change: DocumentChange, ontology: str | None = None
 ) -> DocumentChanged:
     """Edit a document. You can use its id, a prefix of it, or its name."""
-    identity = identify_document(graph, called, ontology)
+    identity = identify_document(graph, identifier, ontology)
     job_id = change_document(graph, identity, change)
     rows = graph.read("documents/of_ids", document_ids=[identity])
     if not rows:
-        raise NotFound(f"the document {called!r} was deleted at this moment")
+        raise NotFound(f"the document {identifier!r} was deleted at this moment")
     about = _to_fields(rows[0])
     notes = note_same_words(about["format"], change)
     return DocumentChanged.model_validate({**about, "job_id": job_id, "notes": notes})
@@ -167,9 +167,9 @@ def find_source(graph: Graph, source_id: str) -> Place:
     return Place.model_validate(rows[0])
 
 
-def find_sources_by_name(graph: Graph, called: Sequence[str]) -> list[str]:
+def find_sources_by_name(graph: Graph, identifiers: Sequence[str]) -> list[str]:
     """Find the ids for sources from the names in `find_source`. If a name is unknown, it is not changed."""
-    return [each if is_whole_id(each) else identify_source(graph, each) or each for each in called]
+    return [each if is_whole_id(each) else identify_source(graph, each) or each for each in identifiers]
 
 
 def neighbours(graph: Graph, places: list[Place], window: int) -> dict[str, list[Place]]:

@@ -20,7 +20,7 @@ def list_ontology_names(graph: Reader) -> list[str]:
     return [row["ontology"] for row in graph.read("ontologies/names") if reaches(row["ontology"])]
 
 
-def searched(graph: Reader, ontologies: Sequence[str] | None) -> list[str] | None:
+def list_searched_ontologies(graph: Reader, ontologies: Sequence[str] | None) -> list[str] | None:
     """List the ontologies to search: those that are named, or all that are visible. None: all."""
     if ontologies is None and (seen := reach()) is not None:
         return list_ontology_names(graph) or seen
@@ -67,22 +67,24 @@ def is_whole_id(text: str) -> bool:
 
 
 def identify_document(
-    graph: Graph, called: str, ontology: str | None = None, *, sought: str = "document"
+    graph: Graph, identifier: str, ontology: str | None = None, *, sought: str = "document"
 ) -> str:
     """Find the id of a document. You can use its id, a prefix of it, its name, or an alias."""
-    found = by_name(graph, called, ontology) or _by_prefix(graph, called, within(ontology))
+    found = find_by_name(graph, identifier, ontology) or _find_by_prefix(graph, identifier, within(ontology))
     if found is not None:
         return found["document_id"]
     require_ontologies(graph, ontology)
-    near = "" if is_whole_id(called) else _name_nearest(graph, [called], within(ontology))
-    raise _unknown_document(sought, [called], near, [] if ontology is None else [ontology])
+    near = "" if is_whole_id(identifier) else _name_nearest(graph, [identifier], within(ontology))
+    raise _unknown_document(sought, [identifier], near, [] if ontology is None else [ontology])
 
 
-def by_name(graph: Graph, called: str, ontology: str | None) -> Row | None:
+def find_by_name(graph: Graph, identifier: str, ontology: str | None) -> Row | None:
     """Find a document by id, name, or alias, in one ontology or in all that are visible."""
     owners = list_ontology_names(graph) if ontology is None else (within(ontology) or [])
-    fitting = _read_named(graph, [called], owners)[called] or _by_alias(graph, called, within(ontology))
-    return _require_one(called, fitting) if fitting else None
+    fitting = _read_named(graph, [identifier], owners)[identifier] or _find_by_alias(
+        graph, identifier, within(ontology)
+    )
+    return _require_one(identifier, fitting) if fitting else None
 
 
 def find_documents_by_name(
@@ -99,10 +101,10 @@ def find_documents_by_name(
     for each, named in _read_named(graph, called, ontologies).items():
         fitting = named
         if not fitting:
-            aliased = _by_alias(graph, each, ontologies)
+            aliased = _find_by_alias(graph, each, ontologies)
             owners = dict.fromkeys(row["ontology"] for row in aliased)
             fitting = [_require_one(each, [a for a in aliased if a["ontology"] == owner]) for owner in owners]
-        if not fitting and (begun := _by_prefix(graph, each, ontologies)):
+        if not fitting and (begun := _find_by_prefix(graph, each, ontologies)):
             fitting = [begun]
         for row in fitting:
             found.setdefault(row["ontology"], {})[row["document_id"]] = None
@@ -137,10 +139,10 @@ def _read_named(graph: Graph, called: Sequence[str], owners: Sequence[str]) -> d
     return {each: first(of_each) for each, of_each in ways.items()}
 
 
-def _by_alias(graph: Graph, called: str, ontologies: Sequence[str] | None) -> list[Row]:
+def _find_by_alias(graph: Graph, identifier: str, ontologies: Sequence[str] | None) -> list[Row]:
     """Find documents that have an alias, `ALIAS` or `ONTOLOGY/ALIAS`."""
-    owner, slash, name = called.partition("/")
-    ways = [(called, ontologies), *([(name, [owner.strip()])] if slash else [])]
+    owner, slash, name = identifier.partition("/")
+    ways = [(identifier, ontologies), *([(name, [owner.strip()])] if slash else [])]
     for alias, owners in ways:
         query = f"scope:{build_alias_scope(alias)}"
         rows = graph.read("documents/aliased", query=query, ontologies=owners, limit=MAX_ALIASED)
@@ -149,18 +151,20 @@ def _by_alias(graph: Graph, called: str, ontologies: Sequence[str] | None) -> li
     return []
 
 
-def _by_prefix(graph: Graph, called: str, ontologies: Sequence[str] | None) -> Row | None:
-    if not _may_begin(called):
+def _find_by_prefix(graph: Graph, prefix: str, ontologies: Sequence[str] | None) -> Row | None:
+    if not _may_begin(prefix):
         return None
     seen = None if ontologies is None else list(ontologies)
-    rows = graph.read("documents/begin_with", prefix=called, ontologies=seen, limit=MAX_OFFERED)
-    return _require_one(called, rows) if rows else None
+    rows = graph.read("documents/begin_with", prefix=prefix, ontologies=seen, limit=MAX_OFFERED)
+    return _require_one(prefix, rows) if rows else None
 
 
-def _require_one(called: str, rows: Sequence[Row]) -> Row:
+def _require_one(identifier: str, rows: Sequence[Row]) -> Row:
     if len(rows) > 1:
         offered = ", ".join(f"{row['ontology']}/{row['document']} ({row['document_id']})" for row in rows)
-        raise Conflict(f"several documents have the name {called!r}: {offered}. Use an id or ONTOLOGY/NAME")
+        raise Conflict(
+            f"several documents have the name {identifier!r}: {offered}. Use an id or ONTOLOGY/NAME"
+        )
     return rows[0]
 
 
@@ -199,12 +203,12 @@ def is_source_position(text: str) -> bool:
     return _PLACE.fullmatch(text) is not None
 
 
-def identify_source(graph: Graph, called: str) -> str | None:
+def identify_source(graph: Graph, identifier: str) -> str | None:
     """Find the id of a source, using a prefix of it or its position."""
     # The name is sufficient for a document of one source, such as an image.
-    if found := _begins(graph, "Source", called):
+    if found := _find_id_by_prefix(graph, "Source", identifier):
         return found
-    place, named = _PLACE.fullmatch(called), by_name(graph, called, None)
+    place, named = _PLACE.fullmatch(identifier), find_by_name(graph, identifier, None)
     if place is not None and named is None:  # a document name may also end with `#` and digits
         document, paragraph = place["document"], int(place["paragraph"])
         row = _read_paragraph(graph, identify_document(graph, document), paragraph)
@@ -216,54 +220,54 @@ def identify_source(graph: Graph, called: str) -> str | None:
     return row["source_id"] if row and row["sources"] == 1 else None
 
 
-def report_unknown_source(graph: Graph, called: str) -> NotFound:
+def report_unknown_source(graph: Graph, identifier: str) -> NotFound:
     """Build an error for an unknown source, or for a document that has several sources."""
-    named = by_name(graph, called, None)
+    named = find_by_name(graph, identifier, None)
     if named and (count := _read_paragraph(graph, named["document_id"])["sources"]) > 1:
-        many = f"{called!r} is a document of {count} sources"
-        return NotFound(f"{many}. Choose one from {called}#0 to {called}#{count - 1}")
+        many = f"{identifier!r} is a document of {count} sources"
+        return NotFound(f"{many}. Choose one from {identifier}#0 to {identifier}#{count - 1}")
     why = (
         "the document may have changed since your search. Name a source by its id from a search "
         "result, or as ONTOLOGY/DOCUMENT#PARAGRAPH"
     )
-    return NotFound(f"source {called!r} not found: {why}")
+    return NotFound(f"source {identifier!r} not found: {why}")
 
 
-def find_first_source(graph: Graph, called: str) -> str:
-    identity = identify_document(graph, called, sought="source or document")
+def find_first_source(graph: Graph, identifier: str) -> str:
+    identity = identify_document(graph, identifier, sought="source or document")
     if (found := _read_paragraph(graph, identity)["source_id"]) is None:
-        raise NotFound(f"the document {called!r} has no sources")
+        raise NotFound(f"the document {identifier!r} has no sources")
     return found
 
 
-def identify_job(graph: Graph, called: str) -> str:
-    return _begins(graph, "Job", called) or called
+def identify_job(graph: Graph, identifier: str) -> str:
+    return _find_id_by_prefix(graph, "Job", identifier) or identifier
 
 
-def identify_concept(graph: Graph, called: str) -> str | None:
-    return _begins(graph, "Concept", called)
+def identify_concept(graph: Graph, identifier: str) -> str | None:
+    return _find_id_by_prefix(graph, "Concept", identifier)
 
 
-def identify_proposal(graph: Graph, called: str) -> str:
-    return _begins(graph, "Proposal", called) or called
+def identify_proposal(graph: Graph, identifier: str) -> str:
+    return _find_id_by_prefix(graph, "Proposal", identifier) or identifier
 
 
-def require_one(key: str, called: str, rows: Sequence[Row]) -> Row | None:
+def require_one(key: str, identifier: str, rows: Sequence[Row]) -> Row | None:
     if len(rows) > 1:
-        raise Conflict(f"several ids begin with {called!r}: {', '.join(row[key] for row in rows)}")
+        raise Conflict(f"several ids begin with {identifier!r}: {', '.join(row[key] for row in rows)}")
     return rows[0] if rows else None
 
 
-def _may_begin(called: str) -> bool:
-    return _PREFIX.fullmatch(called) is not None and not is_whole_id(called)
+def _may_begin(prefix: str) -> bool:
+    return _PREFIX.fullmatch(prefix) is not None and not is_whole_id(prefix)
 
 
-def _begins(graph: Graph, label: LiteralString, called: str) -> str | None:
+def _find_id_by_prefix(graph: Graph, label: LiteralString, prefix: str) -> str | None:
     """Find the only id with this prefix, if it has eight or more digits."""
-    if not _may_begin(called):
+    if not _may_begin(prefix):
         return None
-    parameters: dict[str, Any] = {"prefix": called, "ontologies": reach(), "limit": MAX_OFFERED}
-    row = require_one("id", called, graph.read("names/begin_with", label=label, **parameters))
+    parameters: dict[str, Any] = {"prefix": prefix, "ontologies": reach(), "limit": MAX_OFFERED}
+    row = require_one("id", prefix, graph.read("names/begin_with", label=label, **parameters))
     return None if row is None else row["id"]
 
 

@@ -15,7 +15,7 @@ from kg_api.blobs.pages import PageRequest
 from kg_api.container import Container
 from kg_api.errors import KgError
 from kg_api.graph import library
-from kg_api.graph.names import searched
+from kg_api.graph.names import list_searched_ontologies
 from kg_api.mcp.answers import to_json
 from kg_api.mcp.server import to_error
 from kg_api.mcp.tool import Tool
@@ -82,7 +82,9 @@ class Library:
 
     def concepts(self, query_text: str, ontologies: Sequence[str] | None, limit: int) -> ConceptHits:
         container = self._container()
-        return container.concepts.search(query_text, searched(container.graph, ontologies), limit)
+        return container.concepts.search(
+            query_text, list_searched_ontologies(container.graph, ontologies), limit
+        )
 
     def concept_context(self, concept_id: str, window: int, limit: int) -> ConceptContext:
         return self._container().concepts.get_context(concept_id, window, limit)
@@ -97,7 +99,7 @@ class Library:
 
     def related(self, source_id: str, request: RelatedSearch) -> RelatedSources:
         container = self._container()
-        return container.related.related(source_id, limit_to_visible(container.graph, request))
+        return container.related.find_related(source_id, limit_to_visible(container.graph, request))
 
     def thumbnail(self, source_id: str) -> bytes:
         return self._container().files.get_thumbnail(source_id).content

@@ -39,10 +39,10 @@ class Group:
     @property
     def duplicates(self) -> list[Duplicate]:
         """Copies, in the format for the response."""
-        return [duplicate_of(near.place, near.similarity) for near in self.others]
+        return [build_duplicate(near.place, near.similarity) for near in self.others]
 
 
-def duplicate_of(place: Place, similarity: float | None) -> Duplicate:
+def build_duplicate(place: Place, similarity: float | None) -> Duplicate:
     return Duplicate(**place.model_dump(include=_NAMES), similarity=similarity)
 
 
@@ -184,7 +184,9 @@ def find_repeated_groups(
         whole: The texts are all sources of their documents. A document that consists mostly of repeated text
             is then a copy and keeps its text.
     """
-    groups = [group for group in _alike(texts, same) if len({documents[at] for at in group}) >= MIN_DOCUMENTS]
+    groups = [
+        group for group in _group_texts(texts, same) if len({documents[at] for at in group}) >= MIN_DOCUMENTS
+    ]
     groups = [group for group in groups if not {*named} & {*group}]
     if not whole:
         return groups
@@ -196,7 +198,7 @@ def find_repeated_groups(
     ]
 
 
-def fields_of(text: str) -> frozenset[str]:
+def list_field_names(text: str) -> frozenset[str]:
     """List the field names in a text that only has fields, such as a message header."""
     lines = [line for line in text.splitlines() if line.strip()]
     fields = [found for line in lines if (found := _FIELD.match(line))]
@@ -211,11 +213,11 @@ def describe_repeated(text: str, documents: int, source_ids: Sequence[str]) -> R
     )
 
 
-def _alike(texts: Sequence[str], same: Sequence[Sequence[int]]) -> list[list[int]]:
+def _group_texts(texts: Sequence[str], same: Sequence[Sequence[int]]) -> list[list[int]]:
     """Group texts by the kind of header. Other texts are grouped if they are nearly the same."""
     kinds = defaultdict[frozenset[str], list[int]](list)
     for at, text in enumerate(texts):
-        if own := fields_of(text):
+        if own := list_field_names(text):
             kinds[next((kind for kind in kinds if _same_kind(kind, own)), own)].append(at)
     among = {at for group in kinds.values() for at in group}
     return [*kinds.values(), *([at for at in group if at not in among] for group in same)]
@@ -325,13 +327,13 @@ def find_similar_by_keywords(
             chunk=to_matched_chunk(found[first][0]),
             own_chunk=to_matched_chunk(own),
             near_duplicate=copy,
-            duplicates=[duplicate_of(found[other][0], None) for other in others],
+            duplicates=[build_duplicate(found[other][0], None) for other in others],
         )
         for copy, (first, *others) in groups[: request.limit]
     ]
 
 
-def why(own: Place, request: SimilarSearch) -> list[Degradation]:
+def describe_limits(own: Place, request: SimilarSearch) -> list[Degradation]:
     """Add notes on what a keyword comparison cannot do."""
     effect = "the source has no vector yet, so kg searched for shared words, which is less precise"
     degradations = [Degradation(part="vectors", effect=effect)]

@@ -58,9 +58,9 @@ class RelatedQuery:
     depth: int  # maximum sources per retriever
 
 
-def find_in_document(graph: Graph, asked: RelatedQuery) -> Found:
+def find_in_document(graph: Graph, query: RelatedQuery) -> Found:
     """Find sources in the same document, the nearest first."""
-    own, within = asked.own, asked.within
+    own, within = query.own, query.within
     if within.ontologies is not None and own.ontology not in within.ontologies:
         return {}
     if within.document_ids is not None and own.document_id not in within.document_ids:
@@ -71,7 +71,7 @@ def find_in_document(graph: Graph, asked: RelatedQuery) -> Found:
         document_id=own.document_id,
         paragraph=own.paragraph,
         **within.sources.parameters(),
-        limit=asked.depth,
+        limit=query.depth,
     )
     return {
         row["source_id"]: RelatedThrough(lane="document", rank=rank, distance=row["distance"])
@@ -79,16 +79,16 @@ def find_in_document(graph: Graph, asked: RelatedQuery) -> Found:
     }
 
 
-def linked(graph: Graph, asked: RelatedQuery) -> Found:
+def find_linked(graph: Graph, query: RelatedQuery) -> Found:
     """Find linked sources, the most similar first."""
-    within = asked.within
+    within = query.within
     rows = graph.read(
         "proposals/linked_to",
-        source_id=asked.own.source_id,
+        source_id=query.own.source_id,
         ontologies=within.ontologies,
         document_ids=within.document_ids,
         **within.sources.parameters(),
-        limit=asked.depth,
+        limit=query.depth,
     )
     return {
         row["source_id"]: RelatedThrough(lane="link", rank=rank, similarity=row["similarity"])
@@ -96,12 +96,12 @@ def linked(graph: Graph, asked: RelatedQuery) -> Found:
     }
 
 
-def find_through_concepts(graph: Graph, asked: RelatedQuery, beside: Sequence[str]) -> Found:
+def find_through_concepts(graph: Graph, query: RelatedQuery, beside: Sequence[str]) -> Found:
     """Find sources using concepts from a source or its neighbours. Rare concepts have more weight."""
-    own = SeedPassage(asked.own.source_id, PASSAGE)
+    own = SeedPassage(query.own.source_id, PASSAGE)
     seeds = [own, *(SeedPassage(each, PASSAGE / math.sqrt(2)) for each in beside)]
-    found = find_sources_by_concepts(graph, [], seeds, asked.within, NO_VECTORS, limit=asked.depth + 1)
-    hits = (each for each in found if each.source.source_id != asked.own.source_id)
+    found = find_sources_by_concepts(graph, [], seeds, query.within, NO_VECTORS, limit=query.depth + 1)
+    hits = (each for each in found if each.source.source_id != query.own.source_id)
     return {
         each.source.source_id: RelatedThrough(lane="concepts", rank=rank, concepts=[*each.through])
         for rank, each in enumerate(hits, start=1)
@@ -110,20 +110,20 @@ def find_through_concepts(graph: Graph, asked: RelatedQuery, beside: Sequence[st
 
 def find_near_vectors(
     graph: Graph,
-    asked: RelatedQuery,
+    query: RelatedQuery,
     parts: Iterable[VectorPart],
     slots: Iterable[tuple[Space, Sequence[str]]],
     lane: RelatedLane,
 ) -> Found:
     """Find sources near the vectors in `parts`, using these index slots."""
-    filters = asked.within
+    filters = query.within
     lookups = [
         NearestPassages(
             part.vector,
             space,
             Filters(names, filters.document_ids, filters.sources),
-            asked.depth + 1,
-            wanted=asked.depth + 1,
+            query.depth + 1,
+            wanted=query.depth + 1,
         )
         for part in parts
         for space, names in slots
@@ -134,26 +134,26 @@ def find_near_vectors(
         for each, own in zip(lookups, rows, strict=True)
         for hit in each.hits(graph, own).found
     ]
-    return rank_by_similarity(asked, found, lane)
+    return rank_by_similarity(query, found, lane)
 
 
-def find_by_shared_keywords(graph: Graph, asked: RelatedQuery) -> Found:
+def find_by_shared_keywords(graph: Graph, query: RelatedQuery) -> Found:
     """Find sources by keywords, if the source has no vector."""
-    found = find_sources_sharing_words(graph, asked.own, asked.within, asked.depth)
+    found = find_sources_sharing_words(graph, query.own, query.within, query.depth)
     return {
         each.source.source_id: RelatedThrough(lane="words", rank=rank)
         for rank, each in enumerate(found, start=1)
     }
 
 
-def rank_by_similarity(asked: RelatedQuery, found: Sequence[tuple[str, LaneHit]], lane: RelatedLane) -> Found:
+def rank_by_similarity(query: RelatedQuery, found: Sequence[tuple[str, LaneHit]], lane: RelatedLane) -> Found:
     """Rank each source once, using the nearest part."""
     best: dict[str, tuple[float, str]] = {}
     for space, hit in found:
         identity, similarity = hit.source.source_id, hit.similarity or 0.0
-        if identity != asked.own.source_id and (identity not in best or similarity > best[identity][0]):
+        if identity != query.own.source_id and (identity not in best or similarity > best[identity][0]):
             best[identity] = (similarity, space)
-    nearest_first = sorted(best.items(), key=lambda each: (-each[1][0], each[0]))[: asked.depth]
+    nearest_first = sorted(best.items(), key=lambda each: (-each[1][0], each[0]))[: query.depth]
     return {
         identity: RelatedThrough(lane=lane, rank=rank, similarity=similarity, space=space)
         for rank, (identity, (similarity, space)) in enumerate(nearest_first, start=1)
@@ -171,59 +171,61 @@ class SeenLane:
         self._snapshots = get_snapshots(graph)
         self._questions = PictureQuestions(graph, images, self._snapshots)
 
-    def find(self, asked: RelatedQuery, known: OntologySnapshot, told: list[Degradation]) -> list[Found]:
+    def find(
+        self, query: RelatedQuery, known: OntologySnapshot, degradations: list[Degradation]
+    ) -> list[Found]:
         """Find images for an image. If there is a model to embed both kinds, find the other kind too."""
-        wanted = asked.within.image
-        if asked.own.kind == "image":
-            alike = [self._alike(asked, known)] if wanted is not False else []
-            return alike if wanted else [*alike, self._passages(asked, known)]
-        return [] if wanted is False else [self._pictures(asked, known, told)]
+        wanted = query.within.image
+        if query.own.kind == "image":
+            alike = [self._find_images(query, known)] if wanted is not False else []
+            return alike if wanted else [*alike, self._find_passages(query, known)]
+        return [] if wanted is False else [self._find_images_by_text(query, known, degradations)]
 
-    def _alike(self, asked: RelatedQuery, known: OntologySnapshot) -> Found:
+    def _find_images(self, query: RelatedQuery, known: OntologySnapshot) -> Found:
         """Find images in the same image space."""
-        own, spaces = asked.own, known.image_spaces
+        own, spaces = query.own, known.image_spaces
         space = spaces.get(own.ontology)
         if space is None or self._snapshots.populating(space.image_index_name):
             return {}
-        groups = group_by_space(known.there(asked.within.ontologies), spaces)
+        groups = group_by_space(known.there(query.within.ontologies), spaces)
         names = next((names for each, names in groups if each.slug == space.slug), list[str]())
         parts = read_source_vectors(self._graph, own.source_id, space)
         questions = [PictureVector(space, names, part.vector) for part in parts]
-        near = [hit for each in questions for hit in self._near(asked, each)]
-        return rank_by_similarity(asked, near, "picture_space")
+        near = [hit for each in questions for hit in self._find_near(query, each)]
+        return rank_by_similarity(query, near, "picture_space")
 
-    def _passages(self, asked: RelatedQuery, known: OntologySnapshot) -> Found:
+    def _find_passages(self, query: RelatedQuery, known: OntologySnapshot) -> Found:
         """Find passages near the image's vector, if they are in the same space."""
-        own, space = asked.own, known.image_spaces.get(asked.own.ontology)
+        own, space = query.own, known.image_spaces.get(query.own.ontology)
         if space is None:
             return {}
         parts = read_source_vectors(self._graph, own.source_id, space)
         texts = {each.slug: each for each in known.answering.values()}
         one = [each for each in texts.values() if is_one_space(space.identity, each.identity)]
-        slots = [slot for each in one for slot in comparable(each, asked.within.ontologies, known).slots]
+        slots = [slot for each in one for slot in comparable(each, query.within.ontologies, known).slots]
         there = [(each, names) for each, names in slots if not self._snapshots.populating(each.index_name)]
-        return find_near_vectors(self._graph, asked, parts, there, "picture_space")
+        return find_near_vectors(self._graph, query, parts, there, "picture_space")
 
-    def _pictures(
-        self, asked: RelatedQuery, known: OntologySnapshot, degradations: list[Degradation]
+    def _find_images_by_text(
+        self, query: RelatedQuery, known: OntologySnapshot, degradations: list[Degradation]
     ) -> Found:
         """Find images near the text in a passage."""
-        spaces = self._questions.reading(known.there(asked.within.ontologies), known)
-        questions = self._questions.embed(asked.own.full_text, spaces)
+        spaces = self._questions.reading(known.there(query.within.ontologies), known)
+        questions = self._questions.embed(query.own.full_text, spaces)
         degradations += [each.degradation for each in questions if each.degradation is not None]
-        near = [hit for each in questions for hit in self._near(asked, each)]
-        return rank_by_similarity(asked, near, "picture_space")
+        near = [hit for each in questions for hit in self._find_near(query, each)]
+        return rank_by_similarity(query, near, "picture_space")
 
-    def _near(self, asked: RelatedQuery, question: PictureVector) -> Iterator[tuple[str, LaneHit]]:
+    def _find_near(self, query: RelatedQuery, question: PictureVector) -> Iterator[tuple[str, LaneHit]]:
         if question.vector is None:
             return
         nearest = NearestPictures(
             question.vector,
             question.space,
             question.ontologies,
-            asked.within.document_ids,
-            asked.depth + 1,  # the image may find itself
-            sources=asked.within.sources,
+            query.within.document_ids,
+            query.depth + 1,  # the image may find itself
+            sources=query.within.sources,
         )
         (rows,) = self._graph.look_up([nearest.lookup])
         for hit in nearest.hits(self._graph, rows).found:
@@ -245,7 +247,7 @@ class RelatedService:
         self._remembered = self._snapshots.filters
         self._progress = self._snapshots.progress()
 
-    def related(self, source_id: str, request: RelatedSearch) -> RelatedSources:
+    def find_related(self, source_id: str, request: RelatedSearch) -> RelatedSources:
         """Find sources that are related to a source. You can see limitations in `degraded`.
 
         Raises:
@@ -258,14 +260,14 @@ class RelatedService:
         known = self._snapshots.known([own.ontology, *(request.ontologies or ())])
         known.require_known(request.ontologies)
         with watch.stage("filter") if request.where else nullcontext():
-            within = self._within(own, request, degradations)
+            within = self._build_scope(own, request, degradations)
         query = RelatedQuery(own, within, max(DEPTH, 3 * request.limit))
         with watch.stage("document"):
-            lanes = [find_in_document(self._graph, query), linked(self._graph, query)]
+            lanes = [find_in_document(self._graph, query), find_linked(self._graph, query)]
         with watch.stage("concepts"):
-            lanes.append(self._through_concepts(query, known, degradations))
+            lanes.append(self._find_through_concepts(query, known, degradations))
         with watch.stage("words"):
-            lanes.append(self._near_words(query, known, degradations))
+            lanes.append(self._find_by_text_vector(query, known, degradations))
         with watch.stage("pictures"):
             lanes.extend(self._seeing.find(query, known, degradations))
         return RelatedSources(
@@ -276,7 +278,7 @@ class RelatedService:
             timings_ms=watch.milliseconds(),
         )
 
-    def _within(self, own: Place, request: RelatedSearch, degradations: list[Degradation]) -> Filters:
+    def _build_scope(self, own: Place, request: RelatedSearch, degradations: list[Degradation]) -> Filters:
         """Build the scope. If no kinds are requested, use sources of the other kind."""
         within = Filters(request.ontologies, [own.document_id] if request.same_document else None)
         if request.where:
@@ -288,42 +290,42 @@ class RelatedService:
             kinds = [_other(own.kind)]
         return replace(within, sources=within.sources.restrict_to_kinds(kinds))
 
-    def _through_concepts(
-        self, asked: RelatedQuery, known: OntologySnapshot, degradations: list[Degradation]
+    def _find_through_concepts(
+        self, query: RelatedQuery, known: OntologySnapshot, degradations: list[Degradation]
     ) -> Found:
-        own = asked.own
+        own = query.own
         around = neighbours(self._graph, [own], 1)[own.source_id] if own.kind == "image" else []
         beside = [each.source_id for each in around if each.source_id != own.source_id]
-        found = find_through_concepts(self._graph, asked, beside)
+        found = find_through_concepts(self._graph, query, beside)
         if not found:
-            degradations += describe_missing_concepts(self._graph, known.there(asked.within.ontologies))
+            degradations += describe_missing_concepts(self._graph, known.there(query.within.ontologies))
         return found
 
-    def _near_words(
-        self, asked: RelatedQuery, known: OntologySnapshot, degradations: list[Degradation]
+    def _find_by_text_vector(
+        self, query: RelatedQuery, known: OntologySnapshot, degradations: list[Degradation]
     ) -> Found:
         """Find sources near in the text space. For an image, use the vector for its text."""
-        own = asked.own
+        own = query.own
         vectors = read_search_vectors(self._graph, [own.source_id], known.answering, known.new)
         parts = sample_evenly(vectors.get(own.source_id, []), MAX_PARTS)
-        scope = comparable(known.space_of(own.ontology), asked.within.ontologies, known)
+        scope = comparable(known.space_of(own.ontology), query.within.ontologies, known)
         if not parts:
-            return self._sharing_words(asked, degradations)
-        names = [] if asked.within.image else [space.index_name for space, _ in scope.slots]
+            return self._find_by_keywords(query, degradations)
+        names = [] if query.within.image else [space.index_name for space, _ in scope.slots]
         waiting = self._snapshots.populating(*names)  # images need no index, because all vectors are compared
         degradations += _filling(waiting)
         degradations += [each for each in scope.degradations() if each not in degradations]
         degradations += describe_embedding_progress(self._progress.recent(), scope.ontologies)
         slots = [(space, names) for space, names in scope.slots if space.index_name not in waiting]
-        return find_near_vectors(self._graph, asked, parts, slots, "words")
+        return find_near_vectors(self._graph, query, parts, slots, "words")
 
-    def _sharing_words(self, asked: RelatedQuery, degradations: list[Degradation]) -> Found:
+    def _find_by_keywords(self, query: RelatedQuery, degradations: list[Degradation]) -> Found:
         effect = "the source has no vector yet, so kg searched for shared words, which is less precise"
         degradations.append(Degradation(part="vectors", effect=effect))
         if waiting := self._snapshots.populating(TEXT_INDEX):
             degradations += _filling(waiting)
             return {}
-        return find_by_shared_keywords(self._graph, asked)
+        return find_by_shared_keywords(self._graph, query)
 
     def _join(self, lanes: Sequence[Found], limit: int) -> list[RelatedSource]:
         """Fuse by rank, because you cannot compare distances, concept weights, and cosines."""

@@ -36,11 +36,11 @@ from kg_api.search.near import (
     comparable,
     deduplicate_sources,
     describe_embedding_progress,
+    describe_limits,
     find_similar_by_keywords,
     group_duplicates,
     present_similar,
     sample_evenly,
-    why,
 )
 from kg_api.search.notes import Stopwatch
 from kg_api.search.passage_map import build_map
@@ -83,14 +83,14 @@ class SimilarityService:
         own = find_source(self._graph, source_id)
         known = self._snapshots.known([own.ontology, *(request.ontologies or ())])
         with watch.stage("vectors"):
-            parts = self._parts(own, known)
+            parts = self._read_vectors(own, known)
         scope = comparable(known.space_of(own.ontology), request.ontologies, known)
         with watch.stage("filter") if request.where else nullcontext():
             scope = self._narrow(request, scope, own.document_id)
         if not parts:
-            return self._by_words(own, request, scope, watch)
+            return self._search_by_keywords(own, request, scope, watch)
         with watch.stage("nearest"):
-            sources, degraded = self._by_vectors(own, parts, scope, request)
+            sources, degraded = self._search_by_vectors(own, parts, scope, request)
         return SimilarSources(
             source=own,
             by="vector",
@@ -134,7 +134,7 @@ class SimilarityService:
         finally:
             self._maps.release()
 
-    def _parts(self, own: Place, known: OntologySnapshot) -> list[VectorPart]:
+    def _read_vectors(self, own: Place, known: OntologySnapshot) -> list[VectorPart]:
         found = read_search_vectors(self._graph, [own.source_id], known.answering, known.new)
         return sample_evenly(found.get(own.source_id, []), PARTS_MAX_PARTS)
 
@@ -144,9 +144,9 @@ class SimilarityService:
             return scope
         within = Filters(request.ontologies, None)
         chosen = choose_sources(self._graph, self._remembered, request.where, within)
-        return _within(chosen, scope, None if request.same_document else own)
+        return _limit_scope(chosen, scope, None if request.same_document else own)
 
-    def _by_vectors(
+    def _search_by_vectors(
         self, own: Place, parts: list[VectorPart], scope: Comparable, request: SimilarSearch
     ) -> tuple[list[SimilarSource], list[Degradation]]:
         waiting = self._snapshots.populating(*(space.index_name for space, _ in scope.slots))
@@ -182,7 +182,7 @@ class SimilarityService:
             raise Unavailable(f"the vector index {names} is still being populated. Try again in a moment")
 
     def _reach(
-        self, asked: SimilarityQuery, scope: Comparable, request: SimilarSearch, *, exact: bool
+        self, query: SimilarityQuery, scope: Comparable, request: SimilarSearch, *, exact: bool
     ) -> tuple[list[Group], bool]:
         """Go deeper until there are enough results. Check if there are more.
 
@@ -190,8 +190,8 @@ class SimilarityService:
         """
         depth = max(FIRST_DEPTH, 3 * request.limit)
         while True:
-            found, more = self._nearest(asked, scope, depth, exact=exact)
-            own, least = asked.place, request.min_similarity
+            found, more = self._nearest(query, scope, depth, exact=exact)
+            own, least = query.place, request.min_similarity
             once = list(deduplicate_sources(found, own.source_id, least))
             groups = group_duplicates(own, once, together=request.group_duplicates)
             more = more and (least is None or found[-1].similarity >= least)
@@ -205,13 +205,13 @@ class SimilarityService:
                 exact = True
 
     def _nearest(
-        self, asked: SimilarityQuery, scope: Comparable, depth: int, *, exact: bool
+        self, query: SimilarityQuery, scope: Comparable, depth: int, *, exact: bool
     ) -> tuple[list[NearSource], bool]:
         """Search both index slots in the space."""
         slots = [
             nearest(
                 self._graph,
-                [asked],
+                [query],
                 space,
                 names,
                 depth,
@@ -225,7 +225,7 @@ class SimilarityService:
         best_first = sorted(found, key=lambda near: -near.similarity)
         return best_first, any(more for _, more in slots)
 
-    def _by_words(
+    def _search_by_keywords(
         self, own: Place, request: SimilarSearch, scope: Comparable, watch: Stopwatch
     ) -> SimilarSources:
         waiting = self._snapshots.populating(TEXT_INDEX)
@@ -241,12 +241,12 @@ class SimilarityService:
             by="text",
             space=None,
             sources=sources,
-            degraded=[*why(own, request), *scope.unknown],
+            degraded=[*describe_limits(own, request), *scope.unknown],
             timings_ms=watch.milliseconds(),
         )
 
 
-def _within(chosen: Chosen, scope: Comparable, left_out: str | None) -> Comparable:
+def _limit_scope(chosen: Chosen, scope: Comparable, left_out: str | None) -> Comparable:
     """Limit the scope to the result from a filter, without the document to compare."""
     ids = chosen.filters.document_ids
     return replace(

@@ -222,7 +222,7 @@ def _to_queries(
 
 
 def _neighbours(
-    graph: Graph, asked: Sequence[SimilarityQuery], scope: Comparable, request: GraphRequest
+    graph: Graph, queries: Sequence[SimilarityQuery], scope: Comparable, request: GraphRequest
 ) -> Iterator[NearSource]:
     """Yield the nearest sources for each query, from both index slots in the space.
 
@@ -230,7 +230,7 @@ def _neighbours(
     filter list must exclude that document.
     """
     depth = PASSAGES_A_SOURCE * request.neighbours + 1
-    for some, among in _lookups(asked, scope, across=request.across_documents_only):
+    for some, among in _lookups(queries, scope, across=request.across_documents_only):
         found = [
             near
             for space, names in scope.slots
@@ -245,14 +245,14 @@ def _neighbours(
 
 
 def _lookups(
-    asked: Sequence[SimilarityQuery], scope: Comparable, *, across: bool
+    queries: Sequence[SimilarityQuery], scope: Comparable, *, across: bool
 ) -> Iterator[tuple[Sequence[SimilarityQuery], Sequence[str] | None]]:
     """Yield queries to send together, each with its document filter."""
     if scope.documents is None or not across:
-        yield asked, scope.documents
+        yield queries, scope.documents
         return
-    for own in dict.fromkeys(each.place.document_id for each in asked):
-        of_document = [each for each in asked if each.place.document_id == own]
+    for own in dict.fromkeys(each.place.document_id for each in queries):
+        of_document = [each for each in queries if each.place.document_id == own]
         yield of_document, [each for each in scope.documents if each != own]
 
 
@@ -299,16 +299,16 @@ def build_graph(
         ]
         apart = [] if request.repeated else _group_repeated_text(places, groups, nodes.seeds)
     with watch.stage("edges"):
-        pairs = _pairs(places, vectors, known, request, {at for group in apart for at in group})
-        links = _links(graph, places)
+        pairs = _find_pairs(places, vectors, known, request, {at for group in apart for at in group})
+        links = _read_links(graph, places)
         pairs = {**{pair: link.similarity for pair, link in links.items()}, **pairs}
     of_group = {number: at for at, group in enumerate(groups) for number in group}
     spaces = sorted({known.space_of(place.ontology).slug for place in places})
     return SourceGraph(
-        nodes=_nodes(places, pairs, of_group, {at for group in apart for at in group}),
-        edges=_edges(places, pairs, of_group, links),
+        nodes=_build_nodes(places, pairs, of_group, {at for group in apart for at in group}),
+        edges=_build_edges(places, pairs, of_group, links),
         groups=[[places[number].source_id for number in group] for group in groups],
-        repeated=[_repeated([places[at] for at in group]) for group in apart],
+        repeated=[_build_repeated_text([places[at] for at in group]) for group in apart],
         total=nodes.total,
         truncated=nodes.total > len(places),
         spaces=spaces,
@@ -320,7 +320,7 @@ def build_graph(
     )
 
 
-def _pairs(
+def _find_pairs(
     places: Sequence[Place],
     vectors: Mapping[str, Sequence[VectorPart]],
     known: OntologySnapshot,
@@ -355,12 +355,12 @@ def _group_repeated_text(
     return sorted(groups, key=lambda group: (-len(group), group))
 
 
-def _repeated(places: Sequence[Place]) -> RepeatedText:
+def _build_repeated_text(places: Sequence[Place]) -> RepeatedText:
     documents = len({place.document_id for place in places})
     return describe_repeated(places[0].full_text, documents, [place.source_id for place in places])
 
 
-def _nodes(
+def _build_nodes(
     places: Sequence[Place], pairs: Pairs, groups: Mapping[int, int], apart: Collection[int]
 ) -> list[SourceNode]:
     degrees = Counter(end for pair in pairs for end in pair)
@@ -375,7 +375,7 @@ def _nodes(
     ]
 
 
-def _links(graph: Graph, places: Sequence[Place]) -> dict[tuple[int, int], _Link]:
+def _read_links(graph: Graph, places: Sequence[Place]) -> dict[tuple[int, int], _Link]:
     """Return accepted links by node index."""
     numbers = {place.source_id: number for number, place in enumerate(places)}
     links = dict[tuple[int, int], _Link]()
@@ -385,7 +385,7 @@ def _links(graph: Graph, places: Sequence[Place]) -> dict[tuple[int, int], _Link
     return links
 
 
-def _edges(
+def _build_edges(
     places: Sequence[Place],
     pairs: Pairs,
     groups: Mapping[int, int],

@@ -13,7 +13,7 @@ from kg_api.providers.embedding_port import Embedder, TextPart
 from kg_api.schemas.base import digest
 from kg_api.schemas.embedding import Chunking
 from kg_api.text.borders import ChunkSpan, Paragraph, SentenceVectors
-from kg_api.text.chunking import chunk, fit_chunks
+from kg_api.text.chunking import fit_chunks, split_to_chunks
 from kg_api.text.contexts import contextual
 from kg_api.text.windows import WINDOW_VERSION, Room, windows
 
@@ -176,7 +176,7 @@ class Planner:
         spans = [
             (each, span)
             for each in passages
-            for span in chunk(each.text, each.paragraphs(), self._chunking, self._sentence_vectors)
+            for span in split_to_chunks(each.text, each.paragraphs(), self._chunking, self._sentence_vectors)
         ]
         contexts = before([(_first(*each), each[0].text[each[1].start : each[1].end]) for each in spans])
         for (passage, span), whole in zip(spans, contexts, strict=True):

@@ -92,20 +92,20 @@ class PendingPart:
         return Regenerated(ontology=ontology, type=self.type, due=self.due, job_id=job_id, cost=cost)
 
 
-def count_parts(graph: Graph, state: EmbeddingState, asked: Regeneration) -> list[PendingPart]:
+def count_parts(graph: Graph, state: EmbeddingState, regeneration: Regeneration) -> list[PendingPart]:
     """Count pending items by kind. Without any, include only sources and requested kinds."""
     parts = list[PendingPart]()
     for kind in KINDS:
-        if asked.type not in {kind, "all"}:
+        if regeneration.type not in {kind, "all"}:
             continue
         plans = state.targets(kind)
-        if not asked.force:
-            due = sum(count_due(graph, plan.wanted(asked.selection)) for plan in plans)
+        if not regeneration.force:
+            due = sum(count_due(graph, plan.wanted(regeneration.selection)) for plan in plans)
         elif kind == "source":
             due = embedding_status(graph, [state.counted], state.ontology).total
         else:
             due = count_embedded(graph, kind, plans)["total"]
-        if due or kind in {asked.type, "source"}:
+        if due or kind in {regeneration.type, "source"}:
             parts.append(PendingPart(state, kind, due))
     return parts
 
@@ -117,7 +117,7 @@ class EmbeddingRequests:
         self._graph = graph
         self._estimator = estimator
 
-    def begun(self, state: EmbeddingState) -> list[str]:
+    def start_required_work(self, state: EmbeddingState) -> list[str]:
         """Start the work that a new configuration requires, and return its descriptions."""
         # If embedding at ingestion is disabled, the work waits for a request.
         known = count_parts(self._graph, state, Regeneration(type="all"))
@@ -146,23 +146,23 @@ class EmbeddingRequests:
         ]
         return JobStarted(ontology=ontology, due=done.due, job_id=done.job_id)
 
-    def regenerate(self, asked: Regeneration, key: str | None = None) -> RegenerationStarted:
+    def regenerate(self, regeneration: Regeneration, key: str | None = None) -> RegenerationStarted:
         """Embed the requested kinds. Concepts of a single source are included."""
-        if asked.ontology:
-            states = [read_embedding_state(self._graph, asked.ontology)]
+        if regeneration.ontology:
+            states = [read_embedding_state(self._graph, regeneration.ontology)]
         else:
             states = [*read_embedding_states(self._graph).values()]
-        if asked.type in {"concept", "all"}:
+        if regeneration.type in {"concept", "all"}:
             states = [
                 replace(each, configured=replace(each.configured, wants_concepts=True)) for each in states
             ]
-        return self._regenerate(asked, key, states)
+        return self._regenerate(regeneration, key, states)
 
     def _regenerate(
-        self, asked: Regeneration, key: str | None, states: Sequence[EmbeddingState]
+        self, regeneration: Regeneration, key: str | None, states: Sequence[EmbeddingState]
     ) -> RegenerationStarted:
-        parts = [part for each in states for part in count_parts(self._graph, each, asked)]
-        if asked.dry_run:
+        parts = [part for each in states for part in count_parts(self._graph, each, regeneration)]
+        if regeneration.dry_run:
             return self._quote(parts)
 
         def start(tx: Transaction) -> RegenerationStarted:
@@ -170,9 +170,9 @@ class EmbeddingRequests:
             for part in retried:
                 if part.type == "concept" and part.state.configured.wants_concepts:
                     want_concepts(tx, part.state.ontology)
-            return self._start(tx, asked, retried)
+            return self._start(tx, regeneration, retried)
 
-        return self._graph.transaction(lambda tx: _answer_once(tx, key, asked, start))
+        return self._graph.transaction(lambda tx: _answer_once(tx, key, regeneration, start))
 
     def retry(self, job_id: str) -> Job:
         """Retry a finished job, including the items that it rejected."""
@@ -203,18 +203,21 @@ class EmbeddingRequests:
         return RegenerationStarted(due=sum(each.due for each in quotes), ontologies=quotes, notes=notes)
 
     def _start(
-        self, tx: Transaction, asked: Regeneration, parts: Sequence[PendingPart]
+        self, tx: Transaction, regeneration: Regeneration, parts: Sequence[PendingPart]
     ) -> RegenerationStarted:
         started = [
-            part.regenerated(job_id=self._request(tx, part, asked) if part.due else None) for part in parts
+            part.regenerated(job_id=self._request(tx, part, regeneration) if part.due else None)
+            for part in parts
         ]
         return RegenerationStarted(due=sum(part.due for part in parts), ontologies=started)
 
-    def _request(self, tx: Transaction, part: PendingPart, asked: Regeneration) -> str:
+    def _request(self, tx: Transaction, part: PendingPart, regeneration: Regeneration) -> str:
         """Request the job. The total of an unfinished job already includes the pending items."""
         kind, ontology = KINDS[part.type].job, part.state.ontology
         added = 0 if jobs.is_requested(tx, kind, ontology) else part.due
-        return jobs.request_job(tx, kind, ontology, added=added, selection=asked.selection, force=asked.force)
+        return jobs.request_job(
+            tx, kind, ontology, added=added, selection=regeneration.selection, force=regeneration.force
+        )
 
 
 def _answer_once(
@@ -424,7 +427,7 @@ class ConfigurationService:
                 "searches use the present vectors until all are re-embedded. Then searches use the "
                 f"new vectors, {how}"
             )
-        return self._present(state, [*notes, *self._requests.begun(state)])
+        return self._present(state, [*notes, *self._requests.start_required_work(state)])
 
     def rebuild(
         self, before: EmbeddingState, modality: Modality, wanted: Layout, *, dry_run: bool, activates: bool

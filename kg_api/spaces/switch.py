@@ -141,10 +141,10 @@ class SwitchService:
         self._requests = requests
         self._checker = checker
 
-    def build(self, slug: str, asked: SpaceBuild) -> SpaceBuilding:
+    def build(self, slug: str, request: SpaceBuild) -> SpaceBuilding:
         """Build the vectors of a space for ontologies, while their current vectors stay active."""
         space = find_space(self._graph, slug)
-        chosen = select_embedding_states(self._graph, asked.ontologies)
+        chosen = select_embedding_states(self._graph, request.ontologies)
         there = list[str]()
         wanted = list[EmbeddingState]()
         for state in chosen:  # other chunking within the same space is not a build
@@ -160,9 +160,9 @@ class SwitchService:
                     f"`kg admin spaces rollback {other} --ontology {state.ontology!r}`"
                 )
             wanted.append(state)
-        builds = [self._build(space, each, asked) for each in wanted]
+        builds = [self._build(space, each, request) for each in wanted]
         notes = [f"{', '.join(there)}: answered by {slug} already"] if there else []
-        if asked.dry_run:
+        if request.dry_run:
             notes.append("nothing was changed: this is a dry run")
         elif at_once := [build.ontology for build in builds if build.answering == slug]:
             notes.append(f"{', '.join(at_once)}: {slug} is active now, without a build")
@@ -234,7 +234,7 @@ class SwitchService:
         states = read_embedding_states(self._graph)
         begun = list[str]()
         for state in (states[name] for name in now if name in states):
-            begun += [f"{state.ontology}: {note}" for note in self._requests.begun(state)]
+            begun += [f"{state.ontology}: {note}" for note in self._requests.start_required_work(state)]
         return self._present(space, _switched(space, back), seconds, begun)
 
     def preview_rollback(self, slug: str, ontologies: Sequence[str] | None = None) -> list[SwitchedOntology]:
@@ -255,16 +255,16 @@ class SwitchService:
             raise Conflict(f"no ontology that uses {space.slug} has a previous space{of} to roll back to")
         return back
 
-    def _build(self, space: Space, state: EmbeddingState, asked: SpaceBuild) -> Build:
+    def _build(self, space: Space, state: EmbeddingState, request: SpaceBuild) -> Build:
         modality, slug, name = space.identity.modality, space.slug, state.ontology
         answering = state.configured.of(modality).answering
         layout = replace(answering, space=slug, slot="")
         target, counts = self._configure.rebuild(
-            state, modality, layout, dry_run=asked.dry_run, activates=asked.activate
+            state, modality, layout, dry_run=request.dry_run, activates=request.activate
         )
         due = counts.missing + counts.stale
         use = target.configured.of(modality)
-        if asked.dry_run:
+        if request.dry_run:
             cost = self._requests.estimate(MAIN_KINDS[modality], target, due)
             return Build(ontology=name, answering=use.answering.space, due=due, job_id=None, cost=cost)
         job_id = self._requests.embed(name, modality=modality).job_id

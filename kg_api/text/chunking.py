@@ -20,7 +20,7 @@ from kg_api.text.borders import (
 )
 from kg_api.text.contexts import contextual
 from kg_api.text.cutting import clusters, words
-from kg_api.text.semantic import by_meaning
+from kg_api.text.semantic import split_by_topic
 
 # Strategy `count`: a fixed number of words
 
@@ -28,7 +28,7 @@ _LONG_WORD = 10  # characters per word in long words, as in `words`, so a chunk 
 _KEPT_WHOLE = 4  # divisor of the chunk size: text without spaces stays whole up to this share
 
 
-def by_count(text: str, size: int, overlap: int) -> Iterator[Span]:
+def split_by_count(text: str, size: int, overlap: int) -> Iterator[Span]:
     """Split a text into chunks of `size` words (the last one may be shorter) that overlap by `overlap` words.
 
     For words of more than 10 characters or text without spaces, `words` determines the count, and the overlap
@@ -87,7 +87,7 @@ def _count_repeated(text: str, chunk: list[Span], overlap: int) -> int:
 SLACK = 1.2  # a section of up to this times the size stays one chunk
 
 
-def by_group(text: str, paragraphs: Sequence[Paragraph], size: int, overlap: int) -> Iterator[Span]:
+def split_by_group(text: str, paragraphs: Sequence[Paragraph], size: int, overlap: int) -> Iterator[Span]:
     """Join the paragraphs of a section to chunks of at most `size` words.
 
     With `overlap`, a chunk starts with the last paragraph of the previous chunk, if both paragraphs fit and
@@ -127,7 +127,7 @@ def _section(parts: list[tuple[Span, int]], size: int, overlap: int) -> Iterator
 # Strategy `hierarchical`: small chunks for search inside large chunks for reading
 
 
-def by_hierarchy(
+def split_by_hierarchy(
     text: str, paragraphs: Sequence[Paragraph], size: int, overlap: int, parent_size: int
 ) -> Iterator[ChunkSpan]:
     """Yield children of at most `size` characters inside parents of at most `parent_size` characters.
@@ -207,7 +207,7 @@ def fit_chunks(
 CHUNKER_VERSION = "1"  # change with the chunks of a text or their context lines
 
 
-def chunk(
+def split_to_chunks(
     text: str,
     paragraphs: Sequence[Paragraph],
     chunking: Chunking,
@@ -220,24 +220,24 @@ def chunk(
     """
     if chunking.strategy == "hierarchical":
         size, overlap, parent_size = chunking.size, chunking.overlap or 0, chunking.parent_size or 0
-        return list(by_hierarchy(text, paragraphs, size, overlap, parent_size))
-    spans = (trim(text, *span) for span in _spans(text, paragraphs, chunking, sentence_vectors))
+        return list(split_by_hierarchy(text, paragraphs, size, overlap, parent_size))
+    spans = (trim(text, *span) for span in _select_strategy(text, paragraphs, chunking, sentence_vectors))
     return [ChunkSpan(*span) for span in spans if span]
 
 
-def _spans(
+def _select_strategy(
     text: str, paragraphs: Sequence[Paragraph], chunking: Chunking, sentence_vectors: SentenceVectors | None
 ) -> Iterable[Span]:
     size, overlap = chunking.size, chunking.overlap or 0
     match chunking.strategy:
         case "count":
-            return by_count(text, size, overlap)
+            return split_by_count(text, size, overlap)
         case "paragraph_group":
-            return by_group(text, paragraphs, size, overlap)
+            return split_by_group(text, paragraphs, size, overlap)
         case "semantic":
             if sentence_vectors is None:
                 raise ValueError("semantic chunking needs sentence vectors: pass sentence_vectors")
-            return by_meaning(text, paragraphs, size, sentence_vectors)
+            return split_by_topic(text, paragraphs, size, sentence_vectors)
         case _:
             return chain.from_iterable(
                 divide(text, (each.start, each.end), words, size) for each in paragraphs

@@ -17,34 +17,36 @@ _MIN_SIZE_DIVISOR = 4  # a topic change ends a chunk only if it has the size div
 _BATCH = 2048  # sentences to embed at once, because a large text needs too much memory
 
 
-def by_meaning(
+def split_by_topic(
     text: str, paragraphs: Sequence[Paragraph], size: int, sentence_vectors: SentenceVectors
 ) -> Iterator[Span]:
     """Split a text between sentences, where the topic changes or where a chunk would exceed `size` words."""
     # Start and end of each sentence, or of the pieces of a sentence with more than `size` words
-    places = array("Q")
+    bounds = array("Q")
     for each in paragraphs:
         for sentence in sentences(text, each.start, each.end):
             for piece in divide(text, sentence, words, size):
-                places.extend(trim(text, *piece) or ())
-    moves = distances(text, places, sentence_vectors)
+                bounds.extend(trim(text, *piece) or ())
+    moves = compute_distances(text, bounds, sentence_vectors)
     threshold = float(np.percentile(moves, PERCENTILE)) if len(moves) else 0.0
-    lengths = array("Q", (words(text, *place) for place in pairs(places)))
+    lengths = array("Q", (words(text, *place) for place in group_pairs(bounds)))
     first, filled = 0, 0
     for at, length in enumerate(lengths):
         while filled + length > size:  # no single sentence is longer
-            cut = _farthest(moves, lengths, first, at)
-            yield places[2 * first], places[2 * cut - 1]
+            cut = _find_farthest(moves, lengths, first, at)
+            yield bounds[2 * first], bounds[2 * cut - 1]
             first, filled = cut, sum(lengths[cut:at])
         if filled * _MIN_SIZE_DIVISOR >= size and moves[at - 1] > threshold:
-            yield places[2 * first], places[2 * at - 1]
+            yield bounds[2 * first], bounds[2 * at - 1]
             first, filled = at, 0
         filled += length
-    if places:
-        yield places[2 * first], places[-1]
+    if bounds:
+        yield bounds[2 * first], bounds[-1]
 
 
-def distances(text: str, places: Sequence[int], sentence_vectors: SentenceVectors) -> NDArray[np.float32]:
+def compute_distances(
+    text: str, places: Sequence[int], sentence_vectors: SentenceVectors
+) -> NDArray[np.float32]:
     """Return 1 - cosine of the mean vectors before and after each sentence boundary, shape (sentences - 1,).
 
     `places` has start and end of each sentence in a flat sequence.
@@ -53,7 +55,9 @@ def distances(text: str, places: Sequence[int], sentence_vectors: SentenceVector
     found = np.zeros(max(0, count - 1), dtype=np.float32)
     for begin in range(0, count - 1, _BATCH):
         low, high = max(0, begin + 1 - BUFFER), min(count, begin + _BATCH + BUFFER)
-        vectors = sentence_vectors([text[start:end] for start, end in pairs(places[2 * low : 2 * high])])
+        vectors = sentence_vectors(
+            [text[start:end] for start, end in group_pairs(places[2 * low : 2 * high])]
+        )
         borders = np.arange(begin + 1, min(begin + 1 + _BATCH, count)) - low
         # Distance at borders[i], the boundary before sentence i
         sums = np.vstack([np.zeros_like(vectors[:1]), np.cumsum(vectors, axis=0)])
@@ -66,12 +70,12 @@ def distances(text: str, places: Sequence[int], sentence_vectors: SentenceVector
     return found
 
 
-def pairs(places: Sequence[int]) -> Iterator[Span]:
+def group_pairs(places: Sequence[int]) -> Iterator[Span]:
     """Group a flat sequence into (start, end) pairs."""
     return zip(places[::2], places[1::2], strict=True)
 
 
-def _farthest(moves: NDArray[np.float32], lengths: Sequence[int], first: int, at: int) -> int:
+def _find_farthest(moves: NDArray[np.float32], lengths: Sequence[int], first: int, at: int) -> int:
     """Return the boundary with the largest distance in the second half of a chunk that is too long."""
     half = sum(lengths[first:at]) / 2
     low, filled = first, 0

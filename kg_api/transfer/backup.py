@@ -52,7 +52,7 @@ LEFT_OUT: Final = (
 )
 
 
-class BackedUpFile(BaseModel):
+class FileEntry(BaseModel):
     path: Annotated[str, Field(pattern=rf"^({_PATH.pattern})$")]  # relative to the backup, with `/`
     bytes: int
     sha256: str
@@ -67,7 +67,7 @@ class BackupManifest(BaseModel):
     home: str
     settings: list[str]  # names of set variables, which a restore needs again
     left_out: list[str]
-    files: list[BackedUpFile]
+    files: list[FileEntry]
 
     @property
     def bytes(self) -> int:
@@ -92,12 +92,12 @@ def read_manifest(folder: Path) -> BackupManifest:
     return manifest
 
 
-def describe_file(folder: Path, path: Path) -> BackedUpFile:
+def describe_file(folder: Path, path: Path) -> FileEntry:
     """Return the size and the checksum of a file of a backup, and flush the file to disk."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return BackedUpFile(path=path.relative_to(folder).as_posix(), bytes=file.tell(), sha256=digest)
+        return FileEntry(path=path.relative_to(folder).as_posix(), bytes=file.tell(), sha256=digest)
 
 
 def make_backup(home: Home, settings: Settings, folder: Path, on_wait: OnWait) -> tuple[Path, BackupManifest]:
@@ -259,14 +259,14 @@ def require_known_neo4j(manifest: BackupManifest) -> None:
         )
 
 
-def _check(backup: Path, told: BackedUpFile) -> None:
+def _check(backup: Path, entry: FileEntry) -> None:
     try:
-        found = describe_file(backup, backup / told.path)
+        found = describe_file(backup, backup / entry.path)
     except FileNotFoundError:
-        raise Conflict(f"{backup} is not whole: {told.path} is missing. Nothing was changed.") from None
-    if found != told:
+        raise Conflict(f"{backup} is not whole: {entry.path} is missing. Nothing was changed.") from None
+    if found != entry:
         raise Conflict(
-            f"{backup / told.path} is damaged: its checksum differs from the manifest. Nothing was changed."
+            f"{backup / entry.path} is damaged: its checksum differs from the manifest. Nothing was changed."
         )
 
 

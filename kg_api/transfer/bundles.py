@@ -24,10 +24,10 @@ FLOAT_BYTES = 4
 LENGTH_TOLERANCE = 0.01
 
 
-def require_format(told: int, by: str = "") -> None:
+def require_format(version: int, by: str = "") -> None:
     """Raise InvalidInput for a bundle of another format. `by` names its writer in the message."""
-    if told != bundles.FORMAT:
-        raise InvalidInput(f"the bundle has format {told}{by}, but this kg reads format {bundles.FORMAT}")
+    if version != bundles.FORMAT:
+        raise InvalidInput(f"the bundle has format {version}{by}, but this kg reads format {bundles.FORMAT}")
 
 
 def read_line(raw: bytes) -> bundles.BundledLine:
@@ -214,16 +214,16 @@ def check_bundle(folder: Path, advance: Advance) -> bundles.Manifest:
     return manifest
 
 
-def _compare(told: bundles.BundledFile, found: bundles.BundledFile) -> None:
-    if told.bytes != found.bytes:
+def _compare(entry: bundles.BundledFile, found: bundles.BundledFile) -> None:
+    if entry.bytes != found.bytes:
         raise InvalidInput(
-            f"{told.path} has {found.bytes:,} bytes instead of {told.bytes:,} in the manifest. The "
+            f"{entry.path} has {found.bytes:,} bytes instead of {entry.bytes:,} in the manifest. The "
             "file was cut off or changed"
         )
-    if told.sha256 != found.sha256:
-        raise InvalidInput(f"{told.path} has another checksum than in the manifest")
-    if told != found:
+    if entry.sha256 != found.sha256:
+        raise InvalidInput(f"{entry.path} has another checksum than in the manifest")
+    if entry != found:
         raise InvalidInput(
-            f"{told.path} has {found.documents} documents and {found.sources} sources, but the manifest says "
-            f"{told.documents} and {told.sources}"
+            f"{entry.path} has {found.documents} documents and {found.sources} sources, but the manifest "
+            f"says {entry.documents} and {entry.sources}"
         )

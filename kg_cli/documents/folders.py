@@ -86,8 +86,8 @@ def print_folders(found: FolderList) -> None:
         review = ", with review" if each.review else ""
         where = f" -> {each.ontology}{prefix}, every {render_duration(each.every_seconds)}{review}"
         parts: list[Part] = [(each.path, "bold"), where, (f"\n  {each.folder_id}", "dim")]
-        parts.append(f"\n  {pluralize(each.documents, 'document')}; {_last(each)}")
-        console.line([*parts, *((f"\n  {wrong}", "red") for wrong in _wrong(each))])
+        parts.append(f"\n  {pluralize(each.documents, 'document')}; {_describe_last_scan(each)}")
+        console.line([*parts, *((f"\n  {wrong}", "red") for wrong in _list_failures(each))])
     if not found.folders:
         console.say("No synced folders. Add one: kg folders add PATH --ontology NAME")
 
@@ -204,7 +204,7 @@ def print_scanned(folder: Folder) -> None:
         console.say(f"  and {scan.refused - len(scan.refusals)} more")
 
 
-def _last(folder: Folder) -> str:
+def _describe_last_scan(folder: Folder) -> str:
     from kg_api.schemas.operations import FINISHED
     from kg_cli.jobs.report import duration
 
@@ -218,7 +218,7 @@ def _last(folder: Folder) -> str:
     return f"{text}. The next scan is {folder.state}, {folder.done}{total} files done"
 
 
-def _wrong(folder: Folder) -> Iterator[str]:
+def _list_failures(folder: Folder) -> Iterator[str]:
     """Yield the reason why the last scan failed, or the first failed files."""
     scan = folder.last_scan
     if folder.removing:

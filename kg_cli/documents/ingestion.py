@@ -31,7 +31,7 @@ from kg_api.text.documents import SUFFIXES
 from kg_api.text.files import NO_EXTENSION, FileSelection, FileToIngest, to_printable
 from kg_api.wording import pluralize
 from kg_cli.concepts.commands import concepts_to_follow
-from kg_cli.jobs.report import patiently, unfinished_jobs, wait_until_embedded
+from kg_cli.jobs.report import retry_while_unavailable, unfinished_jobs, wait_until_embedded
 from kg_cli.terminal import console, options
 from kg_cli.terminal.console import cost_rows
 
@@ -143,11 +143,11 @@ def send_file(send: Callable[..., T], file: FileToIngest, into: Destination) -> 
     beside = read_linked_files(file.path, file.root, content)
     images = {build_reference(key): image for key, image in beside.items()}
     if not images:
-        return patiently(alone)
+        return retry_while_unavailable(alone)
     try:
-        return patiently(partial(alone, images=images))
+        return retry_while_unavailable(partial(alone, images=images))
     except TooLarge:  # too large with its images: the service reports the missing ones
-        return patiently(alone)
+        return retry_while_unavailable(alone)
 
 
 def _upload_batch(client: KgClient, into: Destination, files: Sequence[FileToIngest]) -> list[Uploaded]:
@@ -159,7 +159,7 @@ def _upload_batch(client: KgClient, into: Destination, files: Sequence[FileToIng
     outcomes: Iterator[DocumentOutcome | None] = iter(())
     try:
         if documents:
-            outcomes = iter(patiently(partial(client.ingest_batch, documents)).outcomes)
+            outcomes = iter(retry_while_unavailable(partial(client.ingest_batch, documents)).outcomes)
     except CONCERNS_ALL:
         raise
     except KgError:  # the batch as a whole: this service accepts smaller ones

@@ -34,7 +34,7 @@ from kg_api.schemas.evaluation import QuestionSet, SetDocument, SetQuery
 from kg_api.wording import pluralize
 from kg_cli.documents.ingestion import PARALLEL_UPLOADS
 from kg_cli.evaluate.choice import Choice
-from kg_cli.jobs.report import patiently, unfinished_jobs, wait_for_jobs, wait_until_embedded
+from kg_cli.jobs.report import retry_while_unavailable, unfinished_jobs, wait_for_jobs, wait_until_embedded
 from kg_cli.terminal import console
 
 ItemT = TypeVar("ItemT")
@@ -103,7 +103,7 @@ def in_place(client: KgClient, questions: QuestionSet, ontology: str) -> Corpus:
 
 
 def _list_stored(client: KgClient, ontology: str) -> Iterator[DocumentSummary]:
-    if ontology in {each.ontology for each in patiently(client.ontologies).ontologies}:
+    if ontology in {each.ontology for each in retry_while_unavailable(client.ontologies).ontologies}:
         yield from _list_documents(client, ontology)
 
 
@@ -112,9 +112,9 @@ def wait_for_concepts(client: KgClient, corpus: Corpus) -> Corpus:
     name = corpus.ontology
     wait_for_jobs(client, unfinished_jobs(client, kind="concept_extraction", ontology=name))
     embed_single = partial(client.search_concepts, "concepts", ontology=name, limit=1)
-    patiently(embed_single)  # a search embeds concepts with a single source
+    retry_while_unavailable(embed_single)  # a search embeds concepts with a single source
     wait_for_jobs(client, unfinished_jobs(client, kind="concept_embedding", ontology=name))
-    found = patiently(partial(client.extraction_config, name))
+    found = retry_while_unavailable(partial(client.extraction_config, name))
     if not found.concepts:
         raise Conflict(
             f"the ontology {name!r} has no concepts, and this mode needs them. Set an extractor "
@@ -127,7 +127,7 @@ def wait_for_concepts(client: KgClient, corpus: Corpus) -> Corpus:
 def _read_pages(read: Callable[..., PageT], items: Callable[[PageT], Sequence[ItemT]]) -> Iterator[ItemT]:
     offset, total = 0, 1
     while offset < total:
-        page = patiently(partial(read, offset=offset, limit=_PAGE))
+        page = retry_while_unavailable(partial(read, offset=offset, limit=_PAGE))
         yield from items(page)
         offset, total = offset + _PAGE, page.total
 
@@ -158,7 +158,7 @@ def _configure(client: KgClient, ontology: str, choice: Choice, *, exists: bool)
 def _send(client: KgClient, ontology: str, sent: SentDocument) -> Ingested:
     send = partial(client.ingest_text, sent.text, ontology=ontology, document=sent.document)
     try:
-        return patiently(partial(send, title=sent.title, format=sent.format, uri=sent.uri))
+        return retry_while_unavailable(partial(send, title=sent.title, format=sent.format, uri=sent.uri))
     except Unavailable:
         raise
     except KgError as error:
@@ -167,8 +167,8 @@ def _send(client: KgClient, ontology: str, sent: SentDocument) -> Ingested:
 
 def _read_embedding(client: KgClient, ontology: str) -> dict[str, Any]:
     """Read the embedding configuration and the model."""
-    found: EmbeddingConfiguration = patiently(partial(client.embedding_config, ontology))
-    return describe_embedding(ontology, found, patiently(client.embedding_spaces).spaces)
+    found: EmbeddingConfiguration = retry_while_unavailable(partial(client.embedding_config, ontology))
+    return describe_embedding(ontology, found, retry_while_unavailable(client.embedding_spaces).spaces)
 
 
 # Questions from quotes of concepts
@@ -201,13 +201,13 @@ def instance_queries(
 
 def _question(client: KgClient, concept: Concept, used: set[str]) -> tuple[SetQuery, set[str]] | None:
     """Return a question for a concept and a frequent concept that appears with it, and the ids of both."""
-    details = patiently(partial(client.concept, concept.concept_id, limit=_QUOTES))
+    details = retry_while_unavailable(partial(client.concept, concept.concept_id, limit=_QUOTES))
     beside = [
         each for each in details.related if each.concept.verified and each.concept.concept_id not in used
     ]
     few = [each for each in beside if each.concept.sources <= MAX_SOURCES]
     for each in sorted(few, key=lambda one: (-one.concept.sources, one.concept.concept_id)):
-        other = patiently(partial(client.concept, each.concept.concept_id, limit=_QUOTES))
+        other = retry_while_unavailable(partial(client.concept, each.concept.concept_id, limit=_QUOTES))
         if query := build_pair_query(details, other, each.sources):
             return query, {concept.concept_id, each.concept.concept_id}
     return None
@@ -288,5 +288,5 @@ def _documents(client: KgClient, ontology: str) -> list[SetDocument]:
         if not listed:
             raise NotFound(f"no ontology {ontology!r} has documents. `kg ontologies` lists the ontologies")
         fetching = bar.track(listed, description="fetching")
-        found = (patiently(partial(client.document, each.document_id)) for each in fetching)
+        found = (retry_while_unavailable(partial(client.document, each.document_id)) for each in fetching)
         return [SetDocument(one.document, one.text, one.title, cast("Format", one.format)) for one in found]

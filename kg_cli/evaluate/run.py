@@ -31,7 +31,7 @@ from kg_api.schemas.vocabulary import Target, Tier
 from kg_api.wording import pluralize
 from kg_cli.evaluate.choice import Choice, ModeAnswer, parse_choice
 from kg_cli.evaluate.make import Corpus, in_place, store_missing_documents, wait_for_concepts
-from kg_cli.jobs.report import patiently
+from kg_cli.jobs.report import retry_while_unavailable
 from kg_cli.terminal import console
 from kg_cli.terminal.connect import open_client
 
@@ -131,7 +131,7 @@ def _search(client: KgClient, run: Run, choice: Choice, corpus: Corpus, query: S
         begun = time.perf_counter()
         return call(), (time.perf_counter() - begun) * 1000
 
-    answer, milliseconds = patiently(ask_timed)
+    answer, milliseconds = retry_while_unavailable(ask_timed)
     found = list[FoundSpan]()
     for document, start, end in answer.found:
         sent = corpus.sent.get(document)

@@ -268,7 +268,7 @@ class JobFailed(KgError):
     """The job did not complete."""
 
 
-def patiently(call: Callable[[], T]) -> T:
+def retry_while_unavailable(call: Callable[[], T]) -> T:
     """Call the service and retry while it is unavailable. The call must be idempotent."""
     return retry_call(call, (Unavailable,), AWAY_SECONDS, POLL_SECONDS * 2, _print_once)
 
@@ -303,7 +303,7 @@ def wait_for_jobs(client: KgClient, job_ids: Sequence[str]) -> list[Job]:
         if job.set_aside:
             console.say(describe_failed_items(job))
     if failed := [job for job in ended if job.state not in DONE]:
-        raise JobFailed("\n".join(map(_why, failed)))
+        raise JobFailed("\n".join(map(_describe_failure, failed)))
     return ended
 
 
@@ -328,7 +328,7 @@ def wait_until_embedded(client: KgClient, ontology: str, job_ids: Sequence[str])
         time.sleep(POLL_SECONDS)
     if not status.building:
         wait_for_jobs(client, job_ids)
-    found = patiently(lambda: client.embedding_config(ontology))
+    found = retry_while_unavailable(lambda: client.embedding_config(ontology))
     if found.paused or not found.config.embed_on_ingest:
         command = f"kg admin source-embeddings generate --ontology {ontology!r}"
         why = "paused, because its job was cancelled" if found.paused else "off at ingestion"
@@ -347,13 +347,17 @@ def wait_until_embedded(client: KgClient, ontology: str, job_ids: Sequence[str])
             last = client.jobs(kind=kind, ontology=ontology, limit=1).jobs
             died = bool(last) and last[0].state is JobState.FAILED
             if died or time.monotonic() - quiet_since > BACKFILL_SECONDS:
-                why = _why(last[0]) if died else "no job is embedding them: `kg jobs list` shows the reason"
+                why = (
+                    _describe_failure(last[0])
+                    if died
+                    else "no job is embedding them: `kg jobs list` shows the reason"
+                )
                 raise JobFailed(f"{pluralize(missing, noun)} without a vector: {why}")
             time.sleep(POLL_SECONDS)
 
 
 def _status(client: KgClient, ontology: str) -> EmbeddingStatus:
-    return patiently(lambda: client.embedding_status(ontology))
+    return retry_while_unavailable(lambda: client.embedding_status(ontology))
 
 
 def _missing_images(status: EmbeddingStatus) -> int:
@@ -372,7 +376,7 @@ def _follow(client: KgClient, job_ids: Sequence[str], show: Callable[[Job], None
     ended: dict[str, Job] = {}
     while left := [each for each in dict.fromkeys(job_ids) if each not in ended]:
         for job_id in left:
-            job = patiently(partial(client.job, job_id))
+            job = retry_while_unavailable(partial(client.job, job_id))
             show(job)
             if job.state in FINISHED:
                 ended[job_id] = job
@@ -381,7 +385,7 @@ def _follow(client: KgClient, job_ids: Sequence[str], show: Callable[[Job], None
     return [ended[job_id] for job_id in job_ids]
 
 
-def _why(job: Job) -> str:
+def _describe_failure(job: Job) -> str:
     reason = job.error or "no reason is recorded"
     if job.state is JobState.FAILED:
         return f"job {job.job_id} failed: {reason}\nAfter the fix: kg jobs retry {job.job_id}"

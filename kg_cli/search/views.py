@@ -83,7 +83,7 @@ def format_title(place: SourcePlace, width: int = sys.maxsize) -> list[Part]:
     from kg_api.schemas.embedding import find_document_date
 
     day = (find_document_date(getattr(place, "metadata", {})) or "")[:DATE]
-    name, steps = f"{place.ontology} / {place.document}", _where(place).split(" > ")
+    name, steps = f"{place.ontology} / {place.document}", _format_place(place).split(" > ")
     where, date = " > ".join(steps), f"  {day}" if day else ""
     if len(name) + 2 + len(where) + len(date) > width:
         date = ""
@@ -95,7 +95,7 @@ def format_title(place: SourcePlace, width: int = sys.maxsize) -> list[Part]:
     return [(name, "bold"), "  ", (where, "cyan"), (date, "dim")]
 
 
-def _where(place: SourcePlace) -> str:
+def _format_place(place: SourcePlace) -> str:
     page = [] if place.page is None else [describe_pages(place.page, place.last_page)]
     if place.image is not None:
         page.append(f"image of {place.image.width} x {place.image.height}")
@@ -145,17 +145,17 @@ def print_hits(answer: SourceHits, *, full: bool = False, page: int = 1, first: 
     """Print the hits of a search, numbered from `first`."""
     note_all(answer)
     if not answer.sources:
-        console.say("No more hits." if page > 1 else _nothing(answer.left_out))
+        console.say("No more hits." if page > 1 else _describe_empty_result(answer.left_out))
         return
     _print_ranking(answer.sources, full=full, first=first, spaces=len(answer.spaces) > 1)
     print_windows(answer.windows)
     took = f"{answer.timings_ms['total']:.0f} ms"
     then = f"Read around one: kg show ID, or in the browser: kg open {first}"
     console.say(f"{pluralize(len(answer.sources), 'hit')} in {took}. {then}")
-    _say_more(answer.next_cursor, page)
+    _print_next_page(answer.next_cursor, page)
 
 
-def _nothing(left_out: LeftOut) -> str:
+def _describe_empty_result(left_out: LeftOut) -> str:
     if left_out.nearest is None or not left_out.below_similarity:
         return "Nothing was found. `kg ontologies` lists the ontologies."
     text = pluralize(left_out.below_similarity, "passage")
@@ -174,10 +174,10 @@ def print_hybrid(answer: HybridHits, *, full: bool = False, page: int = 1, first
         f"{found} in {answer.timings_ms['total']:.0f} ms. Show a concept: kg concepts show ID. "
         f"Read around a passage: kg show ID, or in the browser: kg open {first}"
     )
-    _say_more(answer.next_cursor, page)
+    _print_next_page(answer.next_cursor, page)
 
 
-def _say_more(cursor: str | None, page: int) -> None:
+def _print_next_page(cursor: str | None, page: int) -> None:
     if cursor is not None:
         console.say(f"For more hits, add --page {page + 1}")
 
@@ -240,7 +240,7 @@ def print_context(context: SourceWindow) -> None:
         console.block(f"{first.ontology} / {first.document}", "bold")
     for place in context.sources:
         chosen = place.source_id == context.source_id
-        console.block(f"\n{'>' if chosen else ' '} {_where(place)}", "cyan")
+        console.block(f"\n{'>' if chosen else ' '} {_format_place(place)}", "cyan")
         console.block(place.full_text.strip(), "bold" if chosen else "dim")
     if context.left_out:
         size = f"{context.tokens} of {context.token_budget} tokens"

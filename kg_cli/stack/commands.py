@@ -63,7 +63,7 @@ def status(*, json: options.OwnJson = False) -> None:
     from kg_cli.stack import report
     from kg_cli.terminal import console
 
-    found = report.look(load_settings())
+    found = report.read_status(load_settings())
     if json:
         console.print_json(found.as_json())
     else:

@@ -74,7 +74,7 @@ def start_in_background(settings: Settings, *, open_page: bool) -> None:
     """Start missing processes, wait until they are ready, and leave them running."""
     home = Home(settings.home).create()
     roles.require_same_database(home, settings)
-    found = look(settings)
+    found = read_status(settings)
     was_up = found.ready and found.supervisor_pid is not None
     if not was_up:
         roles.choose_ports(home, settings)  # detect a taken port before a download of 200 MB
@@ -87,7 +87,7 @@ def start_in_background(settings: Settings, *, open_page: bool) -> None:
                 if not found.processes:
                     roles.stop_all(home, settings, lambda name: show(f"{name} to stop"))
                 raise
-        found = look(settings)
+        found = read_status(settings)
     print_started(found, open_page=open_page)
     if found.version != __version__:
         message = f"kg {found.version} runs here, this is {__version__}: `kg down` and `kg up` change over"
@@ -109,7 +109,7 @@ def start_in_foreground(settings: Settings, *, open_page: bool) -> None:
             with console.waiting_line() as show:
                 wait_until_ready(home, settings, show, stop)
             if not stop.is_set():
-                print_started(look(settings), open_page=open_page)
+                print_started(read_status(settings), open_page=open_page)
             stop.wait()
         finally:
             stop.set()
@@ -126,7 +126,7 @@ def wait_until_ready(
     while not (stop and stop.is_set()):
         reason = "the supervisor to start"
         if home.state_file.exists():
-            found = look(settings, with_jobs=False)
+            found = read_status(settings, with_jobs=False)
             if found.serves or found.waiting_for is None:
                 return
             reason = found.waiting_for
@@ -221,7 +221,7 @@ class StackStatus:
         }
 
 
-def look(settings: Settings, *, with_jobs: bool = True) -> StackStatus:
+def read_status(settings: Settings, *, with_jobs: bool = True) -> StackStatus:
     """Return the status of the home's processes and service, or of KG_API_URL if none run here."""
     home = Home(settings.home)
     found = [(role.name, processes.running(role)) for role in stack_roles(home, settings)]

@@ -124,7 +124,7 @@ OwnJson = Annotated[bool, typer.Option("--json", help="Print JSON to use in a pr
 # Options of changes
 
 
-def _or_user(name: str | None) -> str:
+def _get_user(name: str | None) -> str:
     return name or getpass.getuser()
 
 
@@ -132,7 +132,7 @@ By = Annotated[
     str | None,
     typer.Option(
         "--by",
-        callback=_or_user,
+        callback=_get_user,
         help="Your name, which kg records with the change. Default: your user name on this machine.",
     ),
 ]

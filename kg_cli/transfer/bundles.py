@@ -39,7 +39,7 @@ from kg_api.transfer.bundles import (
     read_line,
 )
 from kg_api.wording import pluralize
-from kg_cli.jobs.report import patiently
+from kg_cli.jobs.report import retry_while_unavailable
 from kg_cli.terminal import console
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _export_ontology(
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     try:
         with os.fdopen(handle, "wb") as file:
-            while page := patiently(partial(client.export_documents, name, after=after)):
+            while page := retry_while_unavailable(partial(client.export_documents, name, after=after)):
                 documents = 0
                 for raw in page.removesuffix(b"\n").split(b"\n"):
                     with check.naming():
@@ -156,7 +156,7 @@ def _fetch_blob(client: KgClient, folder: Path, key: str, progress: ExportProgre
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        content = patiently(lambda: client.export_blob(key))
+        content = retry_while_unavailable(lambda: client.export_blob(key))
     except FileLost:
         progress.lost.append(key)
     else:
@@ -191,7 +191,7 @@ def import_ontology(
 ) -> OntologyImport:
     """Send an ontology. Stored documents stay unchanged, so that the import is repeatable with `replace`."""
     about = {"format": manifest.format, "schema_version": manifest.schema_version}
-    opened = patiently(lambda: client.open_import(file.configuration, **about, replace=replace))
+    opened = retry_while_unavailable(lambda: client.open_import(file.configuration, **about, replace=replace))
     done, sent = ImportedLines(), set(manifest.blobs.lost)
     for parcel in split_to_parcels(folder / file.path):
         lines = [*map(read_line, parcel)]
@@ -200,11 +200,11 @@ def import_ontology(
             sent.add(key)
             content = read_blob(folder, key)
             try:
-                patiently(partial(client.import_blob, key, content))
+                retry_while_unavailable(partial(client.import_blob, key, content))
             except TooLarge as error:  # the service names the document without the file
                 done.problems.append(f"file {key}: {error}; {RAISE}")
         try:
-            done.add(patiently(partial(client.import_lines, opened.ontology, b"".join(parcel))))
+            done.add(retry_while_unavailable(partial(client.import_lines, opened.ontology, b"".join(parcel))))
         except TooLarge as error:
             done.problems.append(f"{', '.join(names)}: {error}; {RAISE}")
         advance(sum(isinstance(line, BundledDocument) for line in lines))

@@ -6,7 +6,7 @@ import neo4j
 
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
-from kg_api.graph.library import change_called, find_document, list_documents
+from kg_api.graph.library import change_by_name, find_document, list_documents
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.schemas.documents import DocumentChange, DocumentRecord
 from kg_api.schemas.filters import DocumentFilter
@@ -47,6 +47,6 @@ def test_changed_file_time_updates_metadata_only(graph: Graph, driver: neo4j.Dri
 
 def test_deleted_file_time_stays_deleted(graph: Graph) -> None:
     store_document(graph, written("2025-03-01T09:30:00Z"))
-    change_called(graph, "a.txt", DocumentChange(metadata={"modified": None}))
+    change_by_name(graph, "a.txt", DocumentChange(metadata={"modified": None}))
     store_document(graph, written("2026-01-01T00:00:00Z"))
     assert metadata_of(graph) == {}

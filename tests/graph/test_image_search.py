@@ -52,7 +52,7 @@ def test_image_source_leads_to_similar_images(album: Album) -> None:
     album.pictures.add(plain("red", 90, 90), "again.png")
     album.work()
     service = RelatedService(album.graph, album.image_spaces)
-    answer = service.related("notes/p0.png", RelatedSearch(kinds=["image"]))
+    answer = service.find_related("notes/p0.png", RelatedSearch(kinds=["image"]))
     ranks = {each.document: way.rank for each in answer.sources for way in each.through
              if way.lane == "picture_space"}  # fmt: skip
     assert ranks["again.png"] == 1
@@ -257,7 +257,7 @@ def test_passage_finds_images_by_vector(album: Album) -> None:
     store_document(album.graph, made := record("text.md", ["All was blue that day."], "texts"))
     album.work()
     service = RelatedService(album.graph, album.image_spaces)
-    answer = service.related(made.sources[0].source_id, RelatedSearch())
+    answer = service.find_related(made.sources[0].source_id, RelatedSearch())
     seen = {each.document: [way for way in each.through if way.lane == "picture_space"]
             for each in answer.sources}  # fmt: skip
     assert seen["p2.png"][0].rank == 1

@@ -17,7 +17,7 @@ from kg_api.errors import Conflict, FileLost, FileStoreFull, NotFound, Unavailab
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import delete_document, store_document, store_documents, storing
 from kg_api.graph.images import find_image, get_known_store, hold_blobs, list_images, mark_blob_lost
-from kg_api.graph.library import change_called, find_source, neighbours
+from kg_api.graph.library import change_by_name, find_source, neighbours
 from kg_api.graph.review import reject_waiting
 from kg_api.ingest.folders import FolderSync
 from kg_api.ingest.reader import DocumentReader
@@ -79,9 +79,9 @@ def test_image_is_found_by_its_description(pictures: Pictures, graph: Graph) -> 
     store_document(graph, to_record(reader.from_bytes(BOAT, given)[0])[0])
     (stored,) = list_images(graph, ontology="notes", offset=0, limit=10).images
     assert stored.full_text.splitlines() == ["IMG 9", "Pebbles", "Pebbles at the seaside"]
-    changed = change_called(graph, "IMG_9.jpg", DocumentChange(title="Shells"))
+    changed = change_by_name(graph, "IMG_9.jpg", DocumentChange(title="Shells"))
     assert "ingest it again" in changed.notes[0]
-    assert change_called(graph, "IMG_9.jpg", DocumentChange(uri="file:///x")).notes == []
+    assert change_by_name(graph, "IMG_9.jpg", DocumentChange(uri="file:///x")).notes == []
 
 
 def test_every_endpoint_marks_an_image_source(pictures: Pictures, graph: Graph) -> None:

@@ -12,7 +12,7 @@ from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.filters import describe_unknown_fields, find_matching_documents
-from kg_api.graph.library import change_called, find_document
+from kg_api.graph.library import change_by_name, find_document
 from kg_api.schemas.base import digest
 from kg_api.schemas.documents import DocumentChange, DocumentRecord
 from kg_api.schemas.filters import Clause, Where
@@ -140,7 +140,7 @@ def told(*paragraphs: str) -> DocumentRecord:
 def test_edited_keys_survive_another_ingest(graph: Graph, driver: neo4j.Driver) -> None:
     store_document(graph, told("one"))
     change = DocumentChange(title="Pumps", metadata={"tags": ["ops"], "draft": None})
-    changed = change_called(graph, "a.md", change)
+    changed = change_by_name(graph, "a.md", change)
     wanted = {"author": "Ada", "tags": ["ops"]}
     assert (changed.title, changed.metadata, changed.job_id) == ("Pumps", wanted, None)
     store_document(graph, told("one", "two"))
@@ -155,9 +155,9 @@ def test_edited_keys_survive_another_ingest(graph: Graph, driver: neo4j.Driver) 
 def test_reserved_metadata_cannot_be_changed(graph: Graph) -> None:
     store_document(graph, told("one"))
     with pytest.raises(NotFound):
-        change_called(graph, "b.md", DocumentChange(title="x"))
+        change_by_name(graph, "b.md", DocumentChange(title="x"))
     with pytest.raises(InvalidInput, match="metadata"):
-        change_called(graph, "a.md", DocumentChange(metadata={f"k{n}": n for n in range(63)}))
+        change_by_name(graph, "a.md", DocumentChange(metadata={f"k{n}": n for n in range(63)}))
     assert find_document(graph, "a.md").metadata == GIVEN
 
 
@@ -165,19 +165,19 @@ def test_reserved_metadata_cannot_be_changed(graph: Graph) -> None:
 def test_metadata_change_embeds_only_contexts_with_it(kg: Kg, context: str) -> None:
     configure_in_place(kg.graph, "notes", context=context)
     kg.work()
-    assert change_called(kg.graph, "a.md", DocumentChange(metadata={"shelf": 3})).job_id is None
-    assert (change_called(kg.graph, "a.md", DocumentChange(title="Pumps")).job_id is not None) == (
+    assert change_by_name(kg.graph, "a.md", DocumentChange(metadata={"shelf": 3})).job_id is None
+    assert (change_by_name(kg.graph, "a.md", DocumentChange(title="Pumps")).job_id is not None) == (
         context == "template"
     )
     kg.work()
     date = DocumentChange(metadata={"date": "2025-01-31"})
-    assert (change_called(kg.graph, "a.md", date).job_id is not None) == (context == "template")
-    assert change_called(kg.graph, "a.md", date).job_id is None
+    assert (change_by_name(kg.graph, "a.md", date).job_id is not None) == (context == "template")
+    assert change_by_name(kg.graph, "a.md", date).job_id is None
 
 
 def test_only_fields_of_the_template_make_stale(kg: Kg) -> None:
     configure_in_place(kg.graph, "notes", context="template", context_template="{heading}[ ({author})]")
     kg.work()
     for other in (DocumentChange(title="Pumps"), DocumentChange(metadata={"date": "2025-01-31"})):
-        assert change_called(kg.graph, "a.md", other).job_id is None
-    assert change_called(kg.graph, "a.md", DocumentChange(metadata={"author": "Bea"})).job_id is not None
+        assert change_by_name(kg.graph, "a.md", other).job_id is None
+    assert change_by_name(kg.graph, "a.md", DocumentChange(metadata={"author": "Bea"})).job_id is not None

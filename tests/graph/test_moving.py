@@ -11,8 +11,8 @@ from kg_api.errors import Conflict
 from kg_api.graph import bundle
 from kg_api.graph.client import Graph
 from kg_api.graph.concept_merges import merge_concepts
-from kg_api.graph.document_writes import delete_called, store_document
-from kg_api.graph.library import change_called
+from kg_api.graph.document_writes import delete_by_name, store_document
+from kg_api.graph.library import change_by_name
 from kg_api.schemas.base import concept_id
 from kg_api.schemas.concepts import ExtractedRelation
 from kg_api.schemas.documents import DocumentChange
@@ -183,7 +183,7 @@ def test_change_during_an_export_repeats_the_page(
         if not changed:
             changed.append(True)
             store_document(kg.graph, record("a.md", ["Another text."]))
-            delete_called(kg.graph, "b.md")
+            delete_by_name(kg.graph, "b.md")
         return asked(*arguments, **more)
 
     monkeypatch.setattr(exporting, "read_part", changing)
@@ -196,7 +196,7 @@ def test_change_during_an_export_repeats_the_page(
 def test_manual_changes_survive_another_import(graph: Graph, driver: neo4j.Driver, tmp_path: Path) -> None:
     kg = Kg(graph)
     store_document(graph, record("a.md", TEXTS, uri="file:///a.md"))
-    change_called(graph, "a.md", DocumentChange(title="Another title", metadata={"by": "Ada"}))
+    change_by_name(graph, "a.md", DocumentChange(title="Another title", metadata={"by": "Ada"}))
     kg.spaces.close()
     fresh = moved(graph, driver, tmp_path)
     asked = "MATCH (d:Document) RETURN d.title AS title, d.uri AS uri, d.metadata AS metadata"

@@ -142,10 +142,10 @@ def test_similar_and_related_sources_are_selected(harbour: Kg) -> None:
     for more in others:
         assert found(similarity.similar(own, asked(SimilarSearch, "page=3", **more))) == deck(1, 2)
     assert found(similarity.similar(own, asked(SimilarSearch, "kind=image"))) == deck(2) | PHOTO
-    assert found(related.related(own, asked(RelatedSearch, "page=3"))) == deck(2), "the other kind"
-    passages = related.related(own, asked(RelatedSearch, "page=3", "kind=passage"))
+    assert found(related.find_related(own, asked(RelatedSearch, "page=3"))) == deck(2), "the other kind"
+    passages = related.find_related(own, asked(RelatedSearch, "page=3", "kind=passage"))
     assert (found(passages), passages.kinds) == (deck(1), ["passage"])
-    inside = related.related("deck.pdf#0", asked(RelatedSearch, "page>=3", kinds=["passage", "image"]))
+    inside = related.find_related("deck.pdf#0", asked(RelatedSearch, "page>=3", kinds=["passage", "image"]))
     assert found(inside) == deck(1, 2, 3, 4)
 
 

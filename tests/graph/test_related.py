@@ -39,7 +39,7 @@ def store(graph: Graph, made: DocumentRecord, labels: Mapping[int, Sequence[str]
 
 
 def related(kg: Kg, source_id: str, **asked: Any) -> RelatedSources:
-    return RelatedService(kg.graph).related(source_id, RelatedSearch.model_validate(asked))
+    return RelatedService(kg.graph).find_related(source_id, RelatedSearch.model_validate(asked))
 
 
 def places(answer: RelatedSources) -> list[tuple[str, int]]:

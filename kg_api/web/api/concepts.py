@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Path, Query
 
 from kg_api.access.keys import limit_to_visible
-from kg_api.graph.names import searched
+from kg_api.graph.names import list_searched_ontologies
 from kg_api.schemas.base import NodeId, Text
 from kg_api.schemas.communities import Communities, CommunityDetails
 from kg_api.schemas.concepts import (
@@ -116,7 +116,9 @@ def search_concepts(
     If `fits` is not set, a result is only the nearest concept.
     """
     wanted = [*([] if ontology is None else [ontology]), *(ontologies or ())]
-    return container.concepts.search(query_text, searched(container.graph, wanted or None), limit)
+    return container.concepts.search(
+        query_text, list_searched_ontologies(container.graph, wanted or None), limit
+    )
 
 
 @concepts.get("/concepts/paths", "read", "Find the shortest paths between two concepts", filtered=True)
@@ -130,7 +132,7 @@ def concept_paths(
     limit: Annotated[int, Query(ge=1, le=MAX_PATHS, description="Maximum number of paths.")] = 5,
 ) -> ConceptPaths:
     """Connect two concepts using relationships, or sources that contain both (`appears with`)."""
-    within = searched(container.graph, None if ontology is None else [ontology])
+    within = list_searched_ontologies(container.graph, None if ontology is None else [ontology])
     return container.concepts.find_paths(start, end, within, hops, limit)
 
 

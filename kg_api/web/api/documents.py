@@ -135,7 +135,7 @@ def change_document(
     ontology: OntologyFilter = None,
 ) -> DocumentChanged:
     """You can ingest the document again and keep this change. `job_id`: job to re-embed changed contexts."""
-    return library.change_called(container.graph, document_id, change, ontology)
+    return library.change_by_name(container.graph, document_id, change, ontology)
 
 
 @stored.post(
@@ -156,7 +156,7 @@ def delete_documents(
 @stored.delete("/documents/{document_id:path}", "write", "Delete a document", filtered=True)
 def delete_document(container: Open, document_id: CalledDocument, ontology: OntologyFilter = None) -> Deleted:
     """You can repeat this if you use a complete id. 404: unknown name. 409: ambiguous name."""
-    deleted = document_writes.delete_called(container.graph, document_id, ontology)
+    deleted = document_writes.delete_by_name(container.graph, document_id, ontology)
     container.files.collect_after_delete()
     return deleted
 

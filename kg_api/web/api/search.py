@@ -216,7 +216,7 @@ def get_map(container: Open, ontology: Ontology, limit: Points = USUAL_MAP_POINT
 )
 def related_sources(container: Open, source_id: SourceId, request: RelatedSearch) -> RelatedSources:
     """Find neighbours using document, concepts, text, and image. You can see the reason in `through`."""
-    return container.related.related(source_id, limit_to_visible(container.graph, request))
+    return container.related.find_related(source_id, limit_to_visible(container.graph, request))
 
 
 # Search, similar sources, and context

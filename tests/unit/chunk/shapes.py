@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kg_api.schemas.embedding import Chunking
 from kg_api.text.borders import ChunkSpan, Paragraph
-from kg_api.text.chunking import SLACK, chunk
+from kg_api.text.chunking import SLACK, split_to_chunks
 from kg_api.text.cutting import words
 from kg_api.text.documents import parse
 from kg_api.text.lines import is_blank
@@ -51,7 +51,7 @@ def hashed(texts: Sequence[str]) -> NDArray[np.float32]:
 
 
 def chunked(text: str, paragraphs: Sequence[Paragraph], chunking: Chunking) -> list[ChunkSpan]:
-    found = chunk(text, paragraphs, chunking, hashed)
+    found = split_to_chunks(text, paragraphs, chunking, hashed)
     assert_whole(text, found, {each.start for each in paragraphs})
     for span in found:
         assert_size(text, span, chunking)

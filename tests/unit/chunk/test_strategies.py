@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from kg_api.schemas.embedding import Chunking
 from kg_api.schemas.vocabulary import Strategy
 from kg_api.text.borders import Paragraph
-from kg_api.text.chunking import chunk
+from kg_api.text.chunking import split_to_chunks
 from tests.unit.chunk.shapes import chunked, sources
 
 
@@ -137,7 +137,9 @@ def test_semantic_chunks_end_at_topic_changes() -> None:
         f"{topic} are what this sentence is about." for topic in ("Cats", "Rain", "Jazz") for _ in range(6)
     ]
     text = " ".join(said)
-    found = chunk(text, [Paragraph(0, len(text))], Chunking(strategy="semantic", chunk_size=60), by_topic)
+    found = split_to_chunks(
+        text, [Paragraph(0, len(text))], Chunking(strategy="semantic", chunk_size=60), by_topic
+    )
     assert [text[span.start : span.end].split()[0] for span in found] == ["Cats", "Rain", "Jazz"]
     assert [len(text[span.start : span.end].split(".")) - 1 for span in found] == [6, 6, 6]
 
@@ -150,7 +152,7 @@ def test_many_sentences_are_compared_part_by_part() -> None:
         return by_topic(sentences)
 
     text = " ".join(["Cats sleep here all day long."] * 2600 + ["Rain falls here all day long."] * 2600)
-    found = chunk(text, [Paragraph(0, len(text))], Chunking(strategy="semantic"), counting)
+    found = split_to_chunks(text, [Paragraph(0, len(text))], Chunking(strategy="semantic"), counting)
     assert len(asked) > 1
     assert max(asked) < 3000
     assert any(
@@ -162,7 +164,7 @@ def test_many_sentences_are_compared_part_by_part() -> None:
 
 def test_semantic_strategy_requires_vectors() -> None:
     with pytest.raises(ValueError, match="sentence_vectors"):
-        chunk("text", [Paragraph(0, 4)], Chunking(strategy="semantic"))
+        split_to_chunks("text", [Paragraph(0, 4)], Chunking(strategy="semantic"))
 
 
 @pytest.mark.parametrize(
@@ -170,5 +172,5 @@ def test_semantic_strategy_requires_vectors() -> None:
 )
 @pytest.mark.parametrize("text", ["", " \n\n\t", "\u200b\ufeff\n"])
 def test_invisible_text_has_no_chunks(strategy: Strategy, text: str) -> None:
-    assert chunk(text, sources(text, "a.txt"), Chunking(strategy=strategy), by_topic) == []
-    assert chunk(text, [Paragraph(0, len(text))], Chunking(strategy=strategy), by_topic) == []
+    assert split_to_chunks(text, sources(text, "a.txt"), Chunking(strategy=strategy), by_topic) == []
+    assert split_to_chunks(text, [Paragraph(0, len(text))], Chunking(strategy=strategy), by_topic) == []

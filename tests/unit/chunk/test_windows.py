@@ -10,7 +10,7 @@ from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.schemas.embedding import Chunking
 from kg_api.spaces.chunk_plans import get_context_size, parts
 from kg_api.text.borders import ChunkSpan, Paragraph
-from kg_api.text.chunking import chunk, fit_chunks
+from kg_api.text.chunking import fit_chunks, split_to_chunks
 from kg_api.text.cutting import Span
 from kg_api.text.windows import MIN_FILL, Room, windows
 from tests.unit.chunk.shapes import EVERY, assert_whole, hashed, name_of
@@ -61,7 +61,7 @@ def test_every_chunk_is_in_exactly_one_window(
     chunking: Chunking, given_paragraphs: list[tuple[str, str]]
 ) -> None:
     text, paragraphs = document(given_paragraphs)
-    spans = fit_chunks(text, chunk(text, paragraphs, chunking, hashed), MODEL.spans, lambda _: "")
+    spans = fit_chunks(text, split_to_chunks(text, paragraphs, chunking, hashed), MODEL.spans, lambda _: "")
     found = windows(text, spans, paragraphs, ROOM)
     assert len(found) == len(spans)
     for span, (start, end) in zip(spans, found, strict=True):

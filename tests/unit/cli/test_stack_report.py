@@ -15,7 +15,7 @@ from kg_api.schemas.operations import QueueStatus, WorkerInfo
 from kg_api.settings import Settings
 from kg_cli import main
 from kg_cli.stack import report
-from kg_cli.stack.report import RunningProcess, StackStatus, look
+from kg_cli.stack.report import RunningProcess, StackStatus, read_status
 from kg_cli.terminal import console
 
 QUEUE = QueueStatus(
@@ -160,5 +160,5 @@ def test_service_is_not_queried_if_neo4j_is_missing(tmp_path: Path, monkeypatch:
     """Without its database it would say no more, and only after seconds."""
     processes.announce(Home(tmp_path).create(), "127.0.0.1", 1)
     monkeypatch.setattr(processes, "ask_ready", lambda *_, **__: pytest.fail("it was asked"))
-    found = look(Settings(home=tmp_path))
+    found = read_status(Settings(home=tmp_path))
     assert (found.waiting_for, found.ready, found.serves) == ("`kg up`: neo4j does not run", False, False)

@@ -152,7 +152,7 @@ def test_temporarily_unstored_document_is_sent_again(tmp_path: Path) -> None:
 
 
 def test_a_service_that_stays_away_ends_the_upload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingestion, "patiently", lambda call: call())
+    monkeypatch.setattr(ingestion, "retry_while_unavailable", lambda call: call())
     with pytest.raises(DatabaseUnavailable):
         send(Service(DatabaseUnavailable("away")), files(tmp_path, a=b"x", b=b"x"))
 

@@ -9,7 +9,7 @@ import pytest
 from kg_api.client import KgClient
 from kg_api.errors import DatabaseUnavailable, InvalidInput, KgError
 from kg_cli.jobs import report
-from kg_cli.jobs.report import patiently
+from kg_cli.jobs.report import retry_while_unavailable
 from tests.unit.cli.test_stack_report import QUEUE, WORKER
 
 
@@ -32,7 +32,7 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_retry_is_reported_once(capsys: pytest.CaptureFixture[str]) -> None:
-    assert patiently(failing(3, DatabaseUnavailable("Neo4j is away [really]"))) == "done"
+    assert retry_while_unavailable(failing(3, DatabaseUnavailable("Neo4j is away [really]"))) == "done"
     assert capsys.readouterr().err == "retrying: Neo4j is away [really]\n"
 
 
@@ -51,10 +51,10 @@ def test_wait_in_the_queue_is_explained(
 
 def test_it_ends_when_the_service_stays_away() -> None:
     with pytest.raises(DatabaseUnavailable, match="away"):
-        patiently(failing(10**6, DatabaseUnavailable("away")))
+        retry_while_unavailable(failing(10**6, DatabaseUnavailable("away")))
 
 
 def test_permanent_error_is_raised_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(InvalidInput):
-        patiently(failing(1, InvalidInput("wrong")))
+        retry_while_unavailable(failing(1, InvalidInput("wrong")))
     assert capsys.readouterr().err == ""

@@ -15,9 +15,9 @@ from kg_api.search import source_graph
 from kg_api.search.near import (
     MIN_DOCUMENTS,
     deduplicate_sources,
-    fields_of,
     find_repeated_groups,
     group_duplicates,
+    list_field_names,
     to_matched_chunk,
 )
 from kg_api.search.passage_map import Projection, scale_points
@@ -246,16 +246,16 @@ def test_field_blocks_are_one_kind_of_text() -> None:
 
 
 def test_fields_are_distinguished_from_prose() -> None:
-    assert fields_of(HEADER.format(n=1, word="x")) == {"pep", "title", "author", "status"}
-    assert fields_of("Note: this is so.\nIt goes on here.\nAnd here: too.\nWell: yes.") == frozenset()
-    assert fields_of("Title: alone\nAuthor: two") == frozenset()
+    assert list_field_names(HEADER.format(n=1, word="x")) == {"pep", "title", "author", "status"}
+    assert list_field_names("Note: this is so.\nIt goes on here.\nAnd here: too.\nWell: yes.") == frozenset()
+    assert list_field_names("Title: alone\nAuthor: two") == frozenset()
 
 
 def test_dialogue_is_not_a_field_block() -> None:
     """A transcript with the same three people is a different text each time."""
     said = "Anna: How far are we?\nBen: The lease of {word} is signed.\nCleo: The rest is not."
-    assert fields_of(said.format(word="x")) == frozenset()
-    assert fields_of("Anna: yes\nBen: no\nAnna: why\nBen: so\nCleo: well\nAnna: fine") == frozenset()
+    assert list_field_names(said.format(word="x")) == frozenset()
+    assert list_field_names("Anna: yes\nBen: no\nAnna: why\nBen: so\nCleo: well\nAnna: fine") == frozenset()
     texts, names = documents(MIN_DOCUMENTS)
     talks = [said.format(word=WORDS[n]) for n in range(MIN_DOCUMENTS)]
     assert found([*texts, *talks], [*names, *(f"d{n}" for n in range(MIN_DOCUMENTS))]) == []

@@ -12,7 +12,7 @@ from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.filters import count_facets
 from kg_api.graph.jobs import COMMUNITY_DETECTION, read_embedding_progress
 from kg_api.graph.library import find_summary
-from kg_api.graph.names import list_ontology_names, searched
+from kg_api.graph.names import list_ontology_names, list_searched_ontologies
 from kg_api.graph.search import read_concepts_of_sources
 from kg_api.graph.similar import describe_places
 from kg_api.schemas.base import Text
@@ -45,7 +45,7 @@ def communities_page(container: Open, ontology: Named = "", offset: Offset = 0) 
     ontology = ontology or (ontologies[0] if ontologies else "")
     context: dict[str, Any] = {"ontology": ontology, "ontologies": ontologies, "found": None}
     if ontology:
-        searched(container.graph, [ontology])  # reject invisible ontologies
+        list_searched_ontologies(container.graph, [ontology])  # reject invisible ontologies
         found = container.communities.list_communities(ontology, offset=offset, limit=PAGE_SIZE)
         context["found"] = found
         if not found.communities:  # check for concepts and a running detection
@@ -91,10 +91,10 @@ def concepts_page(
     context: dict[str, Any] = {"q": q, "ontology": ontology, "ontologies": ontologies}
     context |= {"hits": None, "listed": None}
     if q.strip():
-        within = searched(container.graph, [ontology] if ontology else None)
+        within = list_searched_ontologies(container.graph, [ontology] if ontology else None)
         context["hits"] = container.concepts.search(q, within, FOUND)
     elif ontology:
-        searched(container.graph, [ontology])  # reject invisible ontologies
+        list_searched_ontologies(container.graph, [ontology])  # reject invisible ontologies
         context["listed"] = container.concepts.list_concepts(ontology, offset, CONCEPTS_PAGE_SIZE)
     return render("concepts/list.html", context)
 
@@ -105,7 +105,7 @@ def concept_page(container: Open, concept_id: ConceptId, to: SoughtPhrase = "") 
     context: dict[str, Any] = {"concept": concept, "to": to, "paths": None, "unknown": None}
     context |= {"drawn": draw_related(concept), "drawn_ways": None}
     if to.strip():
-        within = searched(container.graph, [concept.ontology])
+        within = list_searched_ontologies(container.graph, [concept.ontology])
         try:
             found = container.concepts.find_paths(concept.concept_id, to, within, MAX_HOPS, PATHS)
             context |= {"paths": found, "drawn_ways": draw_paths(found)}
@@ -130,7 +130,7 @@ def map_page(container: Open, ontology: Named = "", colour: Colour = "document")
     context: dict[str, Any] = {"ontology": ontology, "ontologies": ontologies, "colour": colour}
     context |= {"colours": get_args(Colour), "documents": None, "communities": None, "years": None}
     if ontology:
-        searched(container.graph, [ontology])  # reject invisible ontologies
+        list_searched_ontologies(container.graph, [ontology])  # reject invisible ontologies
         read_embedding_state(container.graph, ontology)  # reject missing ontologies
         context |= _groups(container, ontology, colour)
     return render("map/page.html", context)

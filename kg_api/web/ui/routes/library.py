@@ -15,7 +15,7 @@ from kg_api.errors import InvalidInput, KgError
 from kg_api.graph import library
 from kg_api.graph.fulltext import find_unfinished, parse_question_words
 from kg_api.graph.judgements import count_questions, read_relevances
-from kg_api.graph.names import list_ontology_names, report_unknown_ontology, searched
+from kg_api.graph.names import list_ontology_names, list_searched_ontologies, report_unknown_ontology
 from kg_api.graph.review import count_waiting, list_waiting
 from kg_api.graph.search import read_concepts_of_sources
 from kg_api.ingest.service import APPROVED_A_REQUEST
@@ -128,7 +128,7 @@ Ids = Annotated[list[FormText], Form(alias="documents", max_length=MAX_CHANGED)]
 @pages.get("/ui/documents/searchable", "read", filtered=True)
 def list_searchable(container: Open, ontology: Named, chosen: Chosen) -> JSONResponse:
     """List the documents of an upload that vector search finds."""
-    searched(container.graph, [ontology])  # 403 for an ontology of others
+    list_searched_ontologies(container.graph, [ontology])  # 403 for an ontology of others
     return JSONResponse(find_searchable(container.graph, ontology, chosen))
 
 

@@ -18,7 +18,7 @@ from kg_api.access.keys import limit_to_visible
 from kg_api.container import Container
 from kg_api.errors import InvalidInput, KgError
 from kg_api.graph.judgements import read_relevances
-from kg_api.graph.names import list_ontology_names, searched
+from kg_api.graph.names import list_ontology_names, list_searched_ontologies
 from kg_api.schemas.answers import Answered, AnswerRequest, Statement
 from kg_api.schemas.evaluation import normalize_question
 from kg_api.schemas.filters import KIND, KNOWN_FIELDS, METADATA, OF_TIME, PAGE, format_metadata_field
@@ -64,7 +64,7 @@ def asking_page(
     container: Open, q: Text = "", ontology: Named = "", mode: SearchMode = USUAL
 ) -> HTMLResponse:
     question = Question(q, ontology, mode)
-    searched(container.graph, [ontology] if ontology else None)
+    list_searched_ontologies(container.graph, [ontology] if ontology else None)
     return render("asking/page.html", _shown(container, question))
 
 
@@ -252,7 +252,7 @@ def facets(container: Open, question: AskedQuestion, *, typing: Typing = "") -> 
         return container.search.search(limit_to_visible(container.graph, request))
 
     if question.is_blank:
-        searched(container.graph, [question.ontology] if question.ontology else None)
+        list_searched_ontologies(container.graph, [question.ontology] if question.ontology else None)
         return render(
             "search/facets.html", {"facets": [], "fields": begun_conditions(KNOWN_FIELDS), "with_hits": True}
         )
