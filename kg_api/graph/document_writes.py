@@ -123,7 +123,7 @@ def forget_evidence_of_gone(graph: Graph, records: Sequence[DocumentRecord]) -> 
 def storing(
     records: Sequence[DocumentRecord], extract: AskForExtraction | None = None
 ) -> Callable[[Transaction], list[StoreResult]]:
-    """Build the work for `store_documents`. You can run it twice."""
+    """Build the work for `store_documents`. It is idempotent, because a transaction may run twice."""
     # After a lost response to a commit, the second run finds its own documents by a mark and returns the
     # first outcome.
     mark, outcomes = uuid.uuid4().hex, dict[str, StoreResult]()
@@ -329,7 +329,7 @@ Goes = Callable[[Transaction, str], bool]  # locks a document and returns whethe
 
 
 def delete_document(graph: Graph, document_id: str, goes: Goes = lambda _tx, _id: True) -> Deleted:
-    """Delete a document with its sources and chunks. You can repeat this."""
+    """Delete a document with its sources and chunks. Idempotent."""
     # kg first deletes the evidence of a large document in parts. Repeat an interrupted deletion.
 
     def delete(tx: Transaction) -> Deleted:

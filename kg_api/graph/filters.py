@@ -40,7 +40,7 @@ PRUNED_AT_ONCE: Final = 10_000
 
 
 def prune_writes(graph: Graph) -> int:
-    """Delete up to 10,000 write markers. You can still see how many there were."""
+    """Delete up to 10,000 write markers, and keep their count."""
     return graph.write("documents/prune_writes", limit=PRUNED_AT_ONCE)[0]["pruned"]
 
 
@@ -299,7 +299,7 @@ def describe_missing_keys(asked: Sequence[str], known: Sequence[str]) -> list[De
 
 
 def _nearest_fields(key: str, known: Sequence[str]) -> list[str]:
-    """Find the fields with a similar name, as you would write them: `metadata.title` is not `title`."""
+    """Find fields with a similar name, in the syntax of filters (`metadata.title`)."""
     written = {name: [name] for name in KNOWN_FIELDS}
     for each in known:
         written.setdefault(each, []).append(format_metadata_field(each))

@@ -74,7 +74,7 @@ _RESERVED = re.compile(r'(["\\])')
 
 
 def terms(text: str) -> list[str]:
-    """Find the words in a text. If a word is repeated in another case, it is omitted.
+    """Return the distinct words of a text, ignoring case.
 
     A word that the analyzer may store as one token precedes its parts: `title:secret`, `title`, `secret`. The
     words are in normal form and keep their case. The analyzer folds the case of queries and texts alike, but

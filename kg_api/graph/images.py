@@ -84,7 +84,7 @@ def get_known_store(graph: Graph) -> str | None:
 
 
 def remember_store(graph: Graph, identity: str) -> str:
-    """Register the store that has the files. If there is one, return it."""
+    """Register the store of the files. Return the store that was registered first."""
     return graph.write("blobs/know_store", store_id=identity)[0]["store_id"]
 
 
@@ -122,7 +122,7 @@ def list_dead_blobs(graph: Graph, limit: int = LOOKED_AT_ONCE) -> list[Blob]:
 
 
 def forget_dead(graph: Graph, blobs: Sequence[Blob]) -> int:
-    """Delete the records for dead blobs when their files are deleted."""
+    """Delete the records of dead blobs after their files."""
     dead = [each.key + (each.generation or "") for each in blobs]
     return graph.write("blobs/delete_dead", dead=dead)[0]["deleted"]
 

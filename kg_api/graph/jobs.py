@@ -27,14 +27,14 @@ from kg_api.tracing import current_traceparent
 LINK_PROPOSAL = "link_proposal"
 COMMUNITY_DETECTION = "community_detection"
 PERIODIC_KINDS = ("backfill", LINK_PROPOSAL, COMMUNITY_DETECTION)
-"""Kinds that are created by a schedule. To see them in a list, you have to request the kind."""
+"""Kinds of scheduled jobs. A list contains them only if the request names the kind."""
 EXTRACTION = "concept_extraction"
 CONCEPT_EMBEDDING = "concept_embedding"
 IMAGE_EMBEDDING = "image_embedding"
 EDGE_EMBEDDING = "edge_embedding"
 SOURCE_EMBEDDING = "source_embedding"
 PAUSING_KINDS = (SOURCE_EMBEDDING, CONCEPT_EMBEDDING, IMAGE_EMBEDDING, EDGE_EMBEDDING, EXTRACTION)
-"""Kinds that you can pause for an ontology when you cancel them. A request will resume them."""
+"""Kinds of jobs that stay paused in an ontology after a cancellation, until the next request."""
 
 FIRST, STALE = 0, 1
 _RANK_OF_KIND = {
@@ -488,7 +488,7 @@ def enqueue_slot(graph: Graph, kind: str, slot: str | None = None, *, every_seco
 
 
 def add_parts(graph: Graph, owner: Owner, kind: str, ontology: str, parts: Sequence[str]) -> None:
-    """Split a running job into parts that can be claimed by any worker. You can repeat this."""
+    """Split a running job into parts that any worker can claim. Idempotent."""
     # Progress of a part also counts for the parent. When the parent ends, its parts end.
     if not parts:
         return

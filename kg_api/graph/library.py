@@ -99,7 +99,7 @@ def _list_matching(
 
 
 def summaries(graph: Graph, document_ids: Sequence[str]) -> list[DocumentSummary]:
-    """Read documents by id, in the same order. If a document is unknown, it is missing."""
+    """Read the known documents among these ids, in the same order."""
     rows = graph.read("documents/of_ids", document_ids=list(document_ids)) if document_ids else []
     return _summaries(rows)
 
@@ -145,7 +145,7 @@ def read_outline(graph: Graph, document_id: str) -> list[tuple[list[str], int]]:
 def change_by_name(
     graph: Graph, identifier: str, change: DocumentChange, ontology: str | None = None
 ) -> DocumentChanged:
-    """Edit a document. You can use its id, a prefix of it, or its name."""
+    """Edit a document, given its id, a prefix of the id, or its name."""
     identity = identify_document(graph, identifier, ontology)
     job_id = change_document(graph, identity, change)
     rows = graph.read("documents/of_ids", document_ids=[identity])

@@ -21,7 +21,7 @@ def list_ontology_names(graph: Reader) -> list[str]:
 
 
 def list_searched_ontologies(graph: Reader, ontologies: Sequence[str] | None) -> list[str] | None:
-    """List the ontologies to search: those that are named, or all that are visible. None: all."""
+    """List the named ontologies, or all visible ones. None: all."""
     if ontologies is None and (seen := reach()) is not None:
         return list_ontology_names(graph) or seen
     return resolve_ontologies(ontologies)
@@ -69,7 +69,7 @@ def is_whole_id(text: str) -> bool:
 def identify_document(
     graph: Graph, identifier: str, ontology: str | None = None, *, sought: str = "document"
 ) -> str:
-    """Find the id of a document. You can use its id, a prefix of it, its name, or an alias."""
+    """Find the id of a document, given its id, a prefix of the id, its name, or an alias."""
     found = find_by_name(graph, identifier, ontology) or _find_by_prefix(graph, identifier, within(ontology))
     if found is not None:
         return found["document_id"]

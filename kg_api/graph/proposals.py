@@ -113,7 +113,7 @@ def time_property(kind: ProposalKind, space: Space) -> str:
 
 
 def move_links(tx: Transaction, ontology: str, gone: str, kept: str) -> list[Row]:
-    """Move accepted links from a merged concept to the other. You have to lock both before."""
+    """Move accepted links from a merged concept to the other. The caller has locked both."""
     # A link is not moved and is deleted if the two are already linked or a user rejected that link.
     rows = tx.run("proposals/links_of_concept", concept_id=gone)
     moves = [{**row, "becomes": proposal_id(ontology, "concept", kept, row["other"])} for row in rows]
@@ -158,7 +158,7 @@ def find_proposal(graph: Graph, proposal_id: str) -> Proposal:
 
 
 def decide(graph: Graph, proposal_id: str, state: ProposalState, by: str | None) -> Proposal:
-    """Accept, reject, or reopen a proposal. You can repeat this, and see the previous state in a note."""
+    """Accept, reject, or reopen a proposal. Idempotent. A note reports the previous state."""
     whole = identify_proposal(graph, proposal_id)
     own, seen = uuid.uuid4().hex, list[Row]()
     parameters = {"proposal_id": whole, "state": state, "by": by, "type": LINKED, "decision": own}
@@ -263,7 +263,7 @@ class NewProposal:
     reason: str
 
     def identity(self, ontology: str) -> str:
-        """Build an id from text hashes, so that you can ingest the sources again, or from concept ids."""
+        """Build an id from text hashes, which survive a new ingestion, or from concept ids."""
         keys = (each.text_hash if self.kind == "source" else each.id for each in (self.first, self.second))
         return proposal_id(ontology, self.kind, *keys)
 

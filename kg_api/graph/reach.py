@@ -54,7 +54,7 @@ def reaches(ontology: str | None) -> bool:
 
 
 def within(ontology: str | None) -> list[str] | None:
-    """List the ontology if it is named, or all that are visible. None: all."""
+    """List the named ontology, or all visible ones. None: all."""
     return resolve_ontologies(None if ontology is None else [ontology])
 
 

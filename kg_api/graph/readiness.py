@@ -16,7 +16,7 @@ class DatabaseProbe:
         return str(error) if isinstance(error, Unavailable) else None
 
     def panic(self) -> str | None:
-        """Get the error if you can only restart Neo4j. None: it answers, or may recover."""
+        """Return the error if only a restart of Neo4j helps. None: Neo4j answers, or may recover."""
         error = self._ask()
         return str(error) if isinstance(error, DatabasePanicked) else None
 

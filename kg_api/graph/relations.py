@@ -157,7 +157,7 @@ def merge_types(graph: Graph, ontology: str, asked: TypeMerging) -> TypeMerge:
 
 
 def unmerge_types(graph: Graph, ontology: str, merge_id: str, by: str | None) -> TypeMerge:
-    """Undo a merge of types. You can repeat this."""
+    """Undo a merge of types. Idempotent."""
     merges, _ = read_merges(graph, ontology, 0, 1, merge_id=merge_id)
     if not merges:
         raise NotFound(

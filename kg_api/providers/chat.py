@@ -79,7 +79,7 @@ _MAX_VALUE_LENGTH = 100
 
 @dataclass(frozen=True, slots=True)
 class HeadedParagraph:
-    """Piece of a document with its headings. You can join the pieces to get the document."""
+    """Piece of a document with its headings. All pieces joined are the document."""
 
     text: str
     headings: tuple[str, ...]

@@ -45,7 +45,7 @@ class RejectedTexts(InvalidInput):
 
     @classmethod
     def slug(cls) -> str:
-        """Get the slug for this error. It is the same for one text and for several."""
+        """Return the slug of the error, the same for one text and for several."""
         return InvalidInput.slug()
 
 
@@ -57,7 +57,7 @@ class Embedder(Protocol):
 
     @property
     def identity(self) -> SpaceIdentity:
-        """Key for the space. You can compare vectors only if their identities are equal."""
+        """Key of the space. Only vectors with the same identity can be compared."""
         ...
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
@@ -224,7 +224,7 @@ def counting() -> Generator[TokenTally]:
 
 
 def spend(tokens: int) -> None:
-    """Add tokens to the count. You have to call this in the thread that calls the embedder."""
+    """Add tokens to the count of the calling thread, which must be the one that calls the embedder."""
     tally = _current.get()
     if tally is not None:
         tally.tokens += tokens
@@ -422,7 +422,7 @@ def describe_unknown_languages(model: str, documents: Mapping[str, int]) -> list
 
 
 def advise_on_languages(model: str) -> str:
-    """Describe the languages for a model, and what to use for other texts."""
+    """Describe the languages of a model, and suggest a model for other texts."""
     supported = " and ".join(map(str.capitalize, _languages_of(model)))
     return (
         f"{model} supports {supported}. Full-text search finds such texts, but vector search may miss them. "
@@ -570,7 +570,7 @@ class ImageEmbedder(Protocol):
 
     @property
     def identity(self) -> SpaceIdentity:
-        """Key for the space. You can compare vectors only if their identities are equal.
+        """Key of the space. Only vectors with the same identity can be compared.
 
         `max_tokens` is the limit of the text tower, or 0 without one.
         """
@@ -581,7 +581,7 @@ class ImageEmbedder(Protocol):
 
     @property
     def reads_text(self) -> bool:
-        """Whether the model can embed texts in the same space, so that you can use texts to find images."""
+        """Whether the model embeds texts in the same space, so that a text can find images."""
         ...
 
     @property

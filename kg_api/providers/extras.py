@@ -40,7 +40,7 @@ def missing(extra: str) -> ConfigurationError:
 
 
 def require_extras(settings: Settings) -> None:
-    """Raise an error if you have to install extras to use the settings.
+    """Raise an error if the settings need extras that are not installed.
 
     Tracing only warns, because a cluster may set the collector's address for all its services.
     """

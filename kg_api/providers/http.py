@@ -99,7 +99,7 @@ def is_retryable(status: int) -> bool:
 def classify(
     status: int, headers: Mapping[str, str], body: object, provider: Provider
 ) -> RetryableError | RejectedText | ConfigurationError:
-    """Get the error for a status. If it is final, you can see how to fix it.
+    """Return the error for a status. A permanent error contains the fix.
 
     - 408, 409, 425, 429, 499, 5xx: retry.
     - 401, 403, 498: key. 402: account. 404: model or address.

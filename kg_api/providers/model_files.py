@@ -167,7 +167,7 @@ def _checksums(folder: Path) -> tuple[str, str]:
 
 
 def _sha256(path: Path) -> str:
-    """Compute the sha256 in hexadecimal. If there is no file, use ''."""
+    """Return the sha256 of a file in hexadecimal, or '' for a missing file."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

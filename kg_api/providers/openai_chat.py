@@ -88,14 +88,14 @@ class Chat:
         return self._provider.model
 
     def ask(self, question: Prompt) -> str:
-        """Get text from the model. If it does not answer, use ''.
+        """Return the text of the reply, or '' if the model returns none.
 
         If a server rejects the JSON schema, this and all later requests omit it.
         """
         return self.ask_counted(question).text
 
     def ask_counted(self, question: Prompt) -> Reply:
-        """Get text with its tokens."""
+        """Return the text of the reply with its token counts."""
         return self._as_it_takes(lambda with_schema: self._once(question, with_schema=with_schema))
 
     def stream(self, question: Prompt) -> Generator[str]:

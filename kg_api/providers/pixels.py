@@ -63,7 +63,7 @@ def compute_lightness_histogram(lab: Lab) -> Plane:
 
 
 def cells(lab: Lab) -> Plane:
-    """Compute the directions of edges in each quarter, shape (64,). This is different for mirrored images."""
+    """Compute the directions of edges in each quarter, shape (64,). Mirrored images differ."""
     strength, directions = _edges(_smoothed(lab[0]))
     height, width = strength.shape
     down, across = _nearness(height), _nearness(width)

@@ -92,7 +92,7 @@ class ServerTraits:
                 log.warning("embedding server has a smaller limit", notes=self.notes)
 
     def learn_form(self, size: int, *, base64: bool, sends_dimensions: bool) -> None:
-        """Store the parameters to use to get vectors with this size."""
+        """Store the request parameters that return vectors of this size."""
         if (self.takes_base64, self.sends_dimensions.get(size)) != (base64, sends_dimensions):
             self.takes_base64 = base64
             self.sends_dimensions[size] = sends_dimensions

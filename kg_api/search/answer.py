@@ -350,7 +350,7 @@ class Writing:
         return next(self._events, None)
 
     def close(self) -> None:
-        """Stop the language model. You can repeat this."""
+        """Stop the language model. Idempotent."""
         with self._release:
             self._events.close()
 
@@ -381,7 +381,7 @@ class AnswerService:
         raise LlmFailed("the answer has no end")
 
     def begin(self, request: AnswerRequest) -> Writing:
-        """Search, and return the answer to be written. You have to close it.
+        """Search, and return the answer to write. The caller must close it.
 
         Raises:
             As `answer`. Errors of the language model occur during iteration.

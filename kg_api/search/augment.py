@@ -567,7 +567,7 @@ class AugmentService:
         self._pool.shutdown()
 
     def augment(self, request: AugmentRequest) -> Augmented:
-        """Find passages. You can see limitations in `degraded`.
+        """Find passages. `degraded` lists the parts of the search that did not work.
 
         Raises:
             InvalidInput: The text contains no word, or the filters match too many documents.

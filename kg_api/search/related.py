@@ -248,7 +248,7 @@ class RelatedService:
         self._progress = self._snapshots.progress()
 
     def find_related(self, source_id: str, request: RelatedSearch) -> RelatedSources:
-        """Find sources that are related to a source. You can see limitations in `degraded`.
+        """Find sources that are related to a source. `degraded` lists the retrievers that did not work.
 
         Raises:
             NotFound: The source or a requested ontology does not exist.

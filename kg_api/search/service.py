@@ -1,4 +1,4 @@
-"""Search services: plan, retrieve, rank, and present. You can also search for concepts."""
+"""Search services, which plan, retrieve, rank, and present passages, or concepts and passages."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class SearchService:
         self._planner.close()
 
     def search(self, request: SourceSearch, similar: SimilarityFilter | None = None) -> SourceHits:
-        """Find sources. You can see limitations in `degraded`.
+        """Find sources. `degraded` lists the parts of the search that did not work.
 
         `similar` overrides the request's similarity threshold.
 
@@ -150,7 +150,7 @@ class HybridService:
         self._snapshots = get_snapshots(graph)
 
     def search(self, request: HybridSearch) -> HybridHits:
-        """Find concepts and sources. You can see limitations in `degraded`.
+        """Find concepts and sources. `degraded` lists the parts of the search that did not work.
 
         Raises:
             InvalidInput: The question is blank, or a field is invalid in this mode.

@@ -332,7 +332,7 @@ class Question:
         }
 
     def command(self) -> str:
-        """Show the search as a command that you can run."""
+        """Return the search as a `kg` command."""
         values = {"--ontology": self.ontology, "--mode": "" if self.way in {USUAL, "graph"} else self.way}
         options = [part for name, value in values.items() if value for part in (name, value)]
         options += ["--graph"] if self.way == "graph" else []

@@ -109,7 +109,7 @@ class StreamedAnswer:
     """Error after a part of the page was sent."""
 
     def statements(self) -> Iterator[Statement]:
-        """Yield statements that were checked. After this, you can use `whole` or `failure`."""
+        """Yield verified statements. Then set `whole` or `failure`."""
         try:
             for each in self.writing:
                 if isinstance(each, Answered):
