@@ -245,7 +245,7 @@ CHANGES: list[dict[str, Any]] = [
 ]
 
 
-def test_hash_of_a_sent_file_covers_what_decides_its_document() -> None:
+def test_file_hash_covers_everything_that_affects_its_document() -> None:
     reader, sent = DocumentReader(Asked()), Incoming("notes", "a.pdf", "")
     hashes = [
         reader.hash_sent(b"a", sent, {}),

@@ -229,7 +229,7 @@ SUITE = "Das Haus ist alt und die Treppe wird nicht von dem Vermieter gereinigt.
         ("Dinosaurier Aussterben", None, False),
     ],
 )
-def test_words_decide_in_a_language_unknown_to_the_model(
+def test_words_decide_in_languages_unknown_to_model(
     question: str, language: str | None, near: bool
 ) -> None:
     """All cosines are high."""
@@ -243,7 +243,7 @@ def test_words_decide_in_a_language_unknown_to_the_model(
     assert ("only 1 of 5 keywords" in (told.note or "")) is question.startswith("Wer darf")
 
 
-def test_one_word_is_enough_for_first_hit_of_both_retrievers() -> None:
+def test_one_word_suffices_for_hit_of_both_retrievers() -> None:
     asking = asked("Klavier Halten Bienen Hof Sofa", BGE)
     high, rent = lanes({"default": [found("a", 1, 0.9)]}), place("a", RENT)
     assert nearness(asking, high, [rent, place("b", SUITE)]).near is False

@@ -142,7 +142,7 @@ def test_sampled_chunks_and_tokens_are_extrapolated(sources: int) -> None:
     )
 
 
-def test_earlier_layout_of_the_answering_space_is_not_retiring() -> None:
+def test_earlier_layout_of_answering_space_is_not_retiring() -> None:
     rechunked = SpaceUse(Layout("one", "2"), previous=Layout("one"))
     switched = SpaceUse(Layout("one"), previous=Layout("old"))
     uses = _uses({"notes": StoredConfiguration(rechunked), "books": StoredConfiguration(switched)})
