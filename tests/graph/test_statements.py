@@ -21,6 +21,7 @@ from tests.support.cypher import (
     explain,
     explained_with,
     make_image_index,
+    make_tokens,
     parameters_of,
     rows,
     statuses,
@@ -28,7 +29,7 @@ from tests.support.cypher import (
     summary_of,
 )
 from tests.support.embedders import small_embedder
-from tests.support.schema import LABELS, PROPERTIES, RELATIONSHIP_PROPERTIES, RELATIONSHIPS
+from tests.support.schema import LABELS, RELATIONSHIPS
 
 ROOT = Path(__file__).parents[2]
 LOOKUP = "Lookup"
@@ -110,15 +111,6 @@ def explained(migrated_graph: Graph, server: Neo4jServer) -> Iterator[neo4j.Driv
         make_image_index(driver)
         yield driver
         rows(driver, f"DROP INDEX {FIRST_IMAGE_INDEX}")
-
-
-def make_tokens(driver: neo4j.Driver) -> None:
-    """Create and delete a node for each label, so that the server knows the labels and properties."""
-    for label, names in PROPERTIES.items():
-        rows(driver, f"CREATE (n:{label}) SET n += $map DELETE n", map=dict.fromkeys(names, "token"))
-    for kind in RELATIONSHIPS:
-        values = dict.fromkeys(RELATIONSHIP_PROPERTIES.get(kind, ()), "token")
-        rows(driver, f"CREATE (a)-[r:{kind}]->(b) SET r += $map DELETE r, a, b", map=values)
 
 
 @cache

@@ -7,6 +7,7 @@ from typing import Any, LiteralString, cast
 import neo4j
 
 from kg_api.graph.statements import FIRST_IMAGE_INDEX, area, statement
+from tests.support.schema import PROPERTIES, RELATIONSHIP_PROPERTIES, RELATIONSHIPS
 
 ROOT = Path(__file__).parents[2]
 STATEMENTS = {
@@ -18,6 +19,18 @@ STATEMENTS = {
 def rows(driver: neo4j.Driver, text: str, **parameters: Any) -> list[dict[str, Any]]:
     with driver.session() as session:
         return session.run(cast("LiteralString", text), parameters).data()
+
+
+def make_tokens(driver: neo4j.Driver) -> None:
+    """Create and delete a node for each label, with its properties.
+
+    Neo4j plans a statement with an unknown name again when the name exists.
+    """
+    for label, names in PROPERTIES.items():
+        rows(driver, f"CREATE (n:{label}) SET n += $map DELETE n", map=dict.fromkeys(names, "token"))
+    for kind in RELATIONSHIPS:
+        values = dict.fromkeys(RELATIONSHIP_PROPERTIES.get(kind, ()), "token")
+        rows(driver, f"CREATE (a)-[r:{kind}]->(b) SET r += $map DELETE r, a, b", map=values)
 
 
 def make_image_index(driver: neo4j.Driver) -> None:

@@ -1,6 +1,7 @@
-"""Home whose Neo4j has its password and schema.
+"""Home whose Neo4j has its password, schema, vocabulary, and usual vector indexes.
 
-A new home needs five CPU seconds. `keep` stores one per set of jars and migrations. Tests of a first
+A new home needs five CPU seconds. Each server would plan most statements twice, because an index or a name
+was missing at first. `keep` stores one per set of jars and migrations. Tests of a first
 start do not use it.
 """
 
@@ -10,23 +11,29 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import neo4j
+
 from kg_api.graph.client import Graph
 from kg_api.graph.schema import migrate
+from kg_api.graph.spaces import ensure_index, ensure_space
 from kg_api.local.neo4j import LOCK
 from kg_api.local.processes import Home
+from kg_api.providers.pixels import HistogramEmbedder
 from kg_api.schemas.base import digest
+from kg_api.schemas.spaces import FIRST_IMAGE_SLUG
 from kg_api.settings import load_settings
-from tests.support.cypher import ROOT, STATEMENTS
+from tests.support.cypher import ROOT, STATEMENTS, make_tokens, rows
+from tests.support.embedders import small_embedder
 
 if TYPE_CHECKING:
     from tests.neo4j_server import Neo4jServer
 
-STEPS = ROOT / "kg_api/graph/schema.py"
+STEPS = (ROOT / "kg_api/graph/schema.py", ROOT / "tests/support/schema.py", Path(__file__))
 
 
 def kept() -> Path:
     """Return the folder for the current jars and statements."""
-    texts = [LOCK.read_text(encoding="utf-8"), STEPS.read_text(encoding="utf-8"), *STATEMENTS.values()]
+    texts = [*(path.read_text(encoding="utf-8") for path in (LOCK, *STEPS)), *STATEMENTS.values()]
     return load_settings().cache / "tests" / f"home-{digest('migrated home', *texts)[:16]}"
 
 
@@ -37,9 +44,15 @@ def give(home: Path) -> None:
 
 
 def keep(server: Neo4jServer) -> None:
-    """Migrate the database of a server, stop it, and store its home to use it again."""
-    with Graph(server.uri, server.user, server.password) as graph:
+    """Prepare the database of a server, stop it, and store its home to use it again."""
+    auth = (server.user, server.password)
+    with Graph(server.uri, *auth) as graph, neo4j.GraphDatabase.driver(server.uri, auth=auth) as driver:
         migrate(graph)
+        make_tokens(driver)
+        for slot in ensure_space(graph, small_embedder().identity).slots:
+            ensure_index(graph, slot)
+        ensure_space(graph, HistogramEmbedder().identity, FIRST_IMAGE_SLUG)
+        rows(driver, "MATCH (e:EmbeddingSpace) DELETE e")
     server.stop()
     home, to = Home(server.home), kept()
     to.parent.mkdir(parents=True, exist_ok=True)
