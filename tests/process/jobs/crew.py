@@ -126,8 +126,13 @@ def until_progress(graph: Graph, job_id: str, done: int = 1) -> None:
     wait_until(lambda: find_job(graph, job_id).done >= done, PATIENCE, lambda: str(find_job(graph, job_id)))
 
 
-def assert_all_embedded(driver: neo4j.Driver, sources: int) -> None:
-    found = rows(driver, "MATCH (s:Source) RETURN s.full_text AS text, s.embedding AS vector")
+def assert_all_embedded(driver: neo4j.Driver, sources: int, ontology: str | None = None) -> None:
+    """Check the vectors of an ontology, or of all."""
+    text = (
+        "MATCH (s:Source) WHERE s.ontology = coalesce($ontology, s.ontology) "
+        "RETURN s.full_text AS text, s.embedding AS vector"
+    )
+    found = rows(driver, text, ontology=ontology)
     chunks = rows(driver, "MATCH (c:Chunk) RETURN count(c) AS n")[0]["n"]
     missing = sum(row["vector"] is None for row in found)
     assert (len(found), len({row["text"] for row in found}), missing, chunks) == (sources, sources, 0, 0)

@@ -24,11 +24,13 @@ from tests.support.running import serve
 SIZE = 100
 PATIENCE = 90.0
 SHAPES = (
-    "MATCH (d:Document) "
+    "MATCH (d:Document {ontology: 'notes'}) "
     "RETURN d.sources AS told, COUNT { (d)-[:IN_ONTOLOGY]->(:Ontology) } AS ontologies, "
     "COUNT { (d)<-[:PART_OF]-(:Source) } AS parts, count(*) AS documents"
 )
-SOURCES = "MATCH (s:Source) RETURN count(s) AS n, count(DISTINCT s.document_id) AS documents"
+SOURCES = (
+    "MATCH (s:Source {ontology: 'notes'}) RETURN count(s) AS n, count(DISTINCT s.document_id) AS documents"
+)
 
 
 def batch_of(number: int) -> list[dict[str, str]]:

@@ -35,6 +35,10 @@ from tests.support.embedders import small_embedder
 from tests.support.running import Service, ready, serve, wait_until
 
 LONGEST_ANSWER = 20.0
+SEEDED = "seeded"
+"""Ontology of the job. Batches go to another one."""
+SENT = 4
+"""Batches per kill."""
 REQUESTS = (
     ("POST", "/queries/sources/search", {"query_text": "its own words", "mode": "hybrid"}),
     ("POST", "/queries/sources/search", {"query_text": "its own words", "mode": "vector"}),
@@ -73,59 +77,45 @@ def crew(stage: Stage, tmp_path: Path) -> Iterator[Crew]:
 
 
 @pytest.mark.parametrize(
-    ("kills", "batches"),
+    "kills",
     [
-        pytest.param(1, 8, id="one kill"),
-        pytest.param(5, 40, id="5 kills", marks=[pytest.mark.full, pytest.mark.timeout(1800)]),
+        pytest.param(1, id="one kill"),
+        pytest.param(5, id="5 kills", marks=[pytest.mark.full, pytest.mark.timeout(1800)]),
     ],
 )
-def test_killed_neo4j_costs_no_job_and_returns_503(
-    stage: Stage, crew: Crew, kills: int, batches: int
-) -> None:
-    each = batches * BATCH
-    sources = (kills + 1) * each
-    job_id = seed(stage.graph, sources)
+def test_killed_neo4j_costs_no_job_or_batch_and_returns_503(stage: Stage, crew: Crew, kills: int) -> None:
+    each = 40 * BATCH
+    sources = kills * each
+    job_id = seed(stage.graph, sources, SEEDED)
     worker = crew.hire(0.2)
     for number in range(kills):
         until_progress(stage.graph, job_id, done=number * each + 2 * BATCH)
-        stage.server.kill()
-        ask_while_away(stage.service)
-        begun = time.monotonic()
-        stage.server.restart()
-        returned = time.monotonic()
-        known = find_job(stage.graph, job_id).done
-        wait_until(lambda: failures(stage.driver, job_id) == 0, 1)
-        until_progress(stage.graph, job_id, done=known + 1)
-        goes_on = time.monotonic() - returned
-        wait_until(lambda: ready(stage.service.url), 120)
-        tell(f"Neo4j back after {returned - begun:.1f} s, the job goes on {goes_on:.1f} s later")
+        given = [batch_of(number * SENT + at) for at in range(SENT)]
+        with ThreadPoolExecutor(2) as pool:
+            sending = [pool.submit(send_until_stored, stage.service.url, batch) for batch in given]
+            wait_until(lambda least=number * SENT * SIZE: rows(stage.driver, SOURCES)[0]["n"] > least, 60)
+            stage.server.kill()
+            tell(f"killed when {sum(one.done() for one in sending)} of {SENT} batches were stored")
+            ask_while_away(stage.service)
+            begun = time.monotonic()
+            stage.server.restart()
+            returned = time.monotonic()
+            known = find_job(stage.graph, job_id).done
+            wait_until(lambda: failures(stage.driver, job_id) == 0, 1)
+            until_progress(stage.graph, job_id, done=known + 1)
+            goes_on = time.monotonic() - returned
+            wait_until(lambda: ready(stage.service.url), 120)
+            tell(f"Neo4j back after {returned - begun:.1f} s, the job goes on {goes_on:.1f} s later")
+            assert [len(one.result()) for one in sending] == [SIZE] * SENT
     done = until_done(stage.graph, job_id, seconds=300)
     assert (done.done, done.total, done.error) == (sources, sources, None)
-    assert_all_embedded(stage.driver, sources)
+    assert_all_embedded(stage.driver, sources, SEEDED)
     assert crew.embedded_again() <= kills * BATCH
     assert not said(worker, "job failed"), worker.output()
     assert worker.stop() == 0, "it is the very process of the beginning"
+    batches = [batch_of(at) for at in range(kills * SENT)]
+    assert_stored_once(stage.service.url, stage.driver, batches)
     ask_after_return(stage.service)
-
-
-@pytest.mark.usefixtures("crew")
-@pytest.mark.parametrize(
-    ("kills", "batches"),
-    [(1, 8), pytest.param(5, 20, marks=[pytest.mark.full, pytest.mark.timeout(1800)])],
-)
-def test_batches_under_way_are_stored_once(stage: Stage, kills: int, batches: int) -> None:
-    stored = 0
-    for kill in range(kills):
-        given = [batch_of(kill * batches + at) for at in range(batches)]
-        with ThreadPoolExecutor(2) as pool:
-            sending = [pool.submit(send_until_stored, stage.service.url, batch) for batch in given]
-            wait_until(lambda least=stored: rows(stage.driver, SOURCES)[0]["n"] > least, 60)
-            stage.server.kill()
-            tell(f"killed when {sum(each.done() for each in sending)} of {batches} batches were stored")
-            stage.server.restart()
-            assert [len(each.result()) for each in sending] == [SIZE] * batches
-        stored += batches * SIZE
-    assert_stored_once(stage.service.url, stage.driver, [batch_of(at) for at in range(kills * batches)])
 
 
 def ask_while_away(service: Service) -> None:
@@ -152,7 +142,7 @@ def ask_after_return(service: Service) -> None:
             answer = client.request(method, path, json=body)
             assert answer.is_success, (path, answer.text)
         found = client.post(
-            "/queries/sources/search", json={"query_text": "source 7 of notes w7", "limit": 1}
+            "/queries/sources/search", json={"query_text": f"source 7 of {SEEDED} w7", "limit": 1}
         )
     assert found.json()["degraded"] == []
     assert "source 7 " in found.json()["sources"][0]["full_text"]
