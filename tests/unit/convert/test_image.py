@@ -72,12 +72,15 @@ def test_large_image_has_a_small_thumbnail() -> None:
     assert seen(image.thumbnail).size == (256, 64)
 
 
+UNDO = dict(zip(range(2, 9), map(Image.Transpose, (0, 3, 1, 5, 2, 6, 4)), strict=True))
+"""How to store an upright image, by EXIF orientation."""
+
+
 @pytest.mark.parametrize("kind", ["PNG", "TIFF"])
 @pytest.mark.parametrize("orientation", range(1, 9))
 def test_a_photograph_is_shown_as_it_was_taken(orientation: int, kind: str) -> None:
     upright = drawn(64, 48)
-    undo = {2: 0, 3: 3, 4: 1, 5: 5, 6: 2, 7: 6, 8: 4}.get(orientation)
-    stored = upright if undo is None else upright.transpose(Image.Transpose(undo))
+    stored = upright.transpose(UNDO[orientation]) if orientation in UNDO else upright
     image = read(encoded(stored, kind, exif=exif({0x0112: orientation})))
     assert (image.width, image.height) == (64, 48)
     thumbnail = seen(image.thumbnail).convert("RGB")
@@ -229,15 +232,6 @@ def test_large_image_is_resampled_once(kind: str, resample: Any) -> None:
 @pytest.mark.parametrize("fit", ["within", "cover", "stretch"])
 def test_exif_orientation_is_applied(orientation: int, fit: Fit) -> None:
     upright = drawn(400, 300)
-    turns = {
-        2: Image.Transpose.FLIP_LEFT_RIGHT,
-        3: Image.Transpose.ROTATE_180,
-        4: Image.Transpose.FLIP_TOP_BOTTOM,
-        5: Image.Transpose.TRANSPOSE,
-        6: Image.Transpose.ROTATE_90,
-        7: Image.Transpose.TRANSVERSE,
-        8: Image.Transpose.ROTATE_270,
-    }
-    lying = upright.transpose(turns[orientation]) if orientation in turns else upright
+    lying = upright.transpose(UNDO[orientation]) if orientation in UNDO else upright
     found = rendered(encoded(lying, "PNG", exif=exif({0x0112: orientation})), 64, 40, fit)
     assert near(found, rendered(encoded(upright), 64, 40, fit)) < 1

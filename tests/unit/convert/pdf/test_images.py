@@ -9,7 +9,6 @@ from PIL import Image
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
-from kg_api.convert.image import embedded
 from kg_api.convert.pdf import convert
 from kg_api.convert.pdf.images import REPEATED, TINY, WHOLE
 from kg_api.schemas.documents import Converted
@@ -220,14 +219,6 @@ def test_empty_image_is_skipped() -> None:
     made = convert(drawn(page((700, "White."), (600, encoded(Image.new("RGB", (120, 90), "white"))))))
     assert made.images == ()
     assert made.notes == ("skipped: images that are damaged or of one color (1)",)
-
-
-def test_there_is_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded, "MAX_IMAGES", 2)
-    pages = [page((700, f"Page {i}."), (600, encoded(picture(100 + i, 90)))) for i in range(5)]
-    made = convert(drawn(*pages))
-    assert len(made.images) == 2
-    assert made.notes == ("skipped: images beyond the first 2 (3)",)
 
 
 def test_too_large_image_is_reported() -> None:
