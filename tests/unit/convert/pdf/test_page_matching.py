@@ -74,11 +74,8 @@ def test_repeated_phrase_matches_where_passage_continues() -> None:
 def test_single_words_match_as_whole_words() -> None:
     page = "A rose is a rose. Prose is not; rose-\nmary is an herb, ROSE too."
     assert said(find_words(["rose"], LetterStream.from_letters(page)), page) == [
-        "rose",
-        "rose",
-        "rose",
-        "ROSE",
-    ]
+        "rose", "rose", "rose", "ROSE",
+    ]  # fmt: skip
     assert said(find_words(["rosemary", "rose"], LetterStream.from_letters(page)), page)[2] == "rose-\nmary"
     assert find_words(["", "--"], LetterStream.from_letters(page)) == []
     assert find_words([], LetterStream.from_letters(page)) == []
