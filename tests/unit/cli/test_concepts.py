@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from kg_api.client import KgClient
+from kg_api.errors import NotFound
 from kg_api.schemas.concepts import (
     Concept,
     ConceptContext,
@@ -25,6 +27,7 @@ from kg_api.schemas.concepts import (
 )
 from kg_api.schemas.search import Degradation
 from kg_cli.concepts import commands as views
+from kg_cli.concepts.commands import take_concept
 from kg_cli.terminal import console
 from kg_cli.terminal.answers import emit
 from tests.unit.search.found import place
@@ -157,3 +160,30 @@ def test_json_output_equals_the_response(capsys: pytest.CaptureFixture[str]) -> 
     answer = ConceptList(concepts=[LEASE], total=1, offset=0, limit=1)
     emit(answer, views.print_concepts, as_json=True)
     assert json.loads(capsys.readouterr().out) == answer.model_dump(mode="json")
+
+
+HIT = {"ontology": "notes", "description": "", "search_terms": [], "sources": 2, "score": 0.1}
+
+
+class Searching(KgClient):
+    def __init__(self, label: str, fits: str | None) -> None:
+        hit = {**HIT, "concept_id": "c" * 32, "label": label, "similarity": 0.5, "fits": fits}
+        self.found = ConceptHits.model_validate({"query_text": "q", "concepts": [hit], "degraded": []})
+
+    def search_concepts(self, *_: Any, **__: Any) -> ConceptHits:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.found
+
+
+def test_id_prefix_is_resolved_by_the_service() -> None:
+    assert take_concept(Searching("retry", None), "477dc963", "notes") == "477dc963"
+    assert take_concept(Searching("retry", "meaning"), "477dc9638b", "notes") == "477dc9638b"
+
+
+def test_a_name_goes_before_digits() -> None:
+    assert take_concept(Searching("deadbeef", "name"), "deadbeef", "notes") == "c" * 32
+
+
+@pytest.mark.parametrize("text", ["477dc96", "477dc963 x", "backoff"])
+def test_text_without_id_form_is_a_name(text: str) -> None:
+    with pytest.raises(NotFound, match="no concept matches"):
+        take_concept(Searching("retry", None), text, "notes")

@@ -6,9 +6,11 @@ from collections.abc import Callable
 import pytest
 from rich.console import Console
 
+from kg_api.schemas.image_search import ImageHit, ImageHits
 from kg_api.schemas.search import Degradation
 from kg_api.schemas.similarity import Duplicate, SimilarSource, SimilarSources
 from kg_api.search.near import to_matched_chunk
+from kg_cli.search.images import print_found
 from kg_cli.search.views import print_similar
 from kg_cli.terminal import console
 from tests.unit.search.found import place
@@ -62,3 +64,19 @@ def test_by_words_the_score_is_shown(printed: Printed) -> None:
 def test_empty_similar_result_is_reported(printed: Printed) -> None:
     print_similar(similar())
     assert "Nothing similar" in printed()
+
+
+def test_vector_and_keyword_ranks_are_distinguished(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.StringIO()
+    out = Console(file=written, width=120)
+    monkeypatch.setattr(console, "stdout", lambda: out)
+    through = [
+        {"lane": "words", "rank": 2, "similarity": 0.6, "space": "a"},
+        {"lane": "words", "rank": 1},
+        {"lane": "concepts", "rank": 3},
+    ]
+    hit = ImageHit.model_validate({**place("a").model_dump(), "score": 1.0, "through": through})
+    values = {"by": ["words"], "spaces": [], "degraded": [], "timings_ms": {"total": 3.0}}
+    print_found(ImageHits.model_validate({**values, "images": [hit]}))
+    for told in ("their text, by vector search, 2. (0.60)", "their text, by full text, 1.", "concepts, 3."):
+        assert told in written.getvalue()
