@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from kg_api.schemas.filters import Condition, format_metadata_field, parse_conditions
 from kg_api.web.ui.rendering import Question, begun_conditions, read_choice, write_condition
+from kg_api.web.ui.routes.library import read_edited_metadata
 
 VALUES = st.one_of(st.text(max_size=20), st.integers(-(2**40), 2**40), st.booleans(), st.floats(-1e6, 1e6))
 
@@ -78,3 +79,29 @@ def test_years_are_chosen_as_numbers() -> None:
     assert question is not None
     assert question.where == ("date=2025",)
     assert question.chosen("date") == [2025]
+
+
+BEFORE: dict[str, Any] = {"tags": ["a", "b"], "author": "Ada", "year": 2024, "draft": True, "empty": None}
+
+
+@pytest.mark.parametrize(
+    ("given", "changed"),
+    [
+        ({}, {}),
+        ({"tags": "a\r\nb\r\n", "author": "Ada", "year": "2024", "draft": "true", "empty": ""}, {}),
+        ({"tags": "a\r\n c "}, {"tags": ["a", "c"]}),
+        ({"tags": "2024\nb"}, {"tags": ["2024", "b"]}),
+        ({"tags": " "}, {"tags": None}),
+        ({"author": ""}, {"author": None}),
+        ({"year": "2025", "draft": "false"}, {"year": 2025, "draft": False}),
+        ({"author": "'2025'"}, {"author": "2025"}),
+        ({" editor ": "Bob", "": "lost"}, {"editor": "Bob"}),
+        ({"author": "Ada\nBob"}, {"author": ["Ada", "Bob"]}),
+    ],
+)
+def test_only_edited_values_are_changed(given: dict[str, str], changed: dict[str, Any]) -> None:
+    assert read_edited_metadata(BEFORE, [*given], [*given.values()]) == changed
+
+
+def test_list_in_other_field_without_tags_stays() -> None:
+    assert read_edited_metadata({"authors": ["Ada"]}, ["authors", "tags"], ["Ada", "x"]) == {"tags": ["x"]}
