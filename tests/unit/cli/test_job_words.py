@@ -1,17 +1,21 @@
 from __future__ import annotations
 
 import datetime as dt
+import io
 from typing import Any
 
 import pytest
 import typer
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from kg_api.schemas.operations import Job
 from kg_api.schemas.vocabulary import JobState
 from kg_cli.jobs import report
 from kg_cli.jobs.commands import read_state
+from kg_cli.jobs.report import JobBars
+from kg_cli.terminal import console
 
 NOW = dt.datetime.now(tz=dt.UTC)
 USUAL: dict[str, Any] = {
@@ -102,3 +106,48 @@ def test_old_state_name_is_accepted_with_a_note(capsys: pytest.CaptureFixture[st
 def test_unknown_state_lists_the_states() -> None:
     with pytest.raises(typer.BadParameter, match="'magic' is not one of queued, running"):
         read_state("magic")
+
+
+REASON = "waiting: the embedding model does not answer (ConnectError [Errno 111] connection refused); " * 3
+
+
+@pytest.fixture
+def screen(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
+    seen = io.StringIO()
+    terminal = Console(file=seen, width=80, force_terminal=True, color_system=None, highlight=False)
+    monkeypatch.setattr(console, "stderr", lambda: terminal)
+    return seen
+
+
+def lines(screen: io.StringIO) -> list[str]:
+    text = screen.getvalue().replace("\x1b[2K", "").replace("\x1b[1A", "").replace("\x1b[?25l", "")
+    return [line.strip() for line in text.replace("\x1b[?25h", "").replace("\r", "\n").splitlines()]
+
+
+def test_bar_fits_and_shows_progress(screen: io.StringIO) -> None:
+    with JobBars() as bars:
+        bars.show(job(ontology="o" * 100, done=12_345, total=67_890, rate=123.0, eta_seconds=4000))
+    shown = [line for line in lines(screen) if "12345/67890" in line]
+    assert shown
+    assert all(len(line) <= 80 for line in shown)
+    assert "123/s, 67 min left" in shown[-1]
+    assert shown[-1].startswith("source embedding ooo")
+
+
+def test_reason_is_printed_in_full_once(screen: io.StringIO) -> None:
+    with JobBars() as bars:
+        for _ in range(3):
+            bars.show(job(state="queued", error=REASON, total=5))
+    shown = lines(screen)
+    assert " ".join(shown).count(f"source embedding notes: {REASON}".strip()) == 1
+    bar = [line for line in shown if "0/5" in line]
+    assert "waits for a retry" in bar[-1]
+    assert all(len(line) <= 80 for line in bar)
+
+
+def test_changed_reason_is_printed(screen: io.StringIO) -> None:
+    with JobBars() as bars:
+        for reason in ("waiting: one", "waiting: two", None, "waiting: two"):
+            bars.show(job(state="queued", error=reason))
+    told = " ".join(lines(screen))
+    assert [told.count(f"notes: waiting: {word}") for word in ("one", "two")] == [1, 2]
