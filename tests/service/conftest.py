@@ -81,6 +81,13 @@ def shared(stored: Stored, migrated_graph: Graph, driver: neo4j.Driver) -> dict[
 
 
 @pytest.fixture
+def told(shared: object, kg: KgClient) -> KgClient:
+    """The client, on what the module shares."""
+    del shared
+    return kg
+
+
+@pytest.fixture
 def ids(shared: dict[str, str]) -> dict[str, str]:
     return shared
 

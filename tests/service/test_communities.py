@@ -17,12 +17,6 @@ def store_told(graph: Graph, url: str) -> None:
 shared = sharing(store_told)
 
 
-@pytest.fixture
-def told(shared: None, kg: KgClient) -> KgClient:
-    del shared
-    return kg
-
-
 def test_an_overview_and_each_community_of_it(told: KgClient) -> None:
     page = told.communities("notes")
     assert [set(each.labels) for each in page.communities] == [set(BAKERY), set(HARBOUR)]

@@ -7,7 +7,7 @@ from kg_api.client import KgClient
 from kg_api.graph.client import Graph
 from kg_api.schemas.concepts import Grounding
 from tests.service.conftest import sharing
-from tests.service.test_relationships import state
+from tests.support.concepts import state
 from tests.support.embedding import run_jobs
 
 TEXTS = {
@@ -24,27 +24,17 @@ def store_told(graph: Graph, url: str) -> None:
         for name, text in TEXTS.items():
             kg.ingest_text(text, ontology="notes", document=name)
         run_jobs(graph)
-        state(kg, "a.md", ["first trial", "supports", "hypothesis"])
-        state(
-            kg,
-            "b.md",
-            ["second trial", "confirms", "hypothesis"],
-            ["second trial", "supports", "hypothesis"],
-        )
-        state(kg, "c.md", ["third trial", "Refutes", "hypothesis"])
-        state(
-            kg, "d.md", ["fourth trial", "mentions", "hypothesis"], ["hypothesis", "casts doubt on", "theory"]
-        )
-        state(kg, "e.md", ["theory", "is supported by", "first trial"])
+        for name, *relations in (
+            ("a.md", ["first trial", "supports", "hypothesis"]),
+            ("b.md", ["second trial", "confirms", "hypothesis"], ["second trial", "supports", "hypothesis"]),
+            ("c.md", ["third trial", "Refutes", "hypothesis"]),
+            ("d.md", ["fourth trial", "mentions", "hypothesis"], ["hypothesis", "casts doubt on", "theory"]),
+            ("e.md", ["theory", "is supported by", "first trial"]),
+        ):
+            state(graph, name, relations=relations)
 
 
 shared = sharing(store_told)
-
-
-@pytest.fixture
-def told(shared: None, kg: KgClient) -> KgClient:
-    del shared
-    return kg
 
 
 def grounding(kg: KgClient, label: str) -> Grounding | None:

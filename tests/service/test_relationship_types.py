@@ -14,7 +14,7 @@ from kg_api.graph.client import Graph
 from kg_api.graph.jobs import enqueue_slot
 from kg_api.schemas.concepts import TypeMerging
 from tests.service.conftest import sharing
-from tests.service.test_relationships import state
+from tests.support.concepts import state
 from tests.support.cypher import rows
 from tests.support.embedding import run_jobs
 
@@ -32,17 +32,11 @@ def store_told(graph: Graph, url: str) -> None:
     with KgClient(url) as kg:
         kg.ingest_text("A lease, a worker, a fence and a heartbeat.", ontology="notes", document="a.md")
         run_jobs(graph)
-        state(kg, "a.md", *TYPES)
+        state(graph, "a.md", relations=TYPES)
         run_jobs(graph)
 
 
 shared = sharing(store_told)
-
-
-@pytest.fixture
-def told(shared: None, kg: KgClient) -> KgClient:
-    del shared
-    return kg
 
 
 def types(kg: KgClient) -> dict[str, tuple[int, list[str]]]:
@@ -104,9 +98,9 @@ def test_later_relationships_use_the_merged_type(told: KgClient, graph: Graph, d
     told.merge_relationship_types("notes", into="requires", merged=["needs"])
     told.ingest_text("The fence needs a lease.", ontology="notes", document="b.md")
     run_jobs(graph)
-    state(told, "b.md", ["fence", "needs", "lease"])
+    state(graph, "b.md", relations=[["fence", "needs", "lease"]])
     assert stored(driver).count(("needs", "requires")) == 2
-    state(told, "b.md", ["fence", "needs", "lease"])
+    state(graph, "b.md", relations=[["fence", "needs", "lease"]])
     assert stored(driver).count(("needs", "requires")) == 2
 
 
@@ -211,7 +205,7 @@ def test_invalid_merge_is_rejected(told: KgClient) -> None:
 def test_other_ontologies_are_unaffected(told: KgClient, graph: Graph) -> None:
     told.ingest_text("A worker and a lease.", ontology="other", document="a.md")
     run_jobs(graph)
-    state(told, "a.md", ["worker", "needs", "lease"], ontology="other")
+    state(graph, "a.md", relations=[["worker", "needs", "lease"]], ontology="other")
     merge = told.merge_relationship_types("notes", into="requires", merged=["needs"])
     assert [each.name for each in told.relationship_types("other").types] == ["needs"]
     with pytest.raises(NotFound):
@@ -222,7 +216,7 @@ def test_types_go_when_nothing_is_stated_with_them(
     told: KgClient, graph: Graph, driver: neo4j.Driver
 ) -> None:
     told.merge_relationship_types("notes", into="requires", merged=["needs"])
-    state(told, "a.md", ["worker", "requires", "lease"])
+    state(graph, "a.md", relations=[["worker", "requires", "lease"]])
     enqueue_slot(graph, "backfill")
     run_jobs(graph)
     left = {row["name"] for row in rows(driver, "MATCH (t:RelationType) RETURN t.name AS name")}

@@ -36,12 +36,6 @@ def store_told(graph: Graph, url: str) -> None:
 shared = sharing(store_told)
 
 
-@pytest.fixture
-def told(shared: None, kg: KgClient) -> KgClient:
-    del shared
-    return kg
-
-
 def statements(found: Any) -> list[str]:
     return [f"{each.subject.label} {each.type} {each.object.label}" for each in found.relationships]
 
