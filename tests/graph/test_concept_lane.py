@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import neo4j
 import pytest
@@ -11,11 +12,10 @@ from kg_api.graph.concept_writes import write_extractions
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import request_job
 from kg_api.graph.search import MAX_SOURCES, Meaning
-from kg_api.schemas.answers import HybridHits, HybridSearch
+from kg_api.schemas.answers import HybridHits
 from kg_api.schemas.base import name_id
-from kg_api.schemas.search import SourceHits, SourceSearch
+from kg_api.schemas.search import SourceHits
 from kg_api.search import retrieve
-from kg_api.search.service import HybridService, SearchService
 from tests.conftest import Stored
 from tests.support.cypher import rows
 from tests.support.kg import Kg
@@ -29,22 +29,13 @@ def kg(stored: Stored, migrated_graph: Graph) -> Kg:
 
 
 def search(
-    kg: Kg, text: str = "Who leads what prints the Gazette of Lanterns?", **more: object
+    kg: Kg, text: str = "Who leads what prints the Gazette of Lanterns?", limit: int = 5, **more: Any
 ) -> SourceHits:
-    service = SearchService(kg.graph, kg.spaces)
-    try:
-        return service.search(SourceSearch.model_validate({"query_text": text, "limit": 5, **more}))
-    finally:
-        service.close()
+    return kg.find(text, limit=limit, **more)
 
 
-def hybrid(kg: Kg, text: str = "Gazette of Lanterns", **more: object) -> HybridHits:
-    service = SearchService(kg.graph, kg.spaces)
-    try:
-        request = HybridSearch.model_validate({"query_text": text, **more})
-        return HybridService(kg.graph, service).search(request)
-    finally:
-        service.close()
+def hybrid(kg: Kg, text: str = "Gazette of Lanterns", **more: Any) -> HybridHits:
+    return kg.find_both(text, **more)
 
 
 def documents(hits: SourceHits | HybridHits) -> list[str]:

@@ -4,7 +4,6 @@ import json
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -13,8 +12,6 @@ from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_documents
 from kg_api.schemas.base import digest
 from kg_api.schemas.documents import DocumentRecord
-from kg_api.schemas.search import SourceHits, SourceSearch
-from kg_api.search.service import SearchService
 from tests.conftest import Stored
 from tests.graph.conftest import store_texts
 from tests.support.kg import Kg
@@ -45,18 +42,10 @@ def harbour(stored: Stored, migrated_graph: Graph) -> Kg:
     return stored.give(store_harbour, migrated_graph)
 
 
-def search(kg: Kg, text: str, **more: Any) -> SourceHits:
-    service = SearchService(kg.graph, kg.spaces)
-    try:
-        return service.search(SourceSearch(query_text=text, **more))
-    finally:
-        service.close()
-
-
 @pytest.mark.parametrize("mode", ["vector", "text", "hybrid"])
 def test_no_fewer_hits_than_there_are(harbour: Kg, mode: str) -> None:
     for least, there in ((0, 600), (100, 500), (570, 30), (597, 3), (600, 0)):
-        found = search(harbour, "keeper ships word3", mode=mode, limit=40, where=[f"number>={least}"])
+        found = harbour.find("keeper ships word3", mode=mode, limit=40, where=[f"number>={least}"])
         assert len(found.sources) == min(40, there), (mode, least)
         assert all(int(hit.document[:3]) >= least for hit in found.sources)
         assert [each.effect for each in found.degraded if "filter" in each.effect] == (
@@ -65,10 +54,10 @@ def test_no_fewer_hits_than_there_are(harbour: Kg, mode: str) -> None:
 
 
 def test_keyword_search_finds_low_ranked_filtered_documents(harbour: Kg) -> None:
-    found = search(harbour, "number1 ships", mode="text", limit=1, where=["number>100", "parity=even"])
+    found = harbour.find("number1 ships", mode="text", limit=1, where=["number>100", "parity=even"])
     assert len(found.sources) == 1
-    exact = search(harbour, "keeper ships word3", mode="vector", limit=20, where=["parity=odd"], exact=True)
-    near = search(harbour, "keeper ships word3", mode="vector", limit=20, where=["parity=odd"])
+    exact = harbour.find("keeper ships word3", mode="vector", limit=20, where=["parity=odd"], exact=True)
+    near = harbour.find("keeper ships word3", mode="vector", limit=20, where=["parity=odd"])
     assert [hit.similarity for hit in near.sources] == pytest.approx(
         [hit.similarity for hit in exact.sources]
     )
@@ -76,6 +65,6 @@ def test_keyword_search_finds_low_ranked_filtered_documents(harbour: Kg) -> None
 
 def test_a_misspelt_field_is_an_error(harbour: Kg) -> None:
     with pytest.raises(InvalidInput, match="Did you mean 'parity'"):
-        search(harbour, "keeper", where=["parityy=odd"])
-    told = search(harbour, "keeper", where=["zzzz=1"])
+        harbour.find("keeper", where=["parityy=odd"])
+    told = harbour.find("keeper", where=["zzzz=1"])
     assert "no document has the field 'zzzz'" in [each.effect for each in told.degraded]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -10,11 +11,9 @@ from kg_api.graph.concept_vectors import want_concepts
 from kg_api.graph.concept_writes import write_extractions
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.search import ConceptNearness, Seed, find_near_concepts
-from kg_api.schemas.answers import HybridSearch
 from kg_api.schemas.base import concept_id
 from kg_api.schemas.search import SourceHits, SourceSearch
 from kg_api.search.rank import KEPT, NO_RERANKING, Reranking
-from kg_api.search.service import HybridService, SearchService
 from kg_api.spaces.plans import read_embedding_state
 from tests.conftest import Stored
 from tests.graph.test_reranked_search import Backwards
@@ -34,12 +33,8 @@ def kg(stored: Stored, migrated_graph: Graph) -> Kg:
     return stored.give(lanterns, migrated_graph, *ISSUES)
 
 
-def search(kg: Kg, text: str = PRINTED, reranking: Reranking = NO_RERANKING, **more: object) -> SourceHits:
-    service = SearchService(kg.graph, kg.spaces, reranking)
-    try:
-        return service.search(SourceSearch.model_validate({"query_text": text, **more}))
-    finally:
-        service.close()
+def search(kg: Kg, text: str = PRINTED, reranking: Reranking = NO_RERANKING, **more: Any) -> SourceHits:
+    return kg.find(text, reranking, **more)
 
 
 def test_near_concepts_belong_to_the_same_ontology(graph: Graph) -> None:
@@ -167,11 +162,7 @@ def test_text_mode_reports_concepts_without_vectors(graph: Graph) -> None:
 
 
 def test_hybrid_has_it_as_a_mode(kg: Kg) -> None:
-    service = SearchService(kg.graph, kg.spaces)
-    try:
-        found = HybridService(kg.graph, service).search(HybridSearch(query_text=PRINTED, mode="graph"))
-    finally:
-        service.close()
+    found = kg.find_both(PRINTED, mode="graph")
     assert [hit.document for hit in found.sources] == documents(search(kg, graph=True))
     assert found.concepts[0].label == "Gazette of Lanterns"
 

@@ -10,9 +10,8 @@ from kg_api.errors import RerankUnavailable
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.providers.rerank import Reranker, open_reranker
-from kg_api.schemas.search import SourceHits, SourceSearch
+from kg_api.schemas.search import SourceHits
 from kg_api.search.rank import Reranking
-from kg_api.search.service import SearchService
 from kg_api.settings import Settings
 from tests.conftest import Stored
 from tests.graph.conftest import store_texts
@@ -47,11 +46,7 @@ class Backwards:
 
 
 def search(kg: Kg, reranker: Reranker | None, **more: Any) -> SourceHits:
-    service = SearchService(kg.graph, kg.spaces, Reranking(reranker, 60))
-    try:
-        return service.search(SourceSearch(query_text=QUESTION, rerank=True, explain=True, **more))
-    finally:
-        service.close()
+    return kg.find(QUESTION, Reranking(reranker, 60), rerank=True, explain=True, **more)
 
 
 @contextmanager

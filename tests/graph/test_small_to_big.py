@@ -10,8 +10,7 @@ import pytest
 
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
-from kg_api.schemas.search import SourceHit, SourceHits, SourceSearch
-from kg_api.search.service import SearchService
+from kg_api.schemas.search import SourceHit, SourceHits
 from tests.conftest import Stored
 from tests.graph.test_chunks import chunks, configure
 from tests.support.cypher import rows
@@ -54,14 +53,6 @@ def kg(stored: Stored, migrated_graph: Graph) -> Kg:
     return stored.give(store_comets, migrated_graph)
 
 
-def search(kg: Kg, text: str = "comets", **more: Any) -> SourceHits:
-    service = SearchService(kg.graph, kg.spaces)
-    try:
-        return service.search(SourceSearch(query_text=text, **more))
-    finally:
-        service.close()
-
-
 def parents(hits: SourceHits) -> list[tuple[str, int, int]]:
     return [(hit.document_id, hit.parent.start, hit.parent.end) for hit in hits.sources if hit.parent]
 
@@ -82,7 +73,7 @@ def require_right(hit: SourceHit, whole: Mapping[str, str]) -> None:
 @pytest.mark.parametrize("mode", ["vector", "hybrid"])
 def test_hit_of_a_child_returns_its_parent(kg: Kg, mode: str) -> None:
     whole = {name: "".join(f"{each}\n\n" for each in said) for name, said in texts().items()}
-    hits = search(kg, "plant7 comets", mode=mode, limit=5)
+    hits = kg.find("plant7 comets", mode=mode, limit=5)
     assert hits.sources[0].document == "7.md"
     for hit in hits.sources:
         require_right(hit, whole)
@@ -93,7 +84,7 @@ def test_hit_of_a_child_returns_its_parent(kg: Kg, mode: str) -> None:
 def test_many_hits_of_a_parent_count_once(kg: Kg, mode: str, limit: int) -> None:
     """The document about comets has six parents with six children each. They are nearer than all
     others."""
-    hits = search(kg, "comets", mode=mode, limit=limit)
+    hits = kg.find("comets", mode=mode, limit=limit)
     found = parents(hits)
     assert len(found) == len(hits.sources), "every hit has one"
     assert len(found) == len(set(found)), "none comes twice"
@@ -108,7 +99,7 @@ def test_a_parent_scores_as_its_best_child(kg: Kg, driver: neo4j.Driver) -> None
         near = float(question @ np.asarray(each["vector"], dtype=np.float32))
         (parent,) = each["parents"]
         best[parent] = max(near, best.get(parent, -1.0))
-    hits = search(kg, "comets", mode="vector", limit=8)
+    hits = kg.find("comets", mode="vector", limit=8)
     expected = sorted(best.values(), reverse=True)[:8]
     assert [hit.similarity for hit in hits.sources] == pytest.approx(expected, abs=1e-5)
     for hit in hits.sources:
@@ -120,7 +111,7 @@ def test_a_parent_scores_as_its_best_child(kg: Kg, driver: neo4j.Driver) -> None
 def test_keyword_hit_returns_the_parent(kg: Kg) -> None:
     """If there is no vector, no child is nearer than the others, so the whole source is returned."""
     whole = {name: "".join(f"{each}\n\n" for each in said) for name, said in texts().items()}
-    hits = search(kg, "plant7", mode="text", limit=3)
+    hits = kg.find("plant7", mode="text", limit=3)
     assert {hit.document for hit in hits.sources} == {"7.md"}
     assert len(parents(hits)) == len(set(parents(hits))) == len(hits.sources) > 0
     for hit in hits.sources:
@@ -130,7 +121,7 @@ def test_keyword_hit_returns_the_parent(kg: Kg) -> None:
 
 
 def test_parent_of_several_sources_has_neighbours_of_hit(kg: Kg) -> None:
-    hits = search(kg, "plant7 comets", mode="vector", limit=1, expand_context=True, window_size=1)
+    hits = kg.find("plant7 comets", mode="vector", limit=1, expand_context=True, window_size=1)
     (hit,) = hits.sources
     assert hit.parent is not None
     assert len(hit.parent.source_ids) > 1
@@ -145,7 +136,7 @@ def test_edit_within_a_parent_updates_its_children(kg: Kg, driver: neo4j.Driver)
     changed[0] = paragraph("volcanoes", 0)
     store_document(kg.graph, record("7.md", changed))
     kg.work()
-    (hit,) = search(kg, "volcanoes", mode="vector", limit=1).sources
+    (hit,) = kg.find("volcanoes", mode="vector", limit=1).sources
     assert hit.parent is not None
     assert "volcanoes" in hit.parent.text
     assert "plant7" in hit.parent.text
@@ -158,7 +149,7 @@ def test_late_children_have_parents_too(kg: Kg) -> None:
     kg.requests.embed("notes")
     kg.work()
     whole = {name: "".join(f"{each}\n\n" for each in said) for name, said in texts().items()}
-    hits = search(kg, "plant7 comets", mode="vector", limit=5)
+    hits = kg.find("plant7 comets", mode="vector", limit=5)
     assert hits.sources[0].document == "7.md"
     assert len(parents(hits)) == len(set(parents(hits))) == 5
     for hit in hits.sources:

@@ -12,9 +12,7 @@ from kg_api.graph.client import Graph, Lookup
 from kg_api.graph.document_writes import store_document, store_documents
 from kg_api.graph.search import Filters, NearestPassages, OntologySizes, by_vector
 from kg_api.graph.spaces import find_space
-from kg_api.schemas.search import SourceSearch
 from kg_api.search import plan
-from kg_api.search.service import SearchService
 from tests.conftest import Stored
 from tests.graph.conftest import store_texts
 from tests.support.cypher import rows
@@ -114,11 +112,7 @@ def test_candidates_grow_with_crowding_of_the_ontology(harbours: Kg, monkeypatch
     monkeypatch.setattr(
         Graph, "look_up", lambda graph, lookups: asked.extend(lookups) or look_up(graph, lookups)
     )
-    service = SearchService(harbours.graph, harbours.spaces)
-    try:
-        for ontology in ("small", "large", None):
-            service.search(SourceSearch(query_text="ships", ontology=ontology, mode="vector"))
-    finally:
-        service.close()
+    for ontology in ("small", "large", None):
+        harbours.search("ships", ontology=ontology)
     candidates = [each.parameters["candidates"] for each in asked if "candidates" in each.parameters]
     assert candidates == [50, 94, 114]  # the lane's depth; 50 x sqrt(36 / 10); 50 x sqrt(52 / 10)

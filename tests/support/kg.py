@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Any
 
 from kg_api.graph.client import Graph
 from kg_api.jobs.embedding import EmbeddingJob, ImageModels, ReadBlob
 from kg_api.jobs.runner import Handler
+from kg_api.schemas.answers import HybridHits, HybridSearch
 from kg_api.schemas.search import SourceHits, SourceSearch
 from kg_api.schemas.spaces import NewSpace
-from kg_api.search.service import SearchService
+from kg_api.search.rank import NO_RERANKING, Reranking
+from kg_api.search.service import HybridService, SearchService
 from kg_api.spaces.configuration import ConfigurationService, EmbeddingRequests
 from kg_api.spaces.contexts import Contexts
 from kg_api.spaces.estimate import Estimator, ModelService
@@ -54,11 +57,18 @@ class Kg:
         self.spaces.add(NewSpace(slug=slug, provider="deterministic", dimensions=dimensions))
 
     def search(self, text: str = "topic7", **more: Any) -> SourceHits:
-        service = SearchService(self.graph, self.spaces)
-        try:
-            return service.search(SourceSearch(query_text=text, mode="vector", **more))
-        finally:
-            service.close()
+        return self.find(text, mode="vector", **more)
+
+    def find(self, text: str, reranking: Reranking = NO_RERANKING, **asked: Any) -> SourceHits:
+        """Search with a new service, which has cached nothing."""
+        with closing(SearchService(self.graph, self.spaces, reranking)) as service:
+            return service.search(SourceSearch.model_validate({"query_text": text, **asked}))
+
+    def find_both(self, text: str, **asked: Any) -> HybridHits:
+        """Search concepts and sources."""
+        with closing(SearchService(self.graph, self.spaces)) as service:
+            request = HybridSearch.model_validate({"query_text": text, **asked})
+            return HybridService(self.graph, service).search(request)
 
     def states(self) -> dict[str, str]:
         return {each.slug: each.state for each in self.models.list_space_infos()}
