@@ -6,12 +6,7 @@ from typing import Any
 import neo4j
 import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    rule,
-)
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from kg_api.errors import Conflict, LeaseLost
 from kg_api.graph import jobs

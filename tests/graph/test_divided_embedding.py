@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import neo4j
@@ -14,7 +13,7 @@ from kg_api.schemas.embedding import SpaceBuild
 from kg_api.schemas.vocabulary import JobState
 from tests.graph.test_embedding_jobs import CountingEmbedder, PickyEmbedder
 from tests.support.cypher import rows
-from tests.support.embedding import open_spaces, run_jobs, status
+from tests.support.embedding import run_jobs, status
 from tests.support.kg import Kg
 from tests.support.records import record
 
@@ -47,29 +46,6 @@ def test_parts_run_once_and_whole_sums_their_progress(graph: Graph, driver: neo4
     parts = [row for row in kept(driver) if row["part"]]
     assert len(parts) == len(embedding.PARTS)
     assert {row["state"] for row in parts} == {"succeeded"}
-
-
-def test_two_workers_share_them(graph: Graph) -> None:
-    embedders, job_id = [CountingEmbedder(), CountingEmbedder()], filled(graph, 40)
-    both = threading.Barrier(2)
-
-    def work(embedder: CountingEmbedder) -> None:
-        spaces = open_spaces(graph, embedder)
-        both.wait()
-        while status(graph).missing:
-            run_jobs(graph, spaces=spaces, batch_size=4, worker=str(id(embedder)))
-
-    threads = [threading.Thread(target=work, args=(each,)) for each in embedders]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    run_jobs(graph)
-    shares = [set(each.texts) for each in embedders]
-    assert all(shares), "each had some"
-    assert shares[0].isdisjoint(shares[1]), "no text twice"
-    assert status(graph).embedded == 120
-    assert jobs.find_job(graph, job_id).done == 120
 
 
 def test_whole_reports_texts_rejected_by_parts(graph: Graph) -> None:

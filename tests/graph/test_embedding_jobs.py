@@ -1,7 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import neo4j
 import numpy as np
@@ -19,14 +23,26 @@ from kg_api.graph.vectors import (
     read_rejected_sources,
     write_batch,
 )
+from kg_api.jobs.embedding import SourceEmbedding, TextModels
+from kg_api.jobs.runner import Runner
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.providers.embedding_port import Vectors
+from kg_api.providers.remote_embedding import KNOWN_GOOD
 from kg_api.schemas.embedding import RefusedSource
+from kg_api.schemas.spaces import ModelChoice
 from kg_api.schemas.vocabulary import JobState
+from kg_api.settings import WorkerSettings
+from kg_api.spaces.contexts import Contexts
 from kg_api.spaces.plans import read_embedding_state
+from kg_api.spaces.registry import CachedPassages
+from tests.support.behaviours import Behaviour, Status
+from tests.support.cypher import rows
 from tests.support.embedders import calibrates, small_embedder
 from tests.support.embedding import open_spaces, run_jobs, status
+from tests.support.embedding_server import EmbeddingServer
+from tests.support.providers import Asking
 from tests.support.records import record
+from tests.support.running import wait_until
 
 
 class CountingEmbedder(DeterministicEmbedder):
@@ -63,13 +79,6 @@ def test_every_source_gets_its_vector(graph: Graph, driver: neo4j.Driver) -> Non
     np.testing.assert_array_equal(np.array([row["vector"] for row in rows], dtype=np.float32), expected)
 
 
-def test_job_reports_progress_and_completion(graph: Graph) -> None:
-    job_id = store_document(graph, record("a.md", ["one", "two", "three"])).job_id
-    run_jobs(graph, batch_size=2)
-    job = jobs.find_job(graph, job_id or "")
-    assert (job.state, job.done, job.total) == (JobState.SUCCEEDED, 3, 3)
-
-
 def test_only_changed_sources_are_embedded_again(graph: Graph) -> None:
     embedder = CountingEmbedder()
     store_document(graph, record("a.md", ["one", "two", "three"]))
@@ -87,22 +96,6 @@ def test_sources_ingested_during_a_job_are_embedded(graph: Graph) -> None:
     assert run_jobs(graph, embedder, batch_size=4) == 1
     assert missing(graph) == 0
     assert len(embedder.texts) == 30
-
-
-def test_long_source_is_embedded_in_complete_chunks(graph: Graph, driver: neo4j.Driver) -> None:
-    embedder = CountingEmbedder(max_tokens=8)
-    text = " ".join(f"word{n}" for n in range(30))
-    store_document(graph, record("a.md", [text, "short"]))
-    run_jobs(graph, embedder)
-    assert " ".join(part for part in embedder.texts if part != "short").split() == text.split()
-    with driver.session() as session:
-        rows = session.run(
-            "MATCH (c:Chunk)-[:CHUNK_OF]->(s) "
-            "RETURN c.offset AS o, c.end_offset AS n, s.full_text AS t, s.embedding AS v ORDER BY o"
-        ).data()
-    assert len(rows) >= 4
-    assert " ".join(row["t"][row["o"] : row["n"]] for row in rows).split() == text.split()
-    assert all(row["v"] is None for row in rows), "its chunks are searched, not the source itself too"
 
 
 def one_due(graph: Graph) -> tuple[SourceText, EmbeddedBatch]:
@@ -129,19 +122,6 @@ def test_vector_of_changed_text_is_not_written(graph: Graph) -> None:
     assert missing(graph) == 1
     assert write(graph, batch) == 1
     assert missing(graph) == 0
-
-
-@pytest.mark.parametrize(
-    "vector",
-    [np.full(256, np.nan), np.full(256, np.inf), np.zeros(256), np.ones(255)],
-    ids=["NaN", "infinite", "zero", "wrong size"],
-)
-def test_vector_unsupported_by_index_is_rejected(graph: Graph, vector: np.ndarray) -> None:
-    store_document(graph, record("a.md", ["one"]))
-    due, batch = one_due(graph)
-    with pytest.raises(EmbeddingFailed):
-        write(graph, replace(batch, vectors={due.source_id: vector.astype(np.float32)}))
-    assert missing(graph) == 1
 
 
 class PickyEmbedder(CountingEmbedder):
@@ -186,15 +166,6 @@ def test_a_text_that_changes_is_tried_again(graph: Graph) -> None:
     assert (status(graph).embedded, status(graph).refused) == (2, 0)
 
 
-def test_model_rejecting_everything_fails_the_job(graph: Graph) -> None:
-    embedder = PickyEmbedder("number")
-    job_id = store_document(graph, record("a.md", [f"This is number{n}." for n in range(30)])).job_id or ""
-    run_jobs(graph, embedder)
-    job = jobs.find_job(graph, job_id)
-    assert (job.state, job.error) == (JobState.QUEUED, "RejectedText: 400: a text is not taken")
-    assert (status(graph).refused, status(graph).missing) == (0, 30)
-
-
 def refused_of(graph: Graph) -> list[RefusedSource]:
     return read_rejected_sources(graph, "notes", read_embedding_state(graph, "notes").target.mark, limit=99)
 
@@ -213,3 +184,110 @@ def test_a_job_of_a_deleted_ontology_just_ends(graph: Graph) -> None:
     document_writes.delete_ontology(graph, "notes")
     run_jobs(graph)
     assert jobs.find_job(graph, job_id).state is JobState.SUCCEEDED
+
+
+AT_ONCE = 4
+SIZE = 8
+MODEL = "text-embedding-3-small"
+SOURCES = 100
+
+
+@pytest.fixture
+def asking() -> Iterator[Asking]:
+    choice = ModelChoice("openai", MODEL, small_embedder().identity.dimensions)
+    with EmbeddingServer() as server, Asking("openai", server, choice, timeout=20) as asking:
+        yield asking
+
+
+def seed(graph: Graph) -> str:
+    return store_document(graph, record("a.md", [f"This is number{n}." for n in range(SOURCES)])).job_id or ""
+
+
+def embed(graph: Graph, asking: Asking, *, cached: bool = False) -> int:
+    spaces = open_spaces(graph, asking.embedder)
+    return run_jobs(graph, batch_size=SIZE, spaces=spaces, cached=cached, requests_at_once=AT_ONCE)
+
+
+def passages(server: EmbeddingServer) -> list[list[str]]:
+    asked = [[text for text in each.body["input"] if "number" in text] for each in server.requests]
+    return [texts for texts in asked if texts]
+
+
+def number(text: str) -> int:
+    return int(text.removeprefix("This is number").split(".")[0])
+
+
+def assert_right_vectors(driver: neo4j.Driver, expected: int) -> None:
+    """Assert that the vectors for the first sources are correct."""
+    found = rows(
+        driver, "MATCH (s:Source) RETURN s.full_text AS text, s.embedding AS vector ORDER BY s.paragraph"
+    )
+    embedded = [row for row in found if row["vector"] is not None]
+    assert [number(row["text"]) for row in embedded] == list(range(expected))
+    stored = np.array([row["vector"] for row in embedded], dtype=np.float32)
+    right = small_embedder().embed_passages([row["text"].strip() for row in embedded])
+    np.testing.assert_allclose(stored, right, atol=1e-6)
+
+
+def test_concurrent_requests_return_vectors_to_their_sources(
+    graph: Graph, driver: neo4j.Driver, asking: Asking
+) -> None:
+    dice = random.Random(7)
+    asking.server.load.takes = lambda _: dice.uniform(0.1, 0.4)  # more than asking again takes
+    job = jobs.find_job(graph, seed(graph))
+    assert embed(graph, asking) == 1
+    assert_right_vectors(driver, SOURCES)
+    assert max(asking.server.load.at_once) == AT_ONCE
+    done = jobs.find_job(graph, job.job_id)
+    assert (done.state, done.done, done.total) == (JobState.SUCCEEDED, SOURCES, SOURCES)
+
+
+def test_failed_request_keeps_results_of_the_others(
+    graph: Graph, driver: neo4j.Driver, asking: Asking
+) -> None:
+    def told(body: dict[str, Any]) -> Behaviour | None:
+        ends = any("number42." in text or text == KNOWN_GOOD for text in body["input"])
+        return Status(500) if ends else None
+
+    asking.server.next_behaviour = told
+    job_id = seed(graph)
+    embed(graph, asking, cached=True)
+    job = jobs.find_job(graph, job_id)
+    assert (job.state, job.done) == (JobState.QUEUED, 40)
+    assert "500" in (job.error or "")
+    assert_right_vectors(driver, 40)
+    asked = [texts for texts in passages(asking.server) if "This is number42." not in texts]
+    answered = {text for texts in asked for text in texts}
+    kept = "MATCH (v:CachedVector) RETURN count(v) AS n"
+    wait_until(lambda: rows(driver, kept)[0]["n"] >= len(answered), 10)
+    asking.server.next_behaviour = lambda body: None  # noqa: ARG005 - its name
+    asking.server.requests.clear()
+    rows(driver, "MATCH (j:Job) SET j.run_after = datetime(), j.queued_at = datetime()")
+    embed(graph, asking, cached=True)
+    assert_right_vectors(driver, SOURCES)
+    assert jobs.find_job(graph, job_id).state is JobState.SUCCEEDED
+    again = {text for texts in passages(asking.server) for text in texts}
+    assert answered.isdisjoint(again), "what was answered is paid for, and kept"
+
+
+def test_cancelled_job_ends_soon_and_writes_nothing(graph: Graph, asking: Asking) -> None:
+    job_id, released = seed(graph), threading.Event()
+    spaces = open_spaces(graph, asking.embedder)
+    spaces.get().ensure_verified()
+    asking.server.load.takes = lambda body: float(any("number" in each for each in body["input"])) * 5
+    settings = WorkerSettings(lease_seconds=2, heartbeat_seconds=0.2)
+    models = TextModels(spaces, CachedPassages(graph, keeps=False), AT_ONCE)
+    job = SourceEmbedding(graph, Contexts(graph), models, SIZE)
+    runner = Runner(graph, [job], settings, worker="w", stopping=released)
+    running = threading.Thread(target=runner.run_one)
+    running.start()
+    wait_until(lambda: len(passages(asking.server)) == AT_ONCE, 10)
+    begun = time.monotonic()
+    jobs.cancel_job(graph, job_id)
+    running.join(10)
+    assert time.monotonic() - begun < 2, "no answer is waited for"
+    asking.server.close()  # all that was asked is answered
+    time.sleep(0.3)
+    assert jobs.find_job(graph, job_id).state is JobState.CANCELLED
+    assert (status(graph).missing, status(graph).embedded) == (SOURCES, 0)
+    assert len(passages(asking.server)) == AT_ONCE

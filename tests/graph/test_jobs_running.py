@@ -54,39 +54,6 @@ def events(logs: list[MutableMapping[str, Any]]) -> list[str]:
     return [str(each["event"]) for each in logs]
 
 
-def test_only_job_is_not_interrupted(graph: Graph) -> None:
-    job_id = request(graph, added=20)
-    runner(graph, lambda run: through(run, 20)).run_one()
-    assert jobs.find_job(graph, job_id).attempts == 1
-
-
-def test_worker_runs_parts_of_its_pausing_job(graph: Graph) -> None:
-    """If there is only one worker, it has to run all the parts."""
-    job_id = request(graph, added=3)
-    order: list[str] = []
-
-    def work(run: JobRun) -> None:
-        order.append(run.job.part or "whole")
-        if run.job.part:
-            run.commit(lambda _: None, after="x", done=1, set_aside=int(run.job.part == "a:b"))
-        elif not run.cursor:
-            run.divide([":a", "a:b", "b:"], after="divided")
-            run.pause(3600)
-        elif run.unfinished_parts():
-            run.pause(3600)
-        run.finish()
-
-    working = runner(graph, work)
-    with capture_logs() as logs:
-        while working.run_one():
-            pass
-    assert sorted(order[1:4]) == [":a", "a:b", "b:"]
-    assert (order[0], order[4:]) == ("whole", ["whole"]), "it went on when the last part had ended"
-    done = jobs.find_job(graph, job_id)
-    assert (done.state, done.done, done.total, done.set_aside) == ("succeeded_with_errors", 3, 3, 1)
-    assert "job failed" not in events(logs)
-
-
 def test_handler_reads_requests_made_during_its_run(graph: Graph) -> None:
     request(graph, selection="missing")
     seen: list[tuple[str, bool]] = []
@@ -101,35 +68,6 @@ def test_handler_reads_requests_made_during_its_run(graph: Graph) -> None:
 
     runner(graph, work).run_one()
     assert seen == [("missing", False), ("due", True)]
-
-
-def test_heartbeat_notices_cancellation_within_a_long_batch(graph: Graph) -> None:
-    job_id = request(graph)
-
-    def work(run: JobRun) -> None:
-        jobs.cancel_job(graph, job_id)
-        for _ in range(1200):
-            time.sleep(0.05)
-            run.checkpoint()
-
-    begun = time.monotonic()
-    with capture_logs() as logs:
-        runner(graph, work, heartbeat_seconds=0.1).run_one()
-    assert time.monotonic() - begun < 50, "not the minute that the work takes"
-    assert events(logs)[-1] == "job cancelled"
-
-
-def test_slow_job_with_progress_is_not_stuck(graph: Graph) -> None:
-    job_id = request(graph, added=6)
-
-    def work(run: JobRun) -> None:
-        for number in range(6):
-            time.sleep(0.4)
-            run.commit(lambda _: None, after=str(number), done=1)
-        run.finish()
-
-    runner(graph, work, heartbeat_seconds=0.1, stuck_seconds=1).run_one()
-    assert jobs.find_job(graph, job_id).state is JobState.SUCCEEDED
 
 
 @pytest.mark.parametrize(
@@ -206,18 +144,21 @@ def finish(run: JobRun) -> None:
     run.finish()
 
 
-@pytest.mark.parametrize(("work", "outcome"), [(finish, "succeeded"), (fail, "retried"), (lack, "waits")])
-def test_a_run_of_a_job_by_its_outcome(graph: Graph, work: Callable[[JobRun], None], outcome: str) -> None:
+@pytest.mark.parametrize(
+    ("work", "settings", "outcome"),
+    [
+        (finish, {}, "succeeded"),
+        (fail, {}, "retried"),
+        (fail, {"max_failures": 1}, "failed"),
+        (lack, {}, "waits"),
+    ],
+)
+def test_a_run_of_a_job_by_its_outcome(
+    graph: Graph, work: Callable[[JobRun], None], settings: dict[str, int], outcome: str
+) -> None:
     counted = Counted()
     request(graph, "notes")
-    assert runner(graph, work).run_one()
+    assert runner(graph, work, **settings).run_one()
     assert counted("kg_job_runs_begun_total", kind="test") == 1
     assert counted("kg_job_runs_total", kind="test", outcome=outcome) == 1
     assert counted("kg_job_run_seconds_count", kind="test") == 1
-
-
-def test_a_job_that_dies_is_counted_as_dead(graph: Graph) -> None:
-    counted = Counted()
-    request(graph, "notes")
-    runner(graph, fail, max_failures=1).run_one()
-    assert counted("kg_job_runs_total", kind="test", outcome="failed") == 1

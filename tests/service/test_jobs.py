@@ -23,14 +23,6 @@ def test_job_shows_its_states_and_times(kg: KgClient, graph: Graph) -> None:
     assert queued.created_at <= done.started_at <= done.finished_at
 
 
-def test_documents_ingested_while_queued_share_a_job(http: httpx.Client) -> None:
-    ids = {ingest(http, f"text {n}", document=f"{n}.txt")["job_id"] for n in range(3)}
-    other = ingest(http, "text", ontology="other")["job_id"]
-    assert len(ids) == 1
-    assert other not in ids
-    assert http.get(f"/jobs/{ids.pop()}").json()["total"] == 3
-
-
 def test_jobs_are_paged_newest_first(http: httpx.Client, graph: Graph) -> None:
     ids = [ingest(http, "text", ontology=f"o{n}")["job_id"] for n in range(4)]
     run_jobs(graph)
