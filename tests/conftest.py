@@ -45,8 +45,8 @@ SLOW_FIRST = ("graph/", "service/", "process/managed/", "process/", "")
 
 PLAN_ANEW = frozenset(
     {
-        *("any_request", "bad_inputs_stored", "chunks", "concept_embedding", "database", "edge_embedding"),
-        *("embedding_jobs", "health", "image_search", "image_spaces", "late_chunking", "moving"),
+        *("any_request", "bad_inputs_stored", "chunks", "concept_embedding", "database"),
+        *("embedding_jobs", "health", "image_search", "image_spaces", "moving"),
         *("paid_search", "similar", "space_pages", "administration_in_browser", "statements", "switching"),
     }
 )

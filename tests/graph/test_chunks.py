@@ -1,27 +1,33 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import neo4j
 import pytest
 
+from kg_api.errors import EmbeddingUnavailable, InvalidInput
 from kg_api.graph import document_writes
 from kg_api.graph.cache import prune_cache, read_vectors, remember_vectors
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import enqueue_slot
-from kg_api.graph.search import read_chunk_texts
 from kg_api.graph.spaces import find_space
 from kg_api.graph.vectors import read_chunk_ids
+from kg_api.providers.embedding import DeterministicEmbedder
+from kg_api.providers.embedding_port import TextPart, Vectors
 from kg_api.schemas.documents import DocumentRecord
-from kg_api.schemas.spaces import NewSpace
+from kg_api.schemas.embedding import EmbeddingConfig, SpaceBuild
+from kg_api.schemas.spaces import NewSpace, SpaceIdentity
+from kg_api.spaces.plans import read_embedding_state
 from tests.graph.test_embedding_jobs import CountingEmbedder
 from tests.support.cypher import rows
 from tests.support.embedders import small_embedder
 from tests.support.embedding import configure_in_place, open_spaces, run_jobs, status
-from tests.support.records import record
+from tests.support.kg import Kg
+from tests.support.records import record, text_record
 
 STRATEGIES: list[dict[str, Any]] = [
     {"strategy": "sentence", "chunk_size": 10},
@@ -110,20 +116,6 @@ def test_changed_strategy_makes_chunks_stale_and_replaces_them(graph: Graph, dri
     assert rows(driver, "MATCH (c:Chunk) RETURN count(c) AS n")[0]["n"] == 0
 
 
-def test_small_chunks_refer_to_their_parent_chunk(graph: Graph, driver: neo4j.Driver) -> None:
-    configure(graph, strategy="hierarchical", chunk_size=150, overlap=20, parent_size=500)
-    store_document(graph, document([1, 2, 3, 4, 5, 6]))
-    run_jobs(graph, batch_size=2)
-    found = chunks(driver)
-    assert all(len(each["parents"]) == 1 for each in found)
-    texts = read_chunk_texts(graph, [parent for each in found for parent in each["parents"]])
-    for each in found:
-        assert each["text"] in texts[each["parents"][0]].text
-        assert len(each["text"]) <= 150
-        assert len(texts[each["parents"][0]].text) <= 500
-    assert rows(driver, "MATCH (c:Chunk) WHERE NOT (c)-[:CHUNK_OF]->() RETURN count(c) AS n")[0]["n"] == 0
-
-
 def test_embedding_at_ingestion_can_be_off(graph: Graph) -> None:
     configure(graph, embed_on_ingest=False)
     assert store_document(graph, document([1])).job_id is None
@@ -161,25 +153,6 @@ def test_context_template_omits_missing_fields(graph: Graph) -> None:
     run_jobs(graph, embedder)
     wanted = ["The Title", "Ada: The Title (2025-01-31)"]
     assert embedder.texts == [f"{line}\n\n{paragraph(1)}" for line in wanted]
-
-
-def test_ontologies_in_two_spaces_have_own_dimensions(graph: Graph, driver: neo4j.Driver) -> None:
-    spaces = open_spaces(graph)
-    spaces.add(NewSpace(slug="large", provider="deterministic", dimensions=512))
-    configure_in_place(graph, "other", space="large", strategy="sentence", chunk_size=10)
-    store_document(graph, document([1]))
-    store_document(graph, record("b.md", [paragraph(2)], ontology="other"))
-    run_jobs(graph, spaces=spaces)
-    sizes = rows(
-        driver,
-        "MATCH (n) WHERE n:Source OR n:Chunk RETURN n.ontology AS o, size(n.embedding) AS a, "
-        "size(n.embedding_large) AS b, labels(n) AS l",
-    )
-    assert {(each["o"], each["a"], each["b"]) for each in sizes if each["a"] or each["b"]} == {
-        ("notes", 256, None),
-        ("other", None, 512),
-    }
-    assert status(graph, "other").embedded == 1
 
 
 def test_cached_vectors_are_reused(graph: Graph) -> None:
@@ -333,16 +306,6 @@ def test_resumed_job_includes_sources_before_its_cursor(graph: Graph, driver: ne
     assert status(graph).stale == 0
 
 
-def test_a_long_context_leaves_room_for_the_text(graph: Graph) -> None:
-    configure(graph, context="template")
-    embedder = CountingEmbedder(max_tokens=20)
-    about = document([1])
-    store_document(graph, replace(about, title=" ".join(f"t{n}" for n in range(60))))
-    run_jobs(graph, embedder)
-    assert status(graph).embedded == 1
-    assert all(text.startswith("t0 t1") for text in embedder.texts)
-
-
 def test_edit_embeds_only_new_text(graph: Graph) -> None:
     configure(graph, strategy="paragraph_group", chunk_size=100)
     embedder = CountingEmbedder()
@@ -353,3 +316,193 @@ def test_edit_embeds_only_new_text(graph: Graph) -> None:
     run_jobs(graph, embedder)
     assert embedder.texts
     assert all("topic99" in text for text in embedder.texts), "chunks before the edit keep their vectors"
+
+
+LATE = [{**config, "context": "late"} for config in STRATEGIES]
+
+
+class PartsEmbedder(DeterministicEmbedder):
+    """Embedder that records its parts. In these tests, there is room for four paragraphs in a window."""
+
+    def __init__(self, max_tokens: int = 150) -> None:
+        super().__init__(max_tokens=max_tokens)
+        self.parts: list[TextPart] = []
+
+    def embed_parts(self, parts: Sequence[TextPart]) -> Vectors:
+        self.parts.extend(parts)
+        return super().embed_parts(parts)
+
+
+class TextsAlone:
+    """Model that returns one vector for a text. Like all remote providers, it has no token vectors."""
+
+    def __init__(self, provider: str = "openai") -> None:
+        self._embedder = DeterministicEmbedder(64)
+        self.identity: SpaceIdentity = replace(self._embedder.identity, provider=provider, model="far-away")
+        self.embed_passages = self._embedder.embed_passages
+        self.embed_query = self._embedder.embed_query
+        self.spans = self._embedder.spans
+        self.count_tokens = self._embedder.count_tokens
+        self.close = self._embedder.close
+
+
+def vectors(driver: neo4j.Driver) -> dict[str, bytes]:
+    assert rows(driver, "MATCH (s:Source) RETURN count(s.embedding) AS n")[0]["n"] == 0
+    return {each["id"]: bytes(str(each["vector"]), "ascii") for each in chunks(driver)}
+
+
+def built_anew(graph: Graph, driver: neo4j.Driver, record: DocumentRecord, **config: Any) -> dict[str, bytes]:
+    document_writes.delete_ontology(graph, record.ontology)
+    configure(graph, **config)
+    store_document(graph, record)
+    run_jobs(graph, PartsEmbedder())
+    return vectors(driver)
+
+
+@pytest.mark.parametrize("config", LATE, ids=lambda config: config["strategy"])
+def test_every_chunk_is_embedded_in_its_document_window(
+    graph: Graph, driver: neo4j.Driver, config: dict[str, Any]
+) -> None:
+    embedder = PartsEmbedder()
+    configure(graph, **config)
+    store_document(graph, document([1, 2, 3, 4, 5, 6, 7, 8]))
+    run_jobs(graph, embedder, batch_size=3)
+    assert (status(graph).embedded, status(graph).total) == (8, 8)
+    assert len(vectors(driver)) == len(embedder.parts), "each once"
+    assert {each["text"] for each in chunks(driver)} == {part.separate_text for part in embedder.parts}
+    whole = "".join(f"{paragraph(n)}\n\n" for n in range(1, 9))
+    windows = {part.text for part in embedder.parts}
+    assert all(window in whole for window in windows)
+    assert 1 < len(windows) < len(embedder.parts) or config["strategy"] == "paragraph_group"
+
+
+@pytest.mark.parametrize(("config", "after"), pairs(LATE, EDITS, 1))
+def test_late_vectors_match_the_text_after_an_edit(
+    graph: Graph, driver: neo4j.Driver, config: dict[str, Any], after: list[int]
+) -> None:
+    expected = built_anew(graph, driver, document(after), **config)
+    assert built_anew(graph, driver, document([1, 2, 3, 4, 5, 6]), **config) != expected
+    store_document(graph, document(after))
+    run_jobs(graph, PartsEmbedder())
+    assert vectors(driver) == expected, "to the bit"
+    assert status(graph).embedded == len(after)
+
+
+def test_changed_neighbour_makes_only_its_window_stale(graph: Graph, driver: neo4j.Driver) -> None:
+    embedder = PartsEmbedder()
+    configure(graph, context="late")
+    store_document(graph, document(list(range(40))))
+    run_jobs(graph, embedder)
+    assert len(embedder.parts) == 40
+    before = vectors(driver)
+    embedder.parts.clear()
+    store_document(graph, document([*range(20), 99, *range(21, 40)]))
+    assert len(vectors(driver)) == 39, "its neighbours answer as they were until they are made anew"
+    run_jobs(graph, embedder)
+    said = {part.separate_text for part in embedder.parts}
+    assert paragraph(99) in said
+    assert {paragraph(19), paragraph(21)} & said, "a neighbour whose text is the same is embedded again"
+    assert 2 <= len(said) <= 16, "those of a few windows, of forty"
+    now = vectors(driver)
+    assert len(now) == 40
+    assert len(now.keys() & before.keys()) == 40 - len(said), "all others kept theirs"
+
+
+def test_other_blanks_between_paragraphs_are_another_text(graph: Graph, driver: neo4j.Driver) -> None:
+    def spaced(blanks: str) -> DocumentRecord:
+        return text_record("a.md", [f"{paragraph(n)}{blanks}" for n in range(4)])
+
+    expected = built_anew(graph, driver, spaced("\n\n\n"), context="late")
+    built_anew(graph, driver, spaced("\n\n"), context="late")
+    store_document(graph, spaced("\n\n\n"))
+    run_jobs(graph, PartsEmbedder())
+    assert vectors(driver) == expected
+
+
+def test_new_title_in_template_makes_all_chunks_stale(graph: Graph, driver: neo4j.Driver) -> None:
+    embedder, about = PartsEmbedder(), replace(document([1, 2, 3]), title="The Title")
+    configure(graph, context="late_template")
+    store_document(graph, about)
+    run_jobs(graph, embedder)
+    assert {part.separate_text for part in embedder.parts} == {
+        f"The Title > Top\n\n{paragraph(n)}" for n in (1, 2, 3)
+    }
+    assert all("The Title" not in part.text for part in embedder.parts), "the window is the text as it stands"
+    before = vectors(driver)
+    embedder.parts.clear()
+    store_document(graph, replace(about, title="Another", content_hash="other"))
+    assert status(graph).stale == 3
+    run_jobs(graph, embedder)
+    assert len(embedder.parts) == 3
+    assert not vectors(driver).keys() & before.keys()
+
+
+class StoppingEmbedder(PartsEmbedder):
+    def __init__(self, calls: int) -> None:
+        super().__init__()
+        self._calls = calls
+
+    def embed_parts(self, parts: Sequence[TextPart]) -> Vectors:
+        self._calls -= 1
+        if self._calls < 0:
+            raise EmbeddingUnavailable("it is away")
+        return super().embed_parts(parts)
+
+
+@pytest.mark.parametrize(("batch_size", "cached"), [(1, False), (7, False), (7, True)])
+def test_batched_and_resumed_embedding_has_the_same_bytes(
+    graph: Graph, driver: neo4j.Driver, batch_size: int, *, cached: bool
+) -> None:
+    whole = document(list(range(20)))
+    expected = built_anew(graph, driver, whole, context="late")
+    document_writes.delete_ontology(graph, "notes")
+    configure(graph, context="late")
+    store_document(graph, whole)
+    run_jobs(graph, StoppingEmbedder(calls=2), batch_size=batch_size, cached=cached)
+    assert 0 < status(graph).missing < 20, "it was stopped on its way"
+    rows(driver, "MATCH (j:Job) SET j.run_after = datetime(), j.queued_at = datetime()")
+    run_jobs(graph, PartsEmbedder(), batch_size=batch_size, cached=cached)
+    assert vectors(driver) == expected
+
+
+def test_the_cache_knows_windows(graph: Graph, driver: neo4j.Driver) -> None:
+    """If a text is used with two different neighbours, it has three vectors. Each of them should be
+    computed only once."""
+    embedder = PartsEmbedder()
+    for numbers, made in (([1, 2], 2), ([1, 3], 2), ([1, 2], 0)):
+        document_writes.delete_ontology(graph, "notes")
+        configure(graph, context="late")
+        store_document(graph, document(numbers))
+        embedder.parts.clear()
+        run_jobs(graph, embedder, cached=True)
+        assert len(embedder.parts) == made
+    late = {each["text"]: each["vector"] for each in chunks(driver)}
+    document_writes.delete_ontology(graph, "notes")
+    configure(graph)
+    store_document(graph, document([1, 2]))
+    run_jobs(graph, embedder, cached=True)
+    alone = rows(driver, "MATCH (s:Source {paragraph: 0}) RETURN s.embedding AS v")[0]["v"]
+    assert alone != late[paragraph(1)]
+
+
+def test_a_preview_counts_windows_and_chunks(kg: Kg) -> None:
+    plain = kg.configure.set("notes", EmbeddingConfig(strategy="sentence"), dry_run=True).regeneration
+    late = kg.configure.set("notes", EmbeddingConfig(strategy="sentence", context="late"), dry_run=True)
+    cost = late.regeneration
+    assert (cost.chunks, cost.sources) == (plain.chunks, plain.sources)
+    assert cost.tokens == 2 * plain.tokens, "each chunk by itself, and all in windows"
+    assert any("twice" in note for note in cost.notes)
+    assert not late.applied
+
+
+@pytest.mark.parametrize("provider", ["openai", "nomic"])
+def test_late_chunking_rejects_models_without_token_vectors(graph: Graph, provider: Any) -> None:
+    kg = Kg(graph, open_spaces(graph, further=lambda choice: TextsAlone(choice.provider)))
+    kg.spaces.add(NewSpace(slug="far", provider=provider))
+    with pytest.raises(InvalidInput, match=r"far-away .*bge-small-en-v1\.5.*kg admin spaces create"):
+        kg.configure.set("notes", EmbeddingConfig(space="far", context="late"), dry_run=True)
+    assert kg.configure.set("notes", EmbeddingConfig(context="late"), dry_run=False).applied
+    with pytest.raises(InvalidInput, match="far-away"):
+        kg.switch.build("far", SpaceBuild())
+    assert read_embedding_state(graph, "notes").target.space.slug == "default", "nothing was changed"
+    kg.spaces.close()

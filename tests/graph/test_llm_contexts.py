@@ -12,7 +12,6 @@ from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.spaces import reset_rejected
 from kg_api.graph.vectors import read_rejected_sources
-from kg_api.providers.chat import MARGIN, MAX_BYTES
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.schemas.embedding import EmbeddingConfig
 from kg_api.schemas.vocabulary import JobState, Strategy
@@ -54,11 +53,6 @@ def configured(graph: Graph, config: EmbeddingConfig = LLM) -> CountingEmbedder:
 
 def passages(writer: EmbeddingServer) -> list[str]:
     return [each["text"] for request in writer.requests for each in asked(request)["passages"]]
-
-
-def run_at_once(driver: neo4j.Driver) -> None:
-    with driver.session() as session:
-        session.run("MATCH (j:Job) SET j.run_after = datetime(), j.queued_at = datetime()").consume()
 
 
 def test_context_is_embedded_but_not_stored_in_text(
@@ -145,27 +139,6 @@ def test_changed_title_requests_contexts_again(
     assert asked(writer.requests[0])["metadata"] == {"author": "Ada"}
 
 
-def test_job_without_model_waits_and_embeds_nothing(
-    graph: Graph, driver: neo4j.Driver, writer: EmbeddingServer, contexts: Contexts
-) -> None:
-    embedder = configured(graph)
-    job_id = store_document(graph, record("a.md", PARAGRAPHS)).job_id or ""
-    writer.always = Status(503, retry_after="100")
-    for _ in range(7):
-        assert run_jobs(graph, embedder, contexts=contexts) == 1
-        job = jobs.find_job(graph, job_id)
-        assert job.state is JobState.QUEUED
-        assert (job.error or "").startswith("waiting: the language model fails")
-        run_at_once(driver)
-    assert embedder.texts == []
-    assert status(graph, "notes").missing == 25
-    writer.always = None
-    run_jobs(graph, embedder, contexts=contexts)
-    assert jobs.find_job(graph, job_id).state is JobState.SUCCEEDED
-    assert status(graph, "notes").missing == 0
-    assert embedder.texts == [f"{context_of(text)}\n\n{text}" for text in PARAGRAPHS]
-
-
 def test_source_without_context_is_skipped(graph: Graph, writer: EmbeddingServer, contexts: Contexts) -> None:
     def lost_at_12(body: dict[str, Any]) -> str:
         mute = any(each["text"] == PARAGRAPHS[12] for each in asked(body)["passages"])
@@ -202,23 +175,6 @@ def test_wrong_key_ends_job_and_names_its_variable(
     assert job.state is JobState.FAILED
     assert "OPENAI_API_KEY" in (job.error or "")
     assert embedder.texts == []
-
-
-def test_long_document_is_sent_as_surrounding_part(
-    graph: Graph, writer: EmbeddingServer, contexts: Contexts
-) -> None:
-    embedder = configured(graph)
-    texts = [f"{number} begins here. {'It goes on for long. ' * 40}" for number in range(120)]
-    store_document(graph, record("long.md", texts))
-    run_jobs(graph, embedder, contexts=contexts)
-    assert embedder.texts == [f"{context_of(text)}\n\n{text.strip()}" for text in texts]
-    assert len(writer.requests) > 9
-    for request in writer.requests:
-        data = asked(request)
-        shown = data.get("part") or data["document"]
-        assert len(shown) <= MAX_BYTES + 2 * MARGIN
-        assert all(each["text"][:15] in shown for each in data["passages"])
-        assert "part" not in data or data["document_begins"].startswith("0 begins here.")
 
 
 def estimating(graph: Graph, contexts: Contexts, embedder: CountingEmbedder) -> ConfigurationService:

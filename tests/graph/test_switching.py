@@ -107,7 +107,7 @@ def test_one_ontology_can_be_switched(kg: Kg) -> None:
     assert spaces == {"notes": "default", "second": "other"}
 
 
-def test_check_finds_a_missing_vector(kg: Kg, driver: neo4j.Driver) -> None:
+def test_check_finds_a_missing_vector_or_index(kg: Kg, driver: neo4j.Driver) -> None:
     kg.add("other")
     kg.switch.build("other", SpaceBuild())
     kg.work()
@@ -123,15 +123,8 @@ def test_check_finds_a_missing_vector(kg: Kg, driver: neo4j.Driver) -> None:
             kg.switch.activate("other")
         rows(driver, "MATCH (s:Source {paragraph: 3}) SET s.embedding_other = s.was, s.was = null")
     assert kg.switch.check("other").ok
-
-
-def test_check_finds_a_missing_index(kg: Kg, driver: neo4j.Driver) -> None:
-    kg.add("other")
-    kg.switch.build("other", SpaceBuild())
-    kg.work()
     rows(driver, "DROP INDEX passage_embedding_other")
-    found = {each.name: each.ok for each in kg.switch.check("other").findings}
-    assert found["index"] is False
+    assert "index" in [each.name for each in kg.switch.check("other").findings if not each.ok]
 
 
 def test_invalid_switches_are_rejected_with_advice(kg: Kg) -> None:
@@ -297,14 +290,6 @@ def test_chunking_can_be_changed_again_and_again(kg: Kg, driver: neo4j.Driver) -
     assert used <= kept, "no chunks but those of the two that are kept"
 
 
-def test_abandoned_build_changes_nothing(kg: Kg) -> None:
-    kg.configure.set("notes", EmbeddingConfig(strategy="sentence"), dry_run=False)
-    kg.configure.set("notes", EmbeddingConfig(), dry_run=False)
-    found = status(kg.graph, "notes")
-    assert (found.embedded, found.building) == (12, False)
-    assert first(kg.search()) == TEXTS[7]
-
-
 def test_a_dry_run_changes_nothing(kg: Kg) -> None:
     before = read_embedding_state(kg.graph, "notes").configured
     told = kg.configure.set("notes", EmbeddingConfig(strategy="sentence"), dry_run=True)
@@ -313,12 +298,6 @@ def test_a_dry_run_changes_nothing(kg: Kg) -> None:
     quoted = kg.switch.build("other", SpaceBuild(dry_run=True))
     assert [(each.ontology, each.due, each.job_id) for each in quoted.builds] == [("notes", 12, None)]
     assert read_embedding_state(kg.graph, "notes").configured == before
-
-
-def test_an_empty_ontology_is_configured_at_once(kg: Kg) -> None:
-    kg.add("other")
-    kg.configure.set("new", EmbeddingConfig(space="other"), dry_run=False)
-    assert read_embedding_state(kg.graph, "new").serving is None
 
 
 def test_slots_of_one_model_compare_similarities(kg: Kg) -> None:
@@ -342,8 +321,7 @@ def test_only_one_ontologys_leftovers_go(kg: Kg, driver: neo4j.Driver) -> None:
     kg.drop.drop("default", "notes")
     kg.work()
     left = rows(
-        driver,
-        "MATCH (s:Source) WHERE s.embedding IS NOT NULL RETURN collect(DISTINCT s.ontology) AS names",
+        driver, "MATCH (s:Source) WHERE s.embedding IS NOT NULL RETURN collect(DISTINCT s.ontology) AS names"
     )
     assert left[0]["names"] == ["second"]
     assert first(kg.search()) == TEXTS[7]

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import time
-
 import httpx
 import neo4j
 import pytest
@@ -9,11 +7,13 @@ import pytest
 from kg_api.client import KgClient
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.client import Graph
-from kg_api.graph.search import REMEMBERED_SECONDS
+from kg_api.schemas.concepts import ExtractionConfig
 from kg_api.schemas.vocabulary import JobState
-from tests.service.asking import embedded, ingest, problem, search
+from kg_api.settings import load_settings
+from tests.service.asking import embedded, ingest, problem
 from tests.support.cypher import rows
-from tests.support.embedding import configure_in_place, run_jobs
+from tests.support.embedding import configure_in_place, open_spaces, run_jobs
+from tests.support.extraction import evidence, run_extraction
 
 
 def test_ontology_is_configured_before_its_first_document(kg: KgClient) -> None:
@@ -34,22 +34,6 @@ def test_without_a_word_it_has_the_defaults(kg: KgClient) -> None:
     assert (shown.config.embed_on_ingest, shown.dimensions, shown.missing) == (True, 256, 1)
     with pytest.raises(NotFound):
         kg.embedding_config("none")
-
-
-def test_change_reports_stale_chunks_and_cost(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
-    embedded(graph, http, "The fox runs over the hill. " * 20)
-    dry = kg.set_embedding_config("notes", dry_run=True, strategy="sentence", chunk_size=12)
-    assert (dry.applied, dry.stale, dry.regeneration.chunks) == (False, 1, 10)
-    assert dry.regeneration.tokens == 120
-    assert dry.regeneration.price == 0
-    assert kg.embedding_config("notes").config.strategy == "paragraph", "nothing was changed"
-    done = kg.set_embedding_config("notes", strategy="sentence", chunk_size=12)
-    assert (done.applied, done.stale) == (True, 1)
-    assert search(http, "fox", mode="vector")["sources"], "found as it is meanwhile"
-    run_jobs(graph)
-    assert kg.embedding_config("notes").embedded == 1
-    time.sleep(REMEMBERED_SECONDS)
-    assert search(http, "fox", mode="vector")["sources"][0]["chunk"]["text"].count("fox") == 2
 
 
 @pytest.mark.parametrize(
@@ -175,8 +159,62 @@ def test_empty_selection_is_reported(http: httpx.Client, kg: KgClient, graph: Gr
         kg.regenerate_embeddings("nothing")
 
 
-def test_rejected_list_is_empty_without_rejections(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
-    embedded(graph, http, "a text")
-    assert (kg.rejected("notes").total, kg.rejected("notes").sources) == (0, [])
+TEXT = """Marie Curie discovered polonium and radium. Marie Curie received the Nobel Prize in Physics.
+
+The Nobel Prize in Physics is given in Stockholm. Polonium is named after Poland.
+"""
+
+
+def job_kinds(driver: neo4j.Driver) -> list[str]:
+    return [row["kind"] for row in rows(driver, "MATCH (j:Job) RETURN j.kind AS kind ORDER BY kind")]
+
+
+def work(graph: Graph) -> None:
+    open_spaces(graph)
+    run_extraction(graph, load_settings(), wake=False)
+
+
+def test_ingest_requests_extraction_without_waiting(kg: KgClient, graph: Graph, driver: neo4j.Driver) -> None:
+    kg.ingest_text(TEXT, ontology="plain", document="a")
+    assert job_kinds(driver) == ["source_embedding"], "the service's setting is none"
+    kg.set_extraction_config("notes", extractor="keyphrase")
+    kg.ingest_text(TEXT, ontology="notes", document="a")
+    assert job_kinds(driver) == ["concept_extraction", "source_embedding", "source_embedding"]
+    before = kg.extraction_config("notes")
+    assert (before.total, before.due, before.extracted, before.concepts) == (1, 1, 0, 0)
+    work(graph)
+    after = kg.extraction_config("notes")
+    assert (after.due, after.extracted, after.refused, after.spent) == (0, 1, 0, 0)
+    assert after.concepts > 0
+    assert after.quotes == len(evidence(driver)) > 0
+    assert kg.extract_concepts("notes").job_id is None
+    assert kg.extraction_rejected("notes").total == 0
+    kg.ingest_text(TEXT, ontology="notes", document="a")
+    assert job_kinds(driver).count("concept_extraction") == 1, "nothing changed"
+
+
+def test_a_dry_run_changes_nothing(kg: KgClient, driver: neo4j.Driver) -> None:
+    kg.ingest_text(TEXT, ontology="notes", document="a")
+    told = kg.set_extraction_config("notes", dry_run=True, extractor="keyphrase", per_source=3)
+    assert (told.applied, told.used.extractor, told.used.per_source, told.due) == (False, "keyphrase", 3, 1)
+    assert told.cost is not None
+    assert (told.cost.sources, told.cost.requests, told.cost.price) == (1, 0, 0)
+    assert kg.extraction_config("notes").config == ExtractionConfig()
+    assert "concept_extraction" not in job_kinds(driver)
+
+
+def test_null_configuration_restores_the_default_setting(kg: KgClient) -> None:
+    made = kg.set_extraction_config("new", extractor="keyphrase", per_source=9, budget=2.5)
+    assert made.used.model_dump() == {"extractor": "keyphrase", "per_source": 9, "budget": 2.5}
+    made = kg.set_extraction_config("new", extractor=None, per_source=None, budget=None)
+    assert made.config == ExtractionConfig()
+    assert made.used.model_dump() == {"extractor": "none", "per_source": 6, "budget": None}
+    with pytest.raises(InvalidInput, match="concept extraction is off"):
+        kg.extract_concepts("new")
+
+
+def test_missing_language_model_is_rejected(kg: KgClient) -> None:
+    with pytest.raises(InvalidInput, match="KG_LLM__MODEL"):
+        kg.set_extraction_config("notes", extractor="llm")
     with pytest.raises(NotFound):
-        kg.rejected("nothing")
+        kg.extraction_config("notes")
