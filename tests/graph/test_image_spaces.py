@@ -7,14 +7,10 @@ import pytest
 
 from kg_api.errors import Conflict, InvalidInput, NotFound
 from kg_api.graph.client import Graph
-from kg_api.graph.document_writes import delete_document, store_document
-from kg_api.graph.images import list_images
 from kg_api.graph.jobs import enqueue_slot, find_job
 from kg_api.graph.schema import index_states
 from kg_api.graph.targets import count_embedded
-from kg_api.jobs.embedding import MAX_REJECTED
 from kg_api.providers.pixels import DIMENSIONS
-from kg_api.schemas.base import document_id
 from kg_api.schemas.documents import VectorCounts
 from kg_api.schemas.embedding import EmbeddingConfig, Regeneration, SpaceBuild
 from kg_api.schemas.spaces import NewSpace
@@ -24,7 +20,6 @@ from kg_api.web.shared.health import seeing_checks
 from tests.support.album import FIRST, Album
 from tests.support.colour_grid import open_image_spaces, plain
 from tests.support.cypher import rows
-from tests.support.images import drawn, encoded
 
 
 def test_stored_images_are_embedded_by_a_job(album: Album, driver: neo4j.Driver) -> None:
@@ -63,13 +58,6 @@ def test_no_space_keeps_a_vector_of_another_file(album: Album, driver: neo4j.Dri
     assert rows(driver, told) == [{"left": []}]
 
 
-def test_replaced_image_with_same_text_requests_a_job(album: Album) -> None:
-    album.work()
-    told = store_document(album.graph, album.pictures.record(plain("blue"), "red.png"))
-    assert told.job_id is not None
-    assert find_job(album.graph, told.job_id).kind == "image_embedding"
-
-
 def test_image_rejected_by_the_model_is_retried(album: Album) -> None:
     album.grid.rejects_dark = True
     album.add_images("black")
@@ -95,16 +83,6 @@ def test_image_with_missing_file_is_skipped_until_stored(album: Album, damaged: 
     enqueue_slot(album.graph, "backfill", "1")
     album.work()
     assert album.counts().embedded == 3
-
-
-def test_every_image_with_missing_file_is_skipped(album: Album) -> None:
-    contents = [plain(each) for each in ("red", "green", "blue")]
-    contents += [encoded(drawn(20 + at, 30)) for at in range(MAX_REJECTED)]
-    for at, content in enumerate(contents):
-        album.pictures.add(content, f"{at}.png")
-        album.pictures.lose(content)
-    album.work()
-    assert (album.counts().missing, album.counts().refused) == (0, len(contents) + 3)
 
 
 def test_forced_embedding_of_a_lost_image_rejects_it(album: Album) -> None:
@@ -175,12 +153,6 @@ def test_backfill_finds_unrequested_images(album: Album, driver: neo4j.Driver) -
     assert album.counts().embedded == 3
 
 
-def test_a_document_that_goes_takes_its_vector_along(album: Album) -> None:
-    album.work()
-    delete_document(album.graph, document_id("notes", "red.png"))
-    assert album.counts().total == list_images(album.graph, ontology=None, offset=0, limit=9).total == 2
-
-
 def _vector(driver: neo4j.Driver, name: str) -> list[float]:
     found = "MATCH (s:Image {document: $name}) RETURN s.embedding_default_images AS vector"
     return [round(each, 5) for each in rows(driver, found, name=name)[0]["vector"]]
@@ -234,17 +206,6 @@ def test_space_used_by_an_ontology_cannot_be_dropped(album: Album) -> None:
         album.switch.rollback("fine")
 
 
-def test_unusable_model_does_not_block_a_build(album: Album) -> None:
-    album.work()
-    album.add_space("fine")
-    album.switch.build("fine", SpaceBuild())
-    album.add_images("black")
-    album.grid.down = True
-    album.work()
-    plans = read_embedding_state(album.graph, "notes").images
-    assert [count_embedded(album.graph, "image", [plan])["missing"] for plan in plans] == [1, 0]
-
-
 def test_complete_space_activates_although_old_model_fails(album: Album) -> None:
     album.work()
     album.add_space("fine")
@@ -269,15 +230,6 @@ def test_rejection_by_one_model_does_not_affect_another(album: Album) -> None:
     assert count_embedded(album.graph, "image", plans[1:])["embedded"] == 5
 
 
-def test_name_of_dropped_space_can_be_reused(album: Album, driver: neo4j.Driver) -> None:
-    album.add_space("fine", cells=4)
-    album.drop.drop("fine")
-    rows(driver, "MATCH (e:EmbeddingSpace) SET e.dropping = e.dropping - duration({seconds: 60})")
-    album.work()
-    new = NewSpace(slug="fine", modality="image", provider="histogram", model="grid-8")
-    assert album.image_spaces.add(new).space.identity.model == "grid-8"
-
-
 def test_image_switch_keeps_the_flags_of_texts(album: Album, driver: neo4j.Driver) -> None:
     album.work()
     enqueue_slot(album.graph, "backfill")
@@ -300,16 +252,6 @@ def test_ontology_without_image_vectors_switches_at_once(album: Album) -> None:
     assert album.answering == "fine"
     album.work()
     assert album.counts().embedded == 3
-
-
-def test_text_configuration_does_not_affect_images(album: Album) -> None:
-    album.work()
-    album.add_space("fine")
-    album.switch.build("fine", SpaceBuild(activate=True))
-    album.work()
-    album.configure.set("notes", EmbeddingConfig(chunk_size=10, strategy="sentence"), dry_run=False)
-    album.work()
-    assert (album.answering, album.counts().embedded) == ("fine", 3)
 
 
 def test_image_and_text_spaces_are_not_interchangeable(album: Album) -> None:

@@ -3,8 +3,9 @@ from __future__ import annotations
 import json
 import shutil
 import threading
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,25 +14,27 @@ import pytest
 
 from kg_api.blobs.images import ImageKeeper, StoredFiles
 from kg_api.blobs.store import MARKER, FileBlobStore, compute_blob_key
-from kg_api.errors import Conflict, FileLost, FileStoreFull, NotFound, Unavailable
+from kg_api.convert.pdf import convert
+from kg_api.errors import Conflict, FileLost, FileStoreFull, Unavailable
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import delete_document, store_document, store_documents, storing
+from kg_api.graph.folders import request_scan
 from kg_api.graph.images import find_image, get_known_store, hold_blobs, list_images, mark_blob_lost
-from kg_api.graph.library import change_by_name, find_source, neighbours
+from kg_api.graph.library import change_by_name, find_source
 from kg_api.graph.review import reject_waiting
 from kg_api.ingest.folders import FolderSync
 from kg_api.ingest.reader import DocumentReader
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.ingest.service import IngestService, ReviewService
 from kg_api.schemas.base import document_id
-from kg_api.schemas.documents import Approval, Converted, DocumentChange
+from kg_api.schemas.documents import Approval, Converted, DocumentChange, DocumentRecord
 from kg_api.schemas.formats import ConvertedFormat, OcrMode
 from tests.conftest import wipe
 from tests.support.cypher import rows
+from tests.support.hostile_files import pdf_of_pages
 from tests.support.images import drawn, encoded
 from tests.support.picture_store import InThisProcess, Pictures
-from tests.support.records import record
-from tests.support.sync import EVERYWHERE, LARGEST, counts, follow, scan, settle
+from tests.support.sync import EVERYWHERE, LARGEST, counts, follow, scan, settle, work
 
 BOAT, PLAN = encoded(drawn(64, 48), compress_level=3), encoded(drawn(30, 90))
 """The first image is stored unchanged, because it is already in the format that kg uses."""
@@ -84,35 +87,6 @@ def test_image_is_found_by_its_description(pictures: Pictures, graph: Graph) -> 
     assert change_by_name(graph, "IMG_9.jpg", DocumentChange(uri="file:///x")).notes == []
 
 
-def test_every_endpoint_marks_an_image_source(pictures: Pictures, graph: Graph) -> None:
-    pictures.add(BOAT, "boat.jpg")
-    store_document(graph, record("text", ["a passage"]))
-    (place,) = list_images(graph, ontology=None, offset=0, limit=10).images
-    assert place.kind == "image"
-    assert place.image is not None
-    assert (place.image.content_type, place.image.width, place.image.height) == ("image/png", 64, 48)
-    assert place.image.bytes == len(BOAT)
-    assert find_source(graph, place.source_id) == place
-    assert neighbours(graph, [place], 1)[place.source_id] == [place]
-    keys = find_image(graph, place.source_id[:8])
-    assert pictures.read(keys.storage_key) == BOAT
-    assert pictures.read(keys.thumbnail_key)[8:12] == b"WEBP"
-    with pytest.raises(NotFound, match="not an image"):
-        find_image(graph, find_source(graph, "notes/text#0").source_id)
-
-
-def test_another_image_replaces_the_one_of_its_name(pictures: Pictures, graph: Graph) -> None:
-    pictures.add(BOAT, "x.jpg")
-    pictures.collect()
-    before = list_images(graph, ontology=None, offset=0, limit=10).images[0]
-    pictures.add(PLAN, "x.jpg")
-    after = list_images(graph, ontology=None, offset=0, limit=10).images[0]
-    assert after.source_id == before.source_id  # it says the same words
-    assert after.image is not None
-    assert (after.image.content_type, after.image.height) == ("image/png", 90)
-    assert (pictures.collect(), pictures.files) == (2, 2)
-
-
 def test_image_replaced_by_text_becomes_a_passage(pictures: Pictures, graph: Graph) -> None:
     made = pictures.record(BOAT, "x.jpg")
     store_document(graph, made)
@@ -123,45 +97,12 @@ def test_image_replaced_by_text_becomes_a_passage(pictures: Pictures, graph: Gra
     assert (pictures.collect(), pictures.files) == (2, 0)
 
 
-def test_images_with_equal_text_have_different_hashes(pictures: Pictures) -> None:
-    one = pictures.record(BOAT, "1.jpg")
-    other = replace(pictures.record(PLAN, "1.jpg"), document_id="other")
-    assert [each.full_text for each in one.sources] == [each.full_text for each in other.sources]
-    assert one.text_hash != other.text_hash
-
-
 def test_held_file_is_kept_until_its_hold_expires(pictures: Pictures, graph: Graph) -> None:
     pictures.record(BOAT, "x.jpg")
     assert (pictures.collect(), pictures.files) == (0, 2)
     graph.write("blobs/hold", hold_id="of a process that died", keys=["a" * 64], seconds=-1)
     assert pictures.collect() == 1
     assert pictures.files == 2
-
-
-def test_document_stored_after_its_hold_is_rejected(pictures: Pictures, graph: Graph) -> None:
-    made = pictures.record(BOAT, "x.jpg")
-    hold_blobs(graph, [], 0)
-    assert made.hold
-    graph.write("blobs/hold", hold_id=made.hold, keys=[], seconds=-1)
-    assert (pictures.collect(), pictures.files) == (2, 0)
-    with pytest.raises(Conflict, match="Send the document again"):
-        store_document(graph, made)
-    assert labels(graph) == 0
-    pictures.add(BOAT, "x.jpg")
-    assert (labels(graph), pictures.files) == (1, 2)
-
-
-def test_pending_document_keeps_its_files(pictures: Pictures, graph: Graph) -> None:
-    for name in ("x.jpg", "y.jpg"):
-        store_document(graph, pictures.record(BOAT, name, review=True))
-    assert (labels(graph), pictures.collect(), pictures.files) == (0, 0, 2)
-    reject_waiting(graph, "notes", ["y.jpg"], limit=10)
-    assert (pictures.collect(), pictures.files) == (0, 2)
-    approved = ReviewService(graph, lambda *_: None).approve(Approval(ontology="notes", documents=["x.jpg"]))
-    assert approved.outcomes[0].problem is None
-    assert (labels(graph), pictures.collect(), pictures.files) == (1, 0, 2)
-    delete_document(graph, pictures.record(PLAN, "x.jpg").document_id)
-    assert pictures.collect() == 2
 
 
 class CountedReading(InThisProcess):
@@ -260,13 +201,6 @@ def test_file_missed_before_its_write_is_kept(pictures: Pictures, graph: Graph, 
     ]
 
 
-def test_documents_of_a_batch_share_an_image(pictures: Pictures, graph: Graph) -> None:
-    made = [pictures.record(BOAT, f"{number}.jpg") for number in range(20)]
-    store_documents(graph, made)
-    assert (labels(graph), pictures.files) == (20, 2)
-    assert pictures.collect() == 0
-
-
 ANOTHER = "does not contain the files"
 
 
@@ -282,15 +216,6 @@ def as_before_there_were_markers(pictures: Pictures, driver: neo4j.Driver) -> No
     rows(driver, "MATCH (s:BlobStore) DELETE s")
 
 
-def test_first_used_store_is_recorded(pictures: Pictures, graph: Graph) -> None:
-    assert get_known_store(graph) is None
-    pictures.add(BOAT, "boat.jpg")
-    marker = FileBlobStore(pictures.folder).identity()
-    assert marker == get_known_store(graph) is not None
-    pictures.add(PLAN, "plan.png")
-    assert FileBlobStore(pictures.folder).identity() == get_known_store(graph) == marker
-
-
 def test_unmounted_store_rejects_every_operation(
     pictures: Pictures, elsewhere: Pictures, graph: Graph
 ) -> None:
@@ -303,14 +228,6 @@ def test_unmounted_store_rejects_every_operation(
         elsewhere.collect()
     assert [*elsewhere.folder.iterdir()] == []
     assert (pictures.collect(), pictures.files) == (2, 0)
-
-
-def test_store_of_another_database_is_rejected(pictures: Pictures, elsewhere: Pictures) -> None:
-    FileBlobStore(elsewhere.folder).mark("of another")
-    pictures.add(BOAT, "boat.jpg")
-    with pytest.raises(Unavailable, match=ANOTHER):
-        elsewhere.add(PLAN, "plan.png")
-    assert elsewhere.files == 0
 
 
 def test_unmarked_store_is_recognized_by_its_files(
@@ -623,3 +540,143 @@ def test_concurrent_adding_deleting_and_collecting_loses_no_file(pictures: Pictu
     pictures.collect()
     assert pictures.files == 0
     assert graph.read("blobs/loose", after="", limit=10) == []
+
+
+PDF, OTHER = pdf_of_pages(3), pdf_of_pages(4)
+
+
+class OnlyPdfs:
+    def convert(self, data: bytes, form: ConvertedFormat, ocr: OcrMode = "auto") -> Converted:
+        assert (form, ocr) == ("pdf", "auto")
+        return convert(data)
+
+    def convert_with(self, data: bytes, form: str, beside: Mapping[str, bytes]) -> Converted:
+        raise NotImplementedError
+
+    def get_ocr_fingerprint(self) -> str:
+        return "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Store for files, and the documents that use them."""
+
+    graph: Graph
+    driver: neo4j.Driver
+    folder: Path
+
+    @property
+    def stored(self) -> StoredFiles:
+        return StoredFiles(self.graph, FileBlobStore(self.folder))
+
+    def reader(self, *, keep: bool = True) -> DocumentReader:
+        return DocumentReader(OnlyPdfs(), ImageKeeper(self.stored), keep_pdfs=keep)
+
+    def record(self, content: bytes, name: str, *, keep: bool = True, review: bool = False) -> DocumentRecord:
+        given = Incoming("notes", name, "", review=review)
+        return to_record(self.reader(keep=keep).from_bytes(content, given)[0])[0]
+
+    def add(self, content: bytes, name: str, *, keep: bool = True) -> str:
+        return store_document(self.graph, self.record(content, name, keep=keep)).change.change
+
+    def collect(self) -> int:
+        return self.stored.collect()
+
+    def delete(self, name: str) -> None:
+        delete_document(self.graph, document_id("notes", name))
+
+    @property
+    def files(self) -> set[str]:
+        return {path.name.partition("-")[0] for path in self.folder.rglob("*-*")}
+
+    @property
+    def used(self) -> dict[str, str]:
+        query = "MATCH (d:Document)-[:ORIGINAL]->(b:Blob) RETURN d.document AS name, b.key AS key"
+        return {row["name"]: row["key"] for row in rows(self.driver, query)}
+
+
+@pytest.fixture
+def library(graph: Graph, driver: neo4j.Driver, tmp_path: Path) -> Library:
+    return Library(graph, driver, tmp_path / "blobs")
+
+
+def test_the_same_pdf_twice_is_one_file(library: Library) -> None:
+    assert [library.add(PDF, "a.pdf"), library.add(PDF, "b.pdf")] == ["created", "created"]
+    key = compute_blob_key(PDF)
+    assert (library.used, library.files) == ({"a.pdf": key, "b.pdf": key}, {key})
+    assert library.stored.read(key) == PDF
+    assert library.collect() == 0
+    library.delete("a.pdf")
+    assert (library.collect(), library.files) == (0, {key})
+    library.delete("b.pdf")
+    assert (library.collect(), library.files) == (1, set())
+
+
+def test_another_pdf_with_same_text_replaces_the_file(library: Library) -> None:
+    library.add(PDF, "a.pdf")
+    again = PDF + b"\n% saved again"
+    assert library.add(PDF, "a.pdf") == "unchanged"
+    assert library.add(again, "a.pdf") == "updated"
+    assert library.used == {"a.pdf": compute_blob_key(again)}
+    assert (library.collect(), library.files) == (1, {compute_blob_key(again)})
+
+
+def test_earlier_document_receives_its_file_on_ingest(library: Library) -> None:
+    library.add(PDF, "a.pdf", keep=False)
+    assert (library.used, library.files) == ({}, set())
+    stored = store_document(library.graph, library.record(PDF, "a.pdf"))
+    assert (stored.change.change, stored.change.added, stored.job_id) == ("updated", 0, None)
+    assert library.used == {"a.pdf": compute_blob_key(PDF)}
+    assert library.add(PDF, "a.pdf", keep=False) == "updated"
+    assert (library.used, library.collect(), library.files) == ({}, 1, set())
+
+
+def test_document_replaced_by_text_releases_its_file(library: Library) -> None:
+    library.add(PDF, "a.pdf")
+    text, _ = to_record(Incoming("notes", "a.pdf", "Only words.", format="text"))
+    store_document(library.graph, text)
+    assert (library.used, library.collect(), library.files) == ({}, 1, set())
+
+
+def test_pending_pdf_keeps_its_file_until_rejected(library: Library) -> None:
+    for name in ("a.pdf", "b.pdf"):
+        store_document(library.graph, library.record(PDF, name, review=True))
+    assert (library.used, library.collect(), library.files) == ({}, 0, {compute_blob_key(PDF)})
+    approved = ReviewService(library.graph, lambda *_: None).approve(
+        Approval(ontology="notes", documents=["a.pdf"])
+    )
+    assert [each.problem for each in approved.outcomes] == [None]
+    assert library.used == {"a.pdf": compute_blob_key(PDF)}
+    library.delete("a.pdf")
+    assert library.collect() == 0
+    reject_waiting(library.graph, "notes", ["b.pdf"], limit=10)
+    assert (library.collect(), library.files) == (1, set())
+
+
+def test_many_pdfs_of_one_batch(library: Library) -> None:
+    made = [library.record((PDF, OTHER)[number % 2], f"{number}.pdf") for number in range(20)]
+    store_documents(library.graph, made)
+    assert (len(library.used), library.files) == (20, {compute_blob_key(PDF), compute_blob_key(OTHER)})
+    hold_blobs(library.graph, [compute_blob_key(PDF)])
+    for number in range(20):
+        library.delete(f"{number}.pdf")
+    assert (library.collect(), library.files) == (1, {compute_blob_key(PDF)})
+
+
+def test_pdfs_of_synced_folder_receive_their_files(library: Library, tmp_path: Path) -> None:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "a.pdf").write_bytes(PDF)
+    followed = follow(library.graph, folder)
+
+    def scan(*, keep: bool) -> None:
+        request_scan(library.graph, followed)
+        work(
+            library.graph,
+            handler=FolderSync(library.graph, EVERYWHERE, LARGEST, library.reader(keep=keep), None),
+        )
+
+    scan(keep=False)
+    assert library.used == {}
+    scan(keep=True)
+    assert library.used == {"a.pdf": compute_blob_key(PDF)}

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from kg_api.graph.client import Graph
-from tests.service.asking import problem, search
+from tests.service.asking import Json, ingest, problem, search
 from tests.service.test_formats import upload
 from tests.support.embedding import run_jobs
 from tests.support.images import drawn, encoded, exif, png_of
@@ -76,14 +76,6 @@ def test_image_is_found_by_text_and_downloaded(http: httpx.Client, graph: Graph)
     thumbnail = http.get(f"/images/{hit['source_id'][:8]}/thumbnail")
     assert thumbnail.headers["content-type"] == "image/webp"
     assert Image.open(io.BytesIO(thumbnail.content)).size == (256, 171)
-
-
-@pytest.mark.usefixtures("empty")
-def test_a_preview_keeps_no_file(service: Service, http: httpx.Client) -> None:
-    files = {"file": ("a.jpg", BOAT)}
-    answer = http.post("/documents/preview", files=files, data={"ontology": "notes"})
-    assert (answer.status_code, answer.json()["sources"]["added"]) == (200, 1)
-    assert blobs(service) == []
 
 
 def test_image_type_follows_its_content(http: httpx.Client) -> None:
@@ -221,3 +213,83 @@ def test_invalid_referenced_image_is_skipped(http: httpx.Client) -> None:
     answer = sent(http, "a.md", TEXT, bomb, ("img/gone.png", b"<script>alert(1)</script>")).json()
     assert answer["notes"] == ["skipped: images in an unsupported format, or damaged (2)"]
     assert answer["sources"]["added"] == 1
+
+
+SEARCH = "/queries/images/search"
+PLAIN_BOAT = encoded(drawn(600, 400), "JPEG")
+BEFORE, AFTER = ("Of the harbour much is said here. " * 9, "And of the ships still more is said. " * 9)
+CHAPTER = f'<h1>Harbours</h1><p>{BEFORE}</p><img alt="Red boat" src="../images/boat.jpg"/><p>{AFTER}</p>'
+
+
+def search_by_image(http: httpx.Client, content: bytes, **fields: Any) -> httpx.Response:
+    return http.post(SEARCH, files={"file": ("x.png", content)}, data=fields)
+
+
+@pytest.fixture
+def picture_id(http: httpx.Client, graph: Graph) -> str:
+    upload(http, book(CHAPTER, boat=PLAIN_BOAT), "harbours.epub")
+    upload(http, encoded(drawn(90, 120).rotate(180)), "other.png", ontology="photos")
+    run_jobs(graph)
+    images = http.get("/images").json()["images"]
+    return next(each["source_id"] for each in images if each["document"] == "harbours.epub")
+
+
+def test_upload_finds_image_of_another_size(http: httpx.Client, picture_id: str) -> None:
+    response = search_by_image(http, encoded(drawn(300, 200)))
+    assert response.status_code == 200, response.text
+    found = response.json()
+    assert found["images"][0]["source_id"] == picture_id
+    assert found["images"][0]["near_duplicate"]
+    assert found["source"] is None
+    assert search_by_image(http, PLAIN_BOAT, ontology="photos").json()["images"] == []
+    both = search_by_image(
+        http, PLAIN_BOAT, ontology=["photos", "notes"], limit="1", where=["format=epub", "format exists"]
+    )
+    assert [each["source_id"] for each in both.json()["images"]] == [picture_id]
+    narrow = search_by_image(
+        http, PLAIN_BOAT, documents=["harbours.epub"], where='{"field": "format", "value": "epub"}'
+    )
+    assert [each["source_id"] for each in narrow.json()["images"]] == [picture_id]
+
+
+def test_invalid_image_is_rejected(http: httpx.Client) -> None:
+    assert "damaged" in problem(search_by_image(http, PLAIN_BOAT[:-500]), 422)
+    assert http.get("/health").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"limit": "many"}, "limit"),
+        ({"limit": "101"}, "limit"),
+        ({"min_similarity": "NaN"}, "min_similarity"),
+        ({"limit": ["1", "2"]}, "duplicate field"),
+        ({"query_text": "a"}, "query_text"),
+        ({"where": "nonsense"}, "where"),
+        ({"ontology": "a`"}, "ontology"),
+    ],
+)
+def test_unsupported_form_fields_are_rejected(http: httpx.Client, fields: Json, told: str) -> None:
+    assert told in problem(search_by_image(http, PLAIN_BOAT, **fields), 422)
+
+
+def test_bodies_that_are_none(http: httpx.Client) -> None:
+    assert "multipart" in problem(http.post(SEARCH, content=b"x", headers={"Content-Type": "image/png"}), 415)
+    assert "file" in problem(http.post(SEARCH, files={"other": ("a", b"x")}), 422)
+    assert "file" in problem(http.post(SEARCH, files={"a": (None, "x")}), 422)
+    problem(http.post(SEARCH, content=b"{", headers={"Content-Type": "application/json"}), 400)
+    broken = {"Content-Type": "multipart/form-data; boundary=x"}
+    problem(http.post(SEARCH, content=b"--y\r\n", headers=broken), 400, 422)
+
+
+def test_file_is_limited_to_document_size(http: httpx.Client) -> None:
+    assert "larger than" in problem(search_by_image(http, bytes(70_000_000)), 413)
+    assert search_by_image(http, PLAIN_BOAT + bytes(9_000_000)).status_code in {200, 422}
+
+
+def test_passage_is_not_an_image(http: httpx.Client) -> None:
+    ingest(http, "Only words.")
+    source = http.post("/queries/sources/search", json={"query_text": "words"}).json()["sources"][0]
+    told = problem(http.post(SEARCH, json={"source_id": source["source_id"]}), 422)
+    assert "not an image" in told
+    problem(http.post(SEARCH, json={"source_id": "0" * 32}), 404)
