@@ -163,11 +163,7 @@ def test_unavailable_store_defers_images(
 
 
 def test_full_store_defers_images_without_blocking_others(
-    followed: Followed,
-    folder: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    driver: neo4j.Driver,
+    followed: Followed, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, driver: neo4j.Driver
 ) -> None:
     def full(*_: Any, **__: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")

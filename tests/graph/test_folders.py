@@ -1,18 +1,22 @@
 from __future__ import annotations
 
 import itertools
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, TypeVar
 
 import neo4j
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kg_api.errors import Conflict, NotFound
-from kg_api.graph.client import Graph
+from kg_api.convert.shared import ocr
+from kg_api.errors import Conflict, KgError
+from kg_api.graph import concept_writes
+from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.document_writes import delete_ontology, store_document
 from kg_api.graph.folders import (
     delete_if_of_folder,
@@ -22,14 +26,32 @@ from kg_api.graph.folders import (
     register,
     request_scan,
 )
+from kg_api.graph.jobs import find_job
+from kg_api.ingest import folders
+from kg_api.ingest.folder_listing import FolderAccess
 from kg_api.ingest.folders import FolderService, FolderSync
+from kg_api.ingest.records import Incoming
 from kg_api.jobs.runner import JobRun
 from kg_api.schemas.base import document_id
-from kg_api.schemas.folders import NewFolder
+from kg_api.schemas.folders import Folder, NewFolder
 from kg_api.schemas.vocabulary import JobState
+from kg_api.text import files
 from tests.conftest import wipe
+from tests.support.pictures import pictured
 from tests.support.records import record
-from tests.support.sync import EVERYWHERE, LARGEST, READER, counts, documents, follow, put, scan, work
+from tests.support.sync import (
+    EVERYWHERE,
+    LARGEST,
+    READER,
+    counts,
+    documents,
+    follow,
+    no_key,
+    put,
+    scan,
+    settle,
+    work,
+)
 
 FILES = 12
 
@@ -55,29 +77,13 @@ def scans(driver: neo4j.Driver) -> int:
     return driver.execute_query("MATCH (j:Job {kind: 'folder_sync'}) RETURN count(j)").records[0].value()
 
 
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ("/a/b", "/a/b"),
-        ("/a/b", "/a/b/"),
-        ("/a/b", "/a/b/c"),
-        ("/a/b", "/a"),
-        ("/a/b", "/"),
-        ("/a", "//a/./b"),
-    ],
-)
+@pytest.mark.parametrize(("first", "second"), [("/a/b", "/a/b/c"), ("/a", "//a/./b")])
 def test_folders_of_one_ontology_do_not_overlap(graph: Graph, first: str, second: str) -> None:
     register(graph, NewFolder(path=first, ontology="notes"))
     with pytest.raises(Conflict, match=first):
         register(graph, NewFolder(path=second, ontology="notes"))
     register(graph, NewFolder(path=second, ontology="other"))
     assert len(list_folders(graph)) == 2
-
-
-def test_sibling_folders_can_be_registered(graph: Graph) -> None:
-    for path in ("/a/b", "/a/bc", "/a/c"):
-        register(graph, NewFolder(path=path, ontology="notes"))
-    assert [each.path for each in list_folders(graph)] == ["/a/b", "/a/bc", "/a/c"]
 
 
 def test_one_of_concurrent_overlapping_folders_is_registered(graph: Graph) -> None:
@@ -93,13 +99,6 @@ def test_one_of_concurrent_overlapping_folders_is_registered(graph: Graph) -> No
     with ThreadPoolExecutor(len(paths)) as pool:
         assert sum(pool.map(one, paths)) == 1
     assert len(list_folders(graph)) == 1
-
-
-def test_a_new_folder_is_scanned_at_once(graph: Graph, folder: Path) -> None:
-    followed = find_folder(graph, follow(graph, folder))
-    assert (followed.state, followed.last_scan, followed.documents) == (JobState.QUEUED, None, 0)
-    assert enqueue_due(graph) == 0
-    assert work(graph) == 1
 
 
 def test_folder_is_scanned_exactly_when_due(graph: Graph, folder: Path, driver: neo4j.Driver) -> None:
@@ -272,13 +271,6 @@ def test_deleted_ontology_is_not_filled_again(graph: Graph, folder: Path, driver
     assert (enqueue_due(graph), list_folders(graph), documents(graph)) == (0, [], {})
 
 
-def test_unknown_folder_is_not_found(graph: Graph) -> None:
-    with pytest.raises(NotFound, match="kg folders list"):
-        request_scan(graph, "nosuch")
-    with pytest.raises(NotFound, match="kg folders list"):
-        FolderService(graph, EVERYWHERE).remove("nosuch", delete_documents=True)
-
-
 NAMES = st.sampled_from(["a.md", "b.md", "sub/a.md", "sub/deep/c.md"])
 TEXTS = st.sampled_from(["One.\n", "Two.\n", "Three words here.\n", "", "\x00"])
 BROKEN = {"", "\x00"}
@@ -291,7 +283,7 @@ STEP = st.one_of(
 
 
 @pytest.fixture
-def folders(tmp_path: Path) -> Iterator[Path]:
+def examples(tmp_path: Path) -> Iterator[Path]:
     return (tmp_path / f"example{number}" for number in itertools.count())  # pyright: ignore[reportReturnType]
 
 
@@ -313,10 +305,10 @@ def act(graph: Graph, folder: Path, step: tuple[str, str, str]) -> None:
 )
 @given(st.lists(STEP, max_size=8))
 def test_random_scans_match_documents_to_files(
-    graph: Graph, driver: object, folders: Iterator[Path], steps: list[tuple[str, str, str]]
+    graph: Graph, driver: object, examples: Iterator[Path], steps: list[tuple[str, str, str]]
 ) -> None:
     wipe(driver)  # pyright: ignore[reportArgumentType]
-    folder = next(folders)
+    folder = next(examples)
     folder.mkdir()
     followed = follow(graph, folder)
     work(graph)
@@ -343,3 +335,420 @@ def test_random_scans_match_documents_to_files(
         assert sum(told.values()) == len(files) - len(left_out) + told.get("removed", 0)
         kept = {**{name: kept[name] for name in kept.keys() & now}, **good}
     shutil.rmtree(folder)
+
+
+T = TypeVar("T")
+
+
+@pytest.fixture
+def two_notes(tmp_path: Path) -> Path:
+    two_notes = tmp_path / "notes"
+    put(two_notes, one="# One\n\nFirst.\n", below__two="Second.\n")
+    return two_notes
+
+
+@pytest.fixture
+def followed(graph: Graph, two_notes: Path) -> str:
+    followed = follow(graph, two_notes)
+    work(graph)
+    return followed
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    seen = list[str]()
+
+    def seeing(name: str) -> None:
+        real: Callable[..., Any] = getattr(folders, name)
+
+        def call(*given: Any) -> Any:
+            seen.append(name)
+            return real(*given)
+
+        monkeypatch.setattr(folders, name, call)
+
+    seeing("read_settled")
+    seeing("to_record")
+    return seen
+
+
+def state(graph: Graph, two_notes: Folder) -> JobState:
+    assert two_notes.job_id is not None
+    return find_job(graph, two_notes.job_id).state
+
+
+def test_adds_changes_and_removals_follow_the_folder(graph: Graph, two_notes: Path, followed: str) -> None:
+    assert documents(graph) == {"one.md": "# One\n\nFirst.\n", "below/two.md": "Second.\n"}
+    put(two_notes, one="# One\n\nChanged.\n", three="Third.\n")
+    (two_notes / "below" / "two.md").unlink()
+    after = scan(graph, followed)
+    assert counts(after) == {"added": 1, "changed": 1, "removed": 1}
+    assert (state(graph, after), after.documents, after.done, after.total) == (JobState.SUCCEEDED, 2, 3, 3)
+    assert documents(graph) == {"one.md": "# One\n\nChanged.\n", "three.md": "Third.\n"}
+    assert counts(scan(graph, followed)) == {"unchanged": 2}
+
+
+def test_file_with_unchanged_stat_is_not_read(
+    graph: Graph, followed: str, calls: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settle(monkeypatch)
+    scan(graph, followed)
+    assert calls == ["read_settled"] * 2, "they were too young for their looks to be trusted"
+    calls.clear()
+    assert counts(scan(graph, followed)) == {"unchanged": 2}
+    assert calls == []
+
+
+def test_file_with_unchanged_content_is_not_parsed(
+    graph: Graph, two_notes: Path, followed: str, calls: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settle(monkeypatch)
+    scan(graph, followed)
+    calls.clear()
+    os.utime(two_notes / "one.md", (1, 1))
+    settle(monkeypatch)
+    assert counts(scan(graph, followed)) == {"unchanged": 2}
+    assert calls == ["read_settled"]
+    scan(graph, followed)
+    assert calls == ["read_settled"], "how it looks now is remembered"
+
+
+def test_change_with_equal_size_and_time_is_detected(
+    graph: Graph, two_notes: Path, followed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settle(monkeypatch)
+    scan(graph, followed)
+    path = two_notes / "below" / "two.md"
+    before = path.stat()
+    path.write_text("Zecond.\n")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_mtime_ns == before.st_mtime_ns
+    assert counts(scan(graph, followed)) == {"changed": 1, "unchanged": 1}
+    assert documents(graph)["below/two.md"] == "Zecond.\n"
+
+
+def test_folder_takes_over_document_of_same_name(graph: Graph, two_notes: Path) -> None:
+    store_document(graph, record("one.md", ["By hand, before."]))
+    followed = follow(graph, two_notes)
+    work(graph)
+    assert counts(find_folder(graph, followed)) == {"added": 1, "changed": 1}
+    assert documents(graph)["one.md"] == "# One\n\nFirst.\n"
+    (two_notes / "one.md").unlink()
+    scan(graph, followed)
+    assert sorted(documents(graph)) == ["below/two.md"]
+
+
+def test_deleted_document_returns_while_its_file_exists(
+    graph: Graph, followed: str, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settle(monkeypatch)
+    scan(graph, followed)
+    driver.execute_query("MATCH (d:Document {document: 'one.md'})<--(s:Source) DETACH DELETE d, s")
+    assert counts(scan(graph, followed)) == {"added": 1, "unchanged": 1}
+
+
+def test_empty_file_is_skipped_and_keeps_old_document(graph: Graph, two_notes: Path, followed: str) -> None:
+    put(two_notes, nothing="", blank=" \n\n", one="")
+    after = scan(graph, followed)
+    assert (counts(after), state(graph, after)) == (
+        {"unchanged": 1, "refused": 1},
+        JobState.SUCCEEDED_WITH_ERRORS,
+    )
+    assert after.last_scan is not None
+    assert [each.document for each in after.last_scan.refusals] == ["one.md"]
+    assert after.last_scan.left_out == {"empty file": 2}
+    assert documents(graph) == {"one.md": "# One\n\nFirst.\n", "below/two.md": "Second.\n"}
+    put(two_notes, one="# One\n\nFirst.\n", blank="Not any more.\n")
+    after = scan(graph, followed)
+    assert (counts(after), state(graph, after)) == ({"unchanged": 2, "added": 1}, JobState.SUCCEEDED)
+
+
+def test_document_of_another_folder_is_rejected(graph: Graph, followed: str, tmp_path: Path) -> None:
+    put(tmp_path / "papers", one="Another one.\n", three="Third.\n")
+    other = follow(graph, tmp_path / "papers")
+    work(graph)
+    after = find_folder(graph, other)
+    assert counts(after) == {"added": 1, "refused": 1}
+    assert after.last_scan is not None
+    assert "--prefix" in after.last_scan.refusals[0].reason
+    assert str(tmp_path / "notes") in after.last_scan.refusals[0].reason
+    assert documents(graph)["one.md"] == "# One\n\nFirst.\n"
+    assert counts(scan(graph, followed)) == {"unchanged": 2}
+
+
+def test_prefix_separates_two_folders(graph: Graph, followed: str, tmp_path: Path) -> None:
+    put(tmp_path / "papers", one="Another one.\n", three="Third.\n")
+    other = follow(graph, tmp_path / "papers", prefix="papers/")
+    work(graph)
+    assert sorted(documents(graph)) == ["below/two.md", "one.md", "papers/one.md", "papers/three.md"]
+    (tmp_path / "papers" / "one.md").unlink()
+    assert counts(scan(graph, other)) == {"removed": 1, "unchanged": 1}
+    assert counts(scan(graph, followed)) == {"unchanged": 2}
+
+
+def test_decomposed_document_name_becomes_composed(
+    graph: Graph, two_notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    below = two_notes / "U\u0308ber"
+    below.mkdir()
+    (below / "A\u0301.md").write_text("Above.\n")
+    monkeypatch.setattr(files, "normalize_document_name", str)  # as it was once
+    followed = follow(graph, two_notes)
+    work(graph)
+    assert "U\u0308ber/A\u0301.md" in documents(graph)
+    monkeypatch.undo()
+    assert counts(scan(graph, followed)) == {"added": 1, "removed": 1, "unchanged": 2}
+    assert sorted(documents(graph)) == ["below/two.md", "one.md", "Über/Á.md"]
+    assert counts(scan(graph, followed)) == {"unchanged": 3}
+
+
+class Twice(Graph):
+    """Database that loses the response to each commit, so that each transaction has to be run twice."""
+
+    def transaction(self, work: Callable[[Transaction], T]) -> T:
+        super().transaction(work)
+        return super().transaction(work)
+
+
+def test_lost_answers_count_nothing_twice(graph: Graph, two_notes: Path, followed: str) -> None:
+    put(two_notes, one="# One\n\nChanged.\n", three="Third.\n", broken="\x00")
+    (two_notes / "below" / "two.md").unlink()
+    request_scan(graph, followed)
+    twice = Twice.__new__(Twice)
+    twice.__dict__.update(graph.__dict__)
+    work(twice, handler=FolderSync(twice, EVERYWHERE, LARGEST, READER))
+    after = find_folder(graph, followed)
+    assert counts(after) == {"added": 1, "changed": 1, "removed": 1, "refused": 1}
+    assert (after.done, after.total) == (4, 4)
+    assert sorted(documents(graph)) == ["one.md", "three.md"]
+
+
+def test_evidence_of_large_files_is_removed_in_batches(
+    graph: Graph, two_notes: Path, followed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(concept_writes, "MAX_SOURCES_PER_TRANSACTION", 1)
+    put(two_notes, large="\n\n".join(f"Number {n}. " * 60 for n in range(3)))
+    scan(graph, followed)
+    at_once = list[int]()
+    real = concept_writes.forget_evidence
+
+    def counting(tx: Transaction, source_ids: list[str]) -> None:
+        at_once.append(len(source_ids))
+        real(tx, source_ids)
+
+    monkeypatch.setattr(concept_writes, "forget_evidence", counting)
+    put(two_notes, large="Number 1. " * 60)
+    scan(graph, followed)
+    assert at_once == [1, 1]
+    (two_notes / "large.md").unlink()
+    (two_notes / "one.md").unlink()
+    scan(graph, followed)
+    assert at_once == [1, 1, 1, 1], "the one source of each file in a transaction of its own"
+    assert documents(graph).keys() == {"below/two.md"}
+
+
+def test_scanned_pages_are_read_once_ocr_exists(
+    graph: Graph, two_notes: Path, monkeypatch: pytest.MonkeyPatch, calls: list[str]
+) -> None:
+    """If there is no OCR, kg rejects a PDF that only has images, and skips half of another one. The files
+    do not change."""
+    (two_notes / "scanned.pdf").write_bytes(pictured(["Blueberries need acid soil."]))
+    (two_notes / "half.pdf").write_bytes(pictured(["Cherries split."], ["Apricots ripen."], text_pages=[1]))
+    settle(monkeypatch)
+    followed = follow(graph, two_notes)
+    with monkeypatch.context() as without:
+        without.setattr(ocr, "find_spec", lambda _: None)
+        assert counts(scan(graph, followed)) == {"added": 3, "refused": 1}
+        calls.clear()
+        assert counts(scan(graph, followed)) == {"unchanged": 3, "refused": 1}
+        assert calls == [], "nothing is another than it was"
+    assert counts(scan(graph, followed)) == {"added": 1, "changed": 1, "unchanged": 2}
+    assert "Blueberries" in documents(graph)["scanned.pdf"]
+    assert "Apricots" in documents(graph)["half.pdf"]
+    calls.clear()
+    assert counts(scan(graph, followed)) == {"unchanged": 4}
+    assert calls == []
+
+
+def test_missing_folder_removes_nothing_and_is_reported(graph: Graph, two_notes: Path, followed: str) -> None:
+    two_notes.rename(two_notes.with_name("away"))
+    after = scan(graph, followed)
+    assert state(graph, after) is JobState.FAILED
+    assert f"folder {two_notes} not found on the machine of the worker" in (after.error or "")
+    assert "Nothing was deleted" in (after.error or "")
+    assert after.documents == 2
+    request_scan(graph, followed)
+    waiting = find_folder(graph, followed)
+    assert (waiting.state, waiting.error) == (JobState.QUEUED, after.error), "reported until the next scan"
+    two_notes.with_name("away").rename(two_notes)
+    back = scan(graph, followed)
+    assert (back.error, counts(back)) == (None, {"unchanged": 2})
+
+
+def test_emptied_folder_needs_confirmation_to_remove_documents(
+    graph: Graph, two_notes: Path, followed: str
+) -> None:
+    (two_notes / "one.md").unlink()
+    (two_notes / "below" / "two.md").unlink()
+    (two_notes / "NOT MOUNTED").touch()
+    after = scan(graph, followed)
+    assert state(graph, after) is JobState.FAILED
+    assert "--allow-empty" in (after.error or "")
+    assert len(documents(graph)) == 2
+    cleared = scan(graph, followed, allow_empty=True)
+    assert (counts(cleared), cleared.error, documents(graph)) == ({"removed": 2}, None, {})
+    assert state(graph, scan(graph, followed)) is JobState.SUCCEEDED, "there is nothing left to lose"
+
+
+def test_absent_mount_removes_no_document(
+    graph: Graph, two_notes: Path, followed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """This should be the same in each scan, until you confirm that the documents should be deleted."""
+    root, below = str(two_notes.parent), str(two_notes / "below")
+    mounts = {root: "1", below: "2"}
+    monkeypatch.setattr(folders, "read_mounts", lambda _: dict(mounts))
+    scan(graph, followed)
+    (two_notes / "below" / "two.md").unlink()
+    del mounts[below]
+    for _ in range(2):
+        after = scan(graph, followed)
+        assert after.last_scan is not None
+        [told] = after.last_scan.refusals
+        assert "not mounted" in told.reason
+        assert f"kg folders scan {followed} --allow-empty" in told.reason
+        assert sorted(documents(graph)) == ["below/two.md", "one.md"]
+    mounts[below] = "another drive"
+    put(two_notes, below__other="Other.\n")
+    for _ in range(2):
+        after = scan(graph, followed)
+        assert after.last_scan is not None
+        assert "has other files" in after.last_scan.refusals[0].reason
+        assert sorted(documents(graph)) == ["below/two.md", "one.md"]
+    (two_notes / "below" / "other.md").unlink()
+    mounts.clear()
+    mounts["/"] = "3"
+    assert "is not mounted" in (scan(graph, followed).error or "")
+    assert sorted(documents(graph)) == ["below/two.md", "one.md"]
+    scan(graph, followed, allow_empty=True)
+    assert sorted(documents(graph)) == ["one.md"]
+    assert scan(graph, followed).error is None
+
+
+def test_folder_replaced_during_a_scan_removes_nothing(
+    graph: Graph, two_notes: Path, followed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """This is what happens if a drive is mounted or unmounted during a scan."""
+    real = folders.list_folder
+
+    def replaced_after(*given: Any, **more: Any) -> Any:
+        (two_notes / "below" / "two.md").unlink()
+        listing = real(*given, **more)
+        two_notes.rename(two_notes.with_name("away"))
+        put(two_notes, one="# One\n\nFirst.\n")
+        return listing
+
+    monkeypatch.setattr(folders, "list_folder", replaced_after)
+    after = scan(graph, followed)
+    assert "changed during the scan" in (after.error or "")
+    assert sorted(documents(graph)) == ["below/two.md", "one.md"]
+
+
+def test_unreadable_file_is_skipped_and_scan_continues(graph: Graph, two_notes: Path) -> None:
+    put(two_notes, after="After it.\n", blank="\u200b")
+    (two_notes / "binary.md").write_bytes(b"\x7fELF" + bytes(100))
+    (two_notes / "large.md").write_text("word " * LARGEST)
+    followed = follow(graph, two_notes)
+    work(graph)
+    after = find_folder(graph, followed)
+    assert counts(after) == {"added": 3, "refused": 3}
+    assert state(graph, after) is JobState.SUCCEEDED_WITH_ERRORS
+    assert after.last_scan is not None
+    told = {each.document: each.reason for each in after.last_scan.refusals}
+    assert {name: word in told[name] for name, word in REFUSED.items()} == dict.fromkeys(REFUSED, True), told
+
+
+REFUSED = {"binary.md": "program", "large.md": "larger than 100,000 bytes", "blank.md": "no text"}
+
+
+def test_rejected_file_is_read_once_but_always_reported(
+    graph: Graph, two_notes: Path, calls: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(two_notes, broken="\x00")
+    settle(monkeypatch)
+    followed = follow(graph, two_notes)
+    work(graph)
+    calls.clear()
+    again = scan(graph, followed)
+    assert counts(again) == {"unchanged": 2, "refused": 1}
+    assert state(graph, again) is JobState.SUCCEEDED_WITH_ERRORS
+    assert calls == []
+    put(two_notes, broken="Not any more.\n")
+    assert counts(scan(graph, followed)) == {"added": 1, "unchanged": 2}
+
+
+def test_file_that_crashes_kg_is_skipped(
+    graph: Graph, two_notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(two_notes, odd="Odd.\n")
+    real = folders.to_record
+
+    def failing(incoming: Incoming) -> Any:
+        if "Odd" in incoming.text:
+            raise RecursionError
+        return real(incoming)
+
+    monkeypatch.setattr(folders, "to_record", failing)
+    followed = follow(graph, two_notes)
+    work(graph)
+    after = find_folder(graph, followed)
+    assert after.last_scan is not None
+    assert (counts(after), after.last_scan.refusals[0].document) == ({"added": 2, "refused": 1}, "odd.md")
+    assert "RecursionError" in after.last_scan.refusals[0].reason
+
+
+class Narrow(Graph):
+    """Database that raises an error for the document `long.md`, because it is too large."""
+
+    def transaction(self, work: Callable[[Transaction], T]) -> T:
+        def narrow(tx: Transaction) -> T:
+            result = work(tx)
+            if tx.run("documents/stored", document_id=document_id("notes", "long.md")):
+                raise KgError("that was too much for one transaction of Neo4j: do it in parts")
+            return result
+
+        return super().transaction(narrow)
+
+
+def test_file_that_neo4j_rejects_is_skipped(graph: Graph, two_notes: Path) -> None:
+    put(two_notes, long="Long.\n")
+    followed = follow(graph, two_notes)
+    narrow = Narrow.__new__(Narrow)
+    narrow.__dict__.update(graph.__dict__)
+    work(narrow, handler=FolderSync(narrow, EVERYWHERE, LARGEST, READER))
+    after = find_folder(graph, followed)
+    assert after.last_scan is not None
+    assert (counts(after), after.last_scan.refusals[0].document) == ({"added": 2, "refused": 1}, "long.md")
+    assert "too much" in after.last_scan.refusals[0].reason
+    assert sorted(documents(graph)) == ["below/two.md", "one.md"]
+
+
+def test_file_replaced_by_outside_link_keeps_its_document(
+    graph: Graph, two_notes: Path, followed: str, tmp_path: Path
+) -> None:
+    put(tmp_path / "elsewhere", secret="Secret.\n")
+    (two_notes / "one.md").unlink()
+    (two_notes / "one.md").symlink_to(tmp_path / "elsewhere" / "secret.md")
+    assert counts(scan(graph, followed)) == {"unchanged": 1, "refused": 1}
+    assert documents(graph)["one.md"] == "# One\n\nFirst.\n"
+
+
+def test_worker_reads_only_allowed_folders(graph: Graph, two_notes: Path, tmp_path: Path) -> None:
+    allowed = tmp_path / "allowed"
+    allowed.mkdir()
+    (allowed / "link").symlink_to(two_notes, target_is_directory=True)
+    followed = follow(graph, allowed / "link")
+    work(graph, access=FolderAccess([allowed], (), no_key))
+    after = find_folder(graph, followed)
+    assert "KG_SYNC__ROOTS" in (after.error or "")
+    assert documents(graph) == {}
+    assert counts(scan(graph, followed, access=FolderAccess([tmp_path], (), no_key))) == {"added": 2}

@@ -13,7 +13,7 @@ from kg_api.graph.client import Graph
 from tests.neo4j_server import Neo4jServer
 from tests.service.asking import found, nodes, problem
 from tests.support.running import serve
-from tests.support.sync import documents, put, work
+from tests.support.sync import put, work
 
 
 @pytest.fixture
@@ -64,20 +64,6 @@ def test_scan_is_started_on_request(http: httpx.Client, folder: Path, graph: Gra
     work(graph)
     cleared = http.get(f"/folders/{followed}").json()
     assert (cleared["documents"], cleared["looks_emptied"], cleared["error"]) == (0, False, None)
-
-
-@pytest.mark.parametrize("delete", [False, True])
-def test_folder_is_removed_with_or_without_documents(
-    http: httpx.Client, folder: Path, graph: Graph, *, delete: bool
-) -> None:
-    followed = add(http, folder)["folder_id"]
-    work(graph)
-    params = {"delete_documents": "true"} if delete else {}
-    answer = http.delete(f"/folders/{followed}", params=params).json()
-    assert (answer["kept_documents"], answer["deleted_documents"]) == ((0, 2) if delete else (2, 0))
-    assert len(documents(graph)) == (0 if delete else 2)
-    assert http.get("/folders").json() == {"folders": []}
-    assert "kg folders list" in problem(http.delete(f"/folders/{followed}"), 404)
 
 
 def test_folders_that_are_not_there_are_not_found(http: httpx.Client) -> None:
