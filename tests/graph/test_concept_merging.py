@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 
 from kg_api.concepts.merging import merge_near
-from kg_api.errors import Conflict, NotFound, TooMuchAtOnce
+from kg_api.errors import Conflict, TooMuchAtOnce
 from kg_api.graph.client import Graph
 from kg_api.graph.concept_merges import merge_concepts, read_concept_merges, unmerge_concepts
 from kg_api.graph.concepts import Text
@@ -196,17 +195,6 @@ def test_evidence_stored_before_the_lock_is_merged(
     assert concepts(driver) == {ONE: 4}
 
 
-def test_many_write_and_merge_at_once(graph: Graph, driver: neo4j.Driver, texts: DocumentRecord) -> None:
-    work: list[Callable[[], object]] = [lambda: write(graph, *both(texts)), lambda: merged(graph, ONE, MANY)]
-    write(graph, *both(texts))
-    for _ in range(5):
-        with ThreadPoolExecutor(4) as pool:
-            for done in [pool.submit(each) for each in work * 2]:
-                done.result()
-        check_invariants(driver)
-        assert concepts(driver) == {ONE: 3, "list": 1, "iterators": 1}
-
-
 def undone(graph: Graph, by: str = "Ada") -> ConceptMerge:
     (last, *_), _ = read_concept_merges(graph, "notes", 0, 10)
     return unmerge_concepts(graph, "notes", last.merge_id, by)
@@ -260,19 +248,6 @@ def test_undo_does_not_restore_deleted_evidence(
     assert concepts(driver) == {ONE: 1}
 
 
-def test_undo_skips_concepts_without_remaining_evidence(
-    graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
-) -> None:
-    other = record("other.md", [f"One {ONE} more.", f"And one {ONE} more."])
-    store_document(graph, other)
-    write(graph, labelled(texts, 1, MANY), labelled(other, 0, ONE), labelled(other, 1, ONE))
-    merged(graph, MANY, ONE)
-    delete_document(graph, texts.document_id)
-    undone(graph)
-    check_invariants(driver)
-    assert concepts(driver) == {ONE: 2}
-
-
 def test_undo_makes_newer_sources_pending_for_extraction(
     graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
 ) -> None:
@@ -321,12 +296,6 @@ def test_deletion_removes_text_from_the_merge_record(graph: Graph, driver: neo4j
     undone(graph)
     check_invariants(driver)
     assert concepts(driver) == {ONE: 2}
-
-
-def test_unknown_merge_is_an_error(graph: Graph, texts: DocumentRecord) -> None:
-    del texts
-    with pytest.raises(NotFound, match="concept merge 'x' not found"):
-        unmerge_concepts(graph, "notes", "x", None)
 
 
 def evidence(driver: neo4j.Driver) -> list[str]:

@@ -25,7 +25,6 @@ from kg_api.spaces.registry import SpaceRegistry
 from tests.support.concept_graph import LIVES, Triple, embed_concepts, store_concepts
 from tests.support.cypher import rows
 from tests.support.embedders import small_embedder
-from tests.support.embedding import open_spaces
 from tests.support.kg import Kg
 from tests.support.records import record
 from tests.support.running import wait_until
@@ -230,19 +229,6 @@ def test_concepts_are_listed_by_number_of_sources(service: ConceptService, ids: 
     assert len(service.list_concepts("notes", 2, 100).concepts) == len(ids) - 2
     with pytest.raises(NotFound):
         service.list_concepts("none", 0, 10)
-
-
-def test_unknown_concept_is_not_found(graph: Graph) -> None:
-    spaces = open_spaces(graph)
-    service = ConceptService(graph, spaces)
-    for asking in (
-        service.get_details,
-        lambda x: service.get_context(x, 1, 1),
-        lambda x: service.find_related(x, 1, 1),
-    ):
-        with pytest.raises(NotFound, match=r"concept .* not found"):
-            asking("0" * 32)
-    spaces.close()
 
 
 def told(found: ConceptPaths) -> list[list[str]]:

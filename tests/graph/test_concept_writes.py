@@ -10,8 +10,10 @@ import neo4j
 import pytest
 
 from kg_api.errors import DatabaseUnavailable
-from kg_api.graph import concept_writes
+from kg_api.graph import concept_vectors, concept_writes
 from kg_api.graph.client import Graph, Row, Transaction
+from kg_api.graph.concept_merges import merge_concepts
+from kg_api.graph.concept_vectors import want_concepts
 from kg_api.graph.concept_writes import count_for_extraction, list_pending_extractions
 from kg_api.graph.concepts import TERMS
 from kg_api.graph.document_writes import (
@@ -20,7 +22,7 @@ from kg_api.graph.document_writes import (
     delete_ontology,
     store_document,
 )
-from kg_api.schemas.base import concept_id, name_id
+from kg_api.schemas.base import concept_id, hash_concept_text
 from kg_api.schemas.concepts import ExtractedConcept, ExtractedRelation, Extraction, Quote
 from kg_api.schemas.documents import DocumentRecord
 from tests.support.concepts import (
@@ -188,14 +190,6 @@ def test_long_quote_is_cut_but_stays_verbatim(graph: Graph, driver: neo4j.Driver
     assert 990 < len(kept["quote"]) <= 1000
 
 
-def test_more_is_learned_of_a_concept(graph: Graph, driver: neo4j.Driver, bees: DocumentRecord) -> None:
-    write(graph, labelled(bees, 0, "Bees"))
-    write(graph, extraction(bees, 1, found("bees", description="Insects", search_terms=("Apis",))))
-    write(graph, extraction(bees, 2, found("BEES", description="Other", search_terms=("Bees", "apis"))))
-    (row,) = rows(driver, "MATCH (c:Concept) RETURN c.label AS l, c.description AS d, c.search_terms AS s")
-    assert row == {"l": "Bees", "d": "Insects", "s": ["Apis"]}
-
-
 def test_writing_skips_lookups_for_absent_evidence(
     graph: Graph, driver: neo4j.Driver, bees: DocumentRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -252,56 +246,6 @@ def test_a_paragraph_that_changes_loses_its_evidence(
     check_invariants(driver)
     assert concepts(driver) == {"Flowers": 1, "Wasps": 1}
     assert [each.paragraph for each in list_pending_extractions(graph, "notes", "m1", ("", -1), 9)] == [1]
-
-
-def test_ontologies_have_separate_concepts(graph: Graph, driver: neo4j.Driver, bees: DocumentRecord) -> None:
-    others = record("bees.md", BEES, ontology="others")
-    store_document(graph, others)
-    write(graph, labelled(bees, 0, "Bees"))
-    write(graph, labelled(others, 0, "Bees"), ontology="others")
-    check_invariants(driver)
-    assert count(driver, "(:Concept {label: 'Bees'})") == 2
-    delete_ontology(graph, "others")
-    assert concepts(driver) == {"Bees": 1}
-
-
-def test_relationship_follows_renamed_concepts(
-    graph: Graph, driver: neo4j.Driver, bees: DocumentRecord
-) -> None:
-    """The id of a relationship is derived from the names. If a name is used for another concept, the ends
-    should change."""
-    one = extraction(bees, 0, found("a"), found("b"), relations=(ExtractedRelation("a", "to", "b"),))
-    write(graph, one, extraction(bees, 1, found("c")))
-    rows(
-        driver,
-        "MATCH (n:ConceptName {name_id: $name})-[r:NAMES]->() MATCH (c:Concept {label: 'c'}) "
-        "DELETE r CREATE (n)-[:NAMES]->(c)",
-        name=name_id("notes", "b"),
-    )
-    write(graph, one)
-    told = rows(driver, "MATCH (a)-[r:RELATED_TO]->(b) RETURN a.label AS a, b.label AS b")
-    assert told == [{"a": "a", "b": "c"}]
-    assert concepts(driver) == {"a": 1, "c": 2}
-
-
-def test_evidence_of_a_merged_concept_keeps_its_ids(
-    graph: Graph, driver: neo4j.Driver, bees: DocumentRecord
-) -> None:
-    write(graph, labelled(bees, 0, "Bees"), labelled(bees, 1, "Flowers"))
-    ids = {"bees": concept_id("notes", "bees"), "flowers": concept_id("notes", "flowers")}
-    rows(
-        driver,
-        "MATCH (a:Concept {concept_id: $bees}), (b:Concept {concept_id: $flowers}) "
-        "MATCH (a)-[r:APPEARS_IN]->(s), (a)-[:EVIDENCED_BY]->(i), (n)-[:NAMES]->(a) "
-        "CREATE (b)-[q:APPEARS_IN]->(s) SET q = properties(r), q.terms = ['Bees'] "
-        "CREATE (b)-[:EVIDENCED_BY]->(i) "
-        "CREATE (n)-[:NAMES]->(b) SET b.search_terms = ['Bees'] DETACH DELETE a",
-        **ids,
-    )
-    write(graph, labelled(bees, 1, "Flowers"))  # takes note of the new text
-    before = picture(driver)
-    write(graph, labelled(bees, 0, "Bees"))
-    assert picture(driver) == before
 
 
 def test_writers_at_once_make_no_duplicates(graph: Graph, driver: neo4j.Driver) -> None:
@@ -472,10 +416,9 @@ def test_documents_kept_after_an_error_keep_evidence(
     assert concepts(driver) == {"Common": 5, **{f"thing{n}": 1 for n in range(5)}}
 
 
-@pytest.mark.parametrize(("many", "portion"), [(90, 30), pytest.param(1500, 250, marks=pytest.mark.full)])
-def test_a_large_document_goes(
-    graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch, many: int, portion: int
-) -> None:
+@pytest.mark.full
+def test_a_large_document_goes(graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    many, portion = 1500, 250
     monkeypatch.setattr(concept_writes, "MAX_SOURCES_PER_TRANSACTION", portion)
     made = record("large.md", [f"common thing{n} other{n} again{n}" for n in range(many)])
     other = record("other.md", ["common"])
@@ -505,3 +448,141 @@ def test_a_document_goes_though_too_many_jobs_wait(
     assert delete_document(graph, gone.document_id).documents == 1
     assert concepts(driver) == {"Bees": 1}
     assert count(driver, "(c:Concept {description: 'Of kept.md.'})") == 1
+
+
+TEXTS = ["Bees dance.", "Bees sting.", "Bees fly."]
+
+
+@pytest.fixture
+def said_bees(graph: Graph) -> DocumentRecord:
+    made = record("bees.md", TEXTS)
+    store_document(graph, made)
+    graph.transaction(lambda tx: want_concepts(tx, "notes"))  # so that each change asks for its embedding
+    return made
+
+
+@pytest.fixture
+def more(graph: Graph) -> DocumentRecord:
+    made = record("more.md", ["Bees lie.", "Bees hum."])
+    store_document(graph, made)
+    return made
+
+
+def say(graph: Graph, of: DocumentRecord, paragraph: int, description: str, *terms: str, **more: Any) -> None:
+    label, quoted = more.pop("label", "Bees"), more.pop("quoted", True)
+    quotes = (quote(of.sources[paragraph].full_text, "Bees"),) if quoted else ()
+    one = found(label, *quotes, description=description, search_terms=terms, **more)
+    write(graph, extraction(of, paragraph, one))
+
+
+def said(driver: neo4j.Driver) -> tuple[str, str, list[str]]:
+    (row,) = rows(driver, "MATCH (c:Concept) RETURN properties(c) AS map")
+    label, description, terms = (row["map"][each] for each in ("label", "description", "search_terms"))
+    assert row["map"]["text_hash"] == hash_concept_text(label, description, terms)
+    return label, description, terms
+
+
+def wanted(driver: neo4j.Driver) -> int:
+    found = rows(driver, "MATCH (j:Job {kind: 'concept_embedding'}) RETURN sum(j.total) AS total")
+    return found[0]["total"]
+
+
+def test_deleted_document_removes_its_descriptions(
+    graph: Graph, driver: neo4j.Driver, said_bees: DocumentRecord, more: DocumentRecord
+) -> None:
+    say(graph, more, 0, "Pirates.", "gold", "Reserve")
+    say(graph, said_bees, 0, "Insects.", "Apis", "gold")
+    assert said(driver) == ("Bees", "Pirates.", ["gold", "Reserve", "Apis"])
+    before = wanted(driver)
+    delete_document(graph, more.document_id)
+    assert said(driver) == ("Bees", "Insects.", ["Apis", "gold"])
+    assert wanted(driver) == before + 1
+    check_invariants(driver)
+
+
+def test_repeated_extraction_replaces_description(
+    graph: Graph, driver: neo4j.Driver, said_bees: DocumentRecord
+) -> None:
+    say(graph, said_bees, 0, "A wrong one.", "junk", "rubbish")
+    say(graph, said_bees, 0, "Insects.", "Apis", "junk")
+    assert said(driver) == ("Bees", "Insects.", ["Apis", "junk"])
+    before, asked = picture(driver), wanted(driver)
+    say(graph, said_bees, 0, "Insects.", "Apis", "junk")
+    assert (picture(driver), wanted(driver)) == (before, asked)
+    say(graph, said_bees, 0, "")
+    assert said(driver) == ("Bees", "", [])
+
+
+def test_most_confident_description_wins_in_any_order(
+    graph: Graph, driver: neo4j.Driver, said_bees: DocumentRecord, more: DocumentRecord
+) -> None:
+    last = max(said_bees.sources[:2], key=lambda source: source.source_id).paragraph
+    for paragraph in (last, 1 - last):
+        say(graph, said_bees, paragraph, f"Number {paragraph}.", f"t{paragraph}", confidence=0.8)
+    say(graph, said_bees, 2, "Not proven.", "t2", confidence=1.0, quoted=False)
+    say(graph, more, 0, "Gone.", "gone")
+    delete_document(graph, more.document_id)
+    assert said(driver) == ("Bees", f"Number {1 - last}.", [f"t{1 - last}", f"t{last}", "t2"])
+    say(graph, said_bees, 1 - last, "")
+    assert said(driver) == ("Bees", f"Number {last}.", [f"t{last}", "t2"])
+    say(graph, said_bees, last, "")
+    assert said(driver) == ("Bees", "Not proven.", ["t2"])
+
+
+def test_appearances_and_terms_are_bounded(
+    graph: Graph,
+    driver: neo4j.Driver,
+    said_bees: DocumentRecord,
+    more: DocumentRecord,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(concept_vectors, "APPEARANCES_READ", 1)
+    say(graph, said_bees, 0, "", *(f"a{n}" for n in range(30)), confidence=0.9)
+    say(graph, said_bees, 1, "Insects.", "b", confidence=0.1)
+    say(graph, more, 0, "Gone.", "gone")
+    delete_document(graph, more.document_id)
+    assert said(driver) == ("Bees", "Insects.", [f"a{n}" for n in range(TERMS)])
+
+
+def test_merge_keeps_descriptions_and_names(
+    graph: Graph, driver: neo4j.Driver, said_bees: DocumentRecord, more: DocumentRecord
+) -> None:
+    say(graph, said_bees, 0, "Insects.", "Apis")
+    say(graph, said_bees, 1, "")
+    say(graph, more, 0, "They hum.", "hum", label="Honeybees")
+    say(graph, more, 1, "", label="Honeybees")
+    pair = concept_id("notes", "Bees"), concept_id("notes", "Honeybees")
+    rows(driver, "MATCH (c:Concept {label: 'Bees'}) SET c.created_at = datetime('2020-01-01T00:00:00Z')")
+    assert merge_concepts(graph, pair, lambda _one, _other: True) == pair[0]
+    assert said(driver) == ("Bees", "Insects.", ["Apis", "Honeybees", "hum"])
+    before = picture(driver)
+    say(graph, more, 0, "They hum.", "hum", label="Honeybees")
+    assert picture(driver) == before, "what is found again is what went over"
+    say(graph, said_bees, 0, "")
+    assert said(driver) == ("Bees", "They hum.", ["Honeybees", "hum"])
+    store_document(graph, record("more.md", ["Bees hum."]))
+    assert said(driver) == ("Bees", "", ["Honeybees"]), "a source calls it so"
+    delete_document(graph, more.document_id)
+    assert said(driver) == ("Bees", "", [])
+    check_invariants(driver)
+
+
+def test_merge_within_one_source_keeps_both_descriptions(
+    graph: Graph, driver: neo4j.Driver, said_bees: DocumentRecord, more: DocumentRecord
+) -> None:
+    text = said_bees.sources[0].full_text
+    both = extraction(
+        said_bees,
+        0,
+        found("Bees", quote(text, "Bees"), search_terms=("Apis",)),
+        found("Honeybees", description="Insects.", search_terms=("hum", "Apis")),
+    )
+    write(graph, both)
+    say(graph, more, 0, "Pirates.", "gold")
+    pair = concept_id("notes", "Bees"), concept_id("notes", "Honeybees")
+    assert merge_concepts(graph, pair, lambda _one, _other: True) == pair[0]
+    delete_document(graph, more.document_id)
+    assert said(driver) == ("Bees", "Insects.", ["Apis", "Honeybees", "hum"])
+    before = picture(driver)
+    write(graph, both)
+    assert picture(driver) == before

@@ -11,9 +11,7 @@ from kg_api.concepts.search import ConceptService
 from kg_api.graph.client import Graph, Row
 from kg_api.graph.jobs import enqueue_slot, find_job, page_of_jobs
 from kg_api.local.neo4j import DiskRoom
-from kg_api.schemas.answers import HybridSearch
 from kg_api.schemas.embedding import Regeneration
-from kg_api.search.service import HybridService, SearchService
 from tests.support.concept_work import kinds, learn, vectors
 from tests.support.kg import Kg
 
@@ -50,12 +48,6 @@ def test_concept_is_embedded_from_its_second_source(kg: Kg, driver: neo4j.Driver
     assert vectors(driver).keys() == {SHARED}
 
 
-def test_embedded_concept_is_updated(learned: Kg) -> None:
-    learn(learned.graph, SHARED, description="Of wasps.", paragraph=1, wanted=False)
-    learned.work()
-    assert counted(learned) == (1, 0, 4)
-
-
 def test_first_vector_search_starts_concept_embedding(learned: Kg) -> None:
     found = ConceptService(learned.graph, learned.spaces).search("waggle dance", None, 5)
     assert found.concepts[0].label == "waggle dance", "by its name"
@@ -77,23 +69,13 @@ def test_first_vector_search_starts_concept_embedding(learned: Kg) -> None:
 
 @pytest.mark.parametrize("mode", ["hybrid", "concept", "source"])
 def test_a_search_through_concepts_starts_it(learned: Kg, mode: str) -> None:
-    service = SearchService(learned.graph, learned.spaces)
-    try:
-        request = HybridSearch.model_validate({"query_text": "waggle dance", "mode": mode})
-        found = HybridService(learned.graph, service).search(request)
-    finally:
-        service.close()
+    found = learned.find_both("waggle dance", mode=mode)
     assert sum("Embedding has started" in each.effect for each in found.degraded) == 1
     assert counted(learned) == (1, 4, 0)
 
 
 def test_a_search_by_words_does_not(learned: Kg) -> None:
-    service = SearchService(learned.graph, learned.spaces)
-    try:
-        request = HybridSearch.model_validate({"query_text": "waggle dance", "mode": "text"})
-        found = HybridService(learned.graph, service).search(request)
-    finally:
-        service.close()
+    found = learned.find_both("waggle dance", mode="text")
     assert [each.label for each in found.concepts] == ["waggle dance"]
     assert counted(learned) == (1, 0, 4)
 

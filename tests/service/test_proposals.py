@@ -22,38 +22,8 @@ def store_told(graph: Graph, url: str) -> None:
 shared = sharing(store_told)
 
 
-@pytest.fixture
-def told(shared: None, kg: KgClient) -> KgClient:
-    del shared
-    return kg
-
-
 def of_sources(kg: KgClient) -> list[Proposal]:
     return kg.proposals("notes", kind="source").proposals
-
-
-def test_proposals_are_listed_and_decided(told: KgClient) -> None:
-    page = told.proposals("notes", kind="source", state="open")
-    assert page.total == 1
-    (found,) = page.proposals
-    assert told.proposal(found.proposal_id) == found
-    accepted = told.accept_proposal(found.proposal_id[:8], by="Ada")
-    assert (accepted.state, accepted.decided_by, accepted.notes) == ("accepted", "Ada", [])
-    again = told.accept_proposal(found.proposal_id, by="Bob")
-    assert (again.decided_by, again.notes) == (
-        "Ada",
-        ["the proposal was accepted by Ada already: nothing has changed"],
-    )
-    assert told.proposals("notes", kind="source", state="open").total == 0
-    rejected = told.reject_proposal(found.proposal_id, by="Bob")
-    assert (rejected.state, rejected.decided_by) == ("rejected", "Bob")
-    assert rejected.notes == ["the proposal was accepted by Ada before. Its link no longer exists"]
-    opened = told.undo_proposal(found.proposal_id)
-    assert (opened.state, opened.notes) == ("open", ["the proposal was rejected by Bob before"])
-    assert told.proposal(found.proposal_id[:8]).notes == []
-    page = told.proposals("notes", state="open")
-    assert page.total == told.proposals("notes").total
-    assert page.searched_at is not None
 
 
 def test_accepted_link_is_in_graph_and_related_sources(told: KgClient) -> None:
