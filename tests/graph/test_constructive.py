@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, LiteralString, cast
+from typing import Any
 
 import neo4j
 import pytest
@@ -12,12 +14,13 @@ import pytest
 from kg_api.concepts.relations import RelationshipSearcher
 from kg_api.discovery import constructive as queries
 from kg_api.discovery.constructive import ConstructiveService
-from kg_api.errors import InvalidInput, NotFound
-from kg_api.graph import relation_search, traversal
-from kg_api.graph.client import Graph
+from kg_api.errors import InvalidInput, NotFound, TookTooLong
+from kg_api.graph import client, relation_search, traversal
+from kg_api.graph.client import Graph, limit_time
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.images import hold_blobs
 from kg_api.graph.relation_search import read_relations
+from kg_api.graph.statements import statement, together
 from kg_api.schemas.base import concept_id
 from kg_api.schemas.concepts import RelationshipSearch
 from kg_api.schemas.constructive import Subgraph, SubgraphSource
@@ -25,7 +28,7 @@ from tests.graph.test_kinds import pictured
 from tests.support.concept_graph import ADA, store_concepts, store_lives
 from tests.support.concepts import found, quote
 from tests.support.constructive import ALL, Step, ask, cuts, expand, name, names, seed, triples
-from tests.support.cypher import STATEMENTS, explain, explained_with, rows
+from tests.support.cypher import rows
 from tests.support.kg import Kg
 from tests.support.records import record
 from tests.support.running import wait_until
@@ -81,10 +84,7 @@ def test_traverse_concepts_passages_documents_and_neighbours(
     assert ids
     found = ask(constructive, seed("thames"), expand("appears_in", "part_of", direction="out", hops=2))
     assert names(found) == ["Thames", "lives.md#5", "lives.md"]
-    assert triples(found) == {
-        ("Thames", "appears in", "lives.md#5"),
-        ("lives.md#5", "part of", "lives.md"),
-    }
+    assert triples(found) == {("Thames", "appears in", "lives.md#5"), ("lives.md#5", "part of", "lives.md")}
     (quote,) = found.edges[0].quotes
     passage = found.nodes[1]
     assert isinstance(passage, SubgraphSource)
@@ -352,29 +352,6 @@ def test_nothing_of_another_ontology_is_seen(
         ask(constructive, seed(ids["London"]), documents=["notes/a.md"])
 
 
-PLANNED = sorted(
-    each for each in STATEMENTS if each.startswith("constructive/") or each == "relations/search_in_documents"
-)
-
-
-@pytest.mark.parametrize("name", PLANNED)
-def test_each_statement_starts_at_an_index(name: str, graph: Graph, driver: neo4j.Driver) -> None:
-    assert graph  # emptied: plans depend on how many nodes there are
-    text = STATEMENTS[name]
-    with driver.session() as session:
-        planned = session.run(cast("LiteralString", explain(text)), explained_with(text))
-        plan = planned.consume().plan
-    operators = [*operators_of(plan)]
-    assert [each for each in operators if "Scan" in each or "Cartesian" in each] == [], plan
-    assert any("IndexSeek" in each for each in operators)
-
-
-def operators_of(plan: Any) -> Iterator[str]:
-    yield plan["operatorType"]
-    for child in plan.get("children", ()):
-        yield from operators_of(child)
-
-
 USES = {0: [("alpha", "uses", "beta")]}
 
 
@@ -523,3 +500,117 @@ def test_unknown_document_in_subgraph_is_not_found(
     within = ask(constructive, by_text | {"where": ["document=none.md"]})
     assert within.note == "no seed was found. Try other words or filters, or mode 'vector' or 'text'"
     assert "no document fits the conditions of the filter" in [each.effect for each in within.degraded]
+
+
+ENDLESS = "UNWIND range(1, 20000000000) AS n WITH n WHERE n % 7 = 8 RETURN n"
+GIVEN, WITHIN = 3, 8
+"""Time limit for the query, and for the response on a busy machine, in seconds."""
+
+Slow = Callable[[str], None]
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
+    def make(name: str) -> None:
+        def one(asked: str, space: str) -> str:
+            return ENDLESS if asked == name else statement(asked, space)  # pyright: ignore[reportArgumentType]
+
+        def several(*asked: tuple[str, str]) -> str:
+            return ENDLESS if name in (each for each, _ in asked) else together(*asked)
+
+        monkeypatch.setattr(client, "statement", one)
+        monkeypatch.setattr(client, "together", several)
+
+    return make
+
+
+def test_slow_hop_returns_partial_filtered_result(
+    constructive: ConstructiveService, ids: dict[str, str], slow: Slow
+) -> None:
+    assert ids
+    slow("constructive/sources_of_concepts")
+    begun = time.monotonic()
+    found = ask(
+        constructive,
+        seed("Ada Lovelace"),
+        expand("related_to", "appears_in", hops=2),
+        seed("Thames"),
+        {"step": "filter", "kinds": ["concept"]},
+        {"step": "rank", "by": "pagerank"},
+        seconds=GIVEN,
+    )
+    assert time.monotonic() - begun < WITHIN
+    assert {*names(found)} == {"Ada Lovelace", "Analytical Engine"}
+    assert len(found.edges) == 1
+    assert [each[:2] for each in cuts(found)] == [(2, "time"), (2, "time"), (3, "time")]
+    late = [cut.effect for step in found.steps for cut in step.cut]
+    assert late[:2] == [
+        "not all edges followed: the query's 3 s were over",
+        "1 of 2 hops followed: the query's 3 s were over",
+    ]
+
+
+def test_slow_seed_ends_with_an_error(
+    constructive: ConstructiveService, ids: dict[str, str], slow: Slow
+) -> None:
+    assert ids
+    slow("relations/search_by_vector")
+    begun = time.monotonic()
+    slow_seed = seed("the Thames", "relationship")
+    found = ask(constructive, seed("Thames"), slow_seed, expand("related_to"), seconds=GIVEN)
+    assert time.monotonic() - begun < WITHIN
+    assert names(found) == ["Thames"]
+    assert [each[:2] for each in cuts(found)] == [(2, "time"), (3, "time")]
+    first = ask(constructive, slow_seed, seconds=1)
+    assert first.nodes == []
+    assert first.note == "the time limit ended before a seed was found. Raise seconds, or request less"
+
+
+def test_slow_ranking_keeps_order_and_is_reported(
+    constructive: ConstructiveService, ids: dict[str, str], slow: Slow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert ids
+    slow("constructive/nearness_of_concepts")
+    monkeypatch.setattr(client, "SEARCH_SECONDS", 0.5)
+    found = ask(constructive, seed("Ada Lovelace"), {"step": "rank", "by": "text", "text": "engine"})
+    assert names(found) == ["Ada Lovelace"]
+    (cut,) = found.steps[1].cut
+    assert cut.by == "time"
+    assert cut.effect.startswith("not ranked, the order is the one before: Neo4j at")
+
+
+def test_every_statement_has_a_time_limit(
+    constructive: ConstructiveService, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert ids
+    limits = list[tuple[str, float | None]]()
+    real: Any = Graph._read  # pyright: ignore[reportPrivateUsage]
+
+    def noting(graph: Graph, query: neo4j.Query, parameters: dict[str, Any]) -> Any:
+        if threading.current_thread() is threading.main_thread():  # others calibrate a model meanwhile
+            limits.append((query.text, query.timeout))
+        return real(graph, query, parameters)
+
+    monkeypatch.setattr(Graph, "_read", noting)
+    ask(
+        constructive,
+        seed("London"),
+        seed("who designed the engine", "relationship"),
+        seed("the Thames", "text"),
+        expand(*ALL, hops=2, types=["designed"]),
+        {"step": "filter", "where": ["document=lives.md"]},
+        {"step": "rank", "by": "text"},
+        where=["document=lives.md"],
+        seconds=7,
+    )
+    assert len(limits) > 10
+    most = 7 + client.SEARCH_SECONDS
+    assert [each for each, limit in limits if limit is None or not 0 < limit <= most] == []
+
+
+def test_expired_limit_stops_queries_and_bounds_inner_limits(graph: Graph) -> None:
+    with limit_time(time.monotonic() - 1), pytest.raises(TookTooLong):
+        graph.read("ontologies/names")
+    with limit_time(time.monotonic() - 1), limit_time(time.monotonic() + 9), pytest.raises(TookTooLong):
+        graph.read("ontologies/names")
+    assert graph.read("ontologies/names") == []
