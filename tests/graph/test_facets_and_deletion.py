@@ -141,17 +141,6 @@ def test_deletion_requires_the_digest_of_its_preview(library: Graph) -> None:
     assert not {"01", "38"} & set(left(library))
 
 
-def test_interrupted_deletion_requires_a_new_preview(library: Graph) -> None:
-    seen = deletion(library, "number>=30")
-    held = {"dry_run": False, "expected_digest": seen.digest}
-    deletion(library, "number>=35", dry_run=False)
-    with pytest.raises(Conflict, match="other documents fit now"):
-        deletion(library, "number>=30", **held)
-    again = deletion(library, "number>=30")
-    assert deletion(library, "number>=30", dry_run=False, expected_digest=again.digest).documents == 5
-    assert deletion(library, "number>=30", **held).notes[0].startswith("nothing was deleted")
-
-
 def test_other_ontologies_stay(library: Graph) -> None:
     assert deletion(library, "number>=0", ontology="odd", dry_run=False).documents == DOCUMENTS // 2
     assert left(library) == [f"{n:02}" for n in range(0, DOCUMENTS, 2)]

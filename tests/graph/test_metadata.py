@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -10,13 +11,23 @@ from pydantic import TypeAdapter
 
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.client import Graph
-from kg_api.graph.document_writes import store_document
-from kg_api.graph.filters import describe_unknown_fields, find_matching_documents
-from kg_api.graph.library import change_by_name, find_document
+from kg_api.graph.document_writes import delete_document, store_document
+from kg_api.graph.documents import change_document
+from kg_api.graph.filters import (
+    KEPT_SECONDS,
+    SETTLED_SECONDS,
+    RememberedFilters,
+    describe_unknown_fields,
+    find_matching_documents,
+    prune_writes,
+    read_keys,
+)
+from kg_api.graph.library import change_called, find_document, list_documents
+from kg_api.ingest.records import Incoming, to_record
 from kg_api.schemas.base import digest
 from kg_api.schemas.documents import DocumentChange, DocumentRecord
-from kg_api.schemas.filters import Clause, Where
-from tests.support.cypher import rows
+from kg_api.schemas.filters import Clause, DocumentFilter, Where
+from tests.support.cypher import STATEMENTS, rows
 from tests.support.embedding import configure_in_place
 from tests.support.kg import Kg
 from tests.support.records import record
@@ -140,7 +151,7 @@ def told(*paragraphs: str) -> DocumentRecord:
 def test_edited_keys_survive_another_ingest(graph: Graph, driver: neo4j.Driver) -> None:
     store_document(graph, told("one"))
     change = DocumentChange(title="Pumps", metadata={"tags": ["ops"], "draft": None})
-    changed = change_by_name(graph, "a.md", change)
+    changed = change_called(graph, "a.md", change)
     wanted = {"author": "Ada", "tags": ["ops"]}
     assert (changed.title, changed.metadata, changed.job_id) == ("Pumps", wanted, None)
     store_document(graph, told("one", "two"))
@@ -155,9 +166,9 @@ def test_edited_keys_survive_another_ingest(graph: Graph, driver: neo4j.Driver) 
 def test_reserved_metadata_cannot_be_changed(graph: Graph) -> None:
     store_document(graph, told("one"))
     with pytest.raises(NotFound):
-        change_by_name(graph, "b.md", DocumentChange(title="x"))
+        change_called(graph, "b.md", DocumentChange(title="x"))
     with pytest.raises(InvalidInput, match="metadata"):
-        change_by_name(graph, "a.md", DocumentChange(metadata={f"k{n}": n for n in range(63)}))
+        change_called(graph, "a.md", DocumentChange(metadata={f"k{n}": n for n in range(63)}))
     assert find_document(graph, "a.md").metadata == GIVEN
 
 
@@ -165,19 +176,181 @@ def test_reserved_metadata_cannot_be_changed(graph: Graph) -> None:
 def test_metadata_change_embeds_only_contexts_with_it(kg: Kg, context: str) -> None:
     configure_in_place(kg.graph, "notes", context=context)
     kg.work()
-    assert change_by_name(kg.graph, "a.md", DocumentChange(metadata={"shelf": 3})).job_id is None
-    assert (change_by_name(kg.graph, "a.md", DocumentChange(title="Pumps")).job_id is not None) == (
+    assert change_called(kg.graph, "a.md", DocumentChange(metadata={"shelf": 3})).job_id is None
+    assert (change_called(kg.graph, "a.md", DocumentChange(title="Pumps")).job_id is not None) == (
         context == "template"
     )
     kg.work()
     date = DocumentChange(metadata={"date": "2025-01-31"})
-    assert (change_by_name(kg.graph, "a.md", date).job_id is not None) == (context == "template")
-    assert change_by_name(kg.graph, "a.md", date).job_id is None
+    assert (change_called(kg.graph, "a.md", date).job_id is not None) == (context == "template")
+    assert change_called(kg.graph, "a.md", date).job_id is None
 
 
 def test_only_fields_of_the_template_make_stale(kg: Kg) -> None:
     configure_in_place(kg.graph, "notes", context="template", context_template="{heading}[ ({author})]")
     kg.work()
     for other in (DocumentChange(title="Pumps"), DocumentChange(metadata={"date": "2025-01-31"})):
-        assert change_by_name(kg.graph, "a.md", other).job_id is None
-    assert change_by_name(kg.graph, "a.md", DocumentChange(metadata={"author": "Bea"})).job_id is not None
+        assert change_called(kg.graph, "a.md", other).job_id is None
+    assert change_called(kg.graph, "a.md", DocumentChange(metadata={"author": "Bea"})).job_id is not None
+
+
+def written(modified: str | None, text: str = "It says so.") -> DocumentRecord:
+    return to_record(Incoming("notes", "a.txt", text, modified=modified))[0]
+
+
+def find_names(graph: Graph, condition: str) -> list[str]:
+    where = DocumentFilter.model_validate({"where": [condition]}).where
+    found = list_documents(graph, ontology="notes", offset=0, limit=10, where=where)
+    return [each.document for each in found.documents]
+
+
+def metadata_of(graph: Graph) -> dict[str, Any]:
+    return find_document(graph, "a.txt").metadata
+
+
+def test_documents_are_filtered_by_file_time(graph: Graph) -> None:
+    store_document(graph, written("2025-03-01T09:30:00Z"))
+    assert find_names(graph, "modified>=2025-01-01") == find_names(graph, "modified=2025-03") == ["a.txt"]
+    assert find_names(graph, "modified>=2025-04") == find_names(graph, "date>=2025") == []
+
+
+def test_changed_file_time_updates_metadata_only(graph: Graph, driver: neo4j.Driver) -> None:
+    store_document(graph, written(None))  # as an older kg stored it
+    before = rows(driver, "MATCH (d:Document) RETURN d.updated_at AS at, d.written_by AS by")
+    for time in ("2025-03-01T09:30:00Z", "2026-01-01T00:00:00Z"):
+        told = store_document(graph, written(time))
+        assert (told.change.change, told.job_id, told.unread) == ("unchanged", None, 0)
+        assert (metadata_of(graph), find_names(graph, f"modified={time}")) == ({"modified": time}, ["a.txt"])
+    assert rows(driver, "MATCH (d:Document) RETURN d.updated_at AS at, d.written_by AS by") == before
+    assert store_document(graph, written(None)).change.change == "unchanged"
+    assert metadata_of(graph) == {"modified": "2026-01-01T00:00:00Z"}
+
+
+def test_deleted_file_time_stays_deleted(graph: Graph) -> None:
+    store_document(graph, written("2025-03-01T09:30:00Z"))
+    change_called(graph, "a.txt", DocumentChange(metadata={"modified": None}))
+    store_document(graph, written("2026-01-01T00:00:00Z"))
+    assert metadata_of(graph) == {}
+
+
+OPS = DocumentFilter.model_validate({"where": ["tags=ops || version>2"]}).where
+COUNTED = re.compile(r"CREATE \(:DocumentWrite\)")
+WRITES_DOCUMENTS = re.compile(r"\b(SET d\b|DELETE d\b|DETACH DELETE d\b|SET d \+=)")
+FILTERED_BY_NOTHING = {
+    *("documents/hold", "documents/hold_about", "documents/hold_versions", "documents/lock"),
+    *("folders/hold_document", "folders/take_documents", "folders/touch_documents"),
+    *("blobs/lose", "bundle/hold", "bundle/keep_changes"),
+}
+"""Statements that change documents, but not the fields that you can filter by. `lock` is used to create
+nodes that `describe` counts."""
+
+
+def about(name: str, **metadata: Any) -> DocumentRecord:
+    text = json.dumps(metadata)
+    return replace(record(name, [name]), metadata=text, content_hash=digest(name, text))
+
+
+def test_each_write_is_seen(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    remembered = RememberedFilters(graph, lambda: now[0])
+    asked = list[object]()
+
+    def counted(*given: Any) -> dict[str, list[str]]:
+        asked.append(given)
+        return find_matching_documents(*given)
+
+    monkeypatch.setattr("kg_api.graph.filters.find_matching_documents", counted)
+
+    def right() -> int:
+        for _ in range(3):
+            now[0] += SETTLED_SECONDS
+            assert remembered.matching(OPS, None) == find_matching_documents(graph, OPS, None)
+        return sum(map(len, remembered.matching(OPS, None).values()))
+
+    one, other = about("one", tags=["ops"]), about("other", version=1)
+    store_document(graph, one)
+    assert right() == 1
+    before = len(asked)
+    assert right() == 1
+    assert len(asked) == before, "nothing was written, so nothing is to be chosen again"
+    store_document(graph, other)
+    assert right() == 1
+    change_document(graph, other.document_id, DocumentChange(metadata={"version": 3}))
+    assert right() == 2
+    delete_document(graph, one.document_id)
+    assert right() == 1
+    before = len(asked)
+    now[0] += KEPT_SECONDS
+    assert right() == 1
+    assert len(asked) == before + 1
+
+
+def test_filter_result_read_after_write_is_not_cached(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    now, asked = [0.0], list[object]()
+    remembered = RememberedFilters(graph, lambda: now[0])
+
+    def slow(*given: Any) -> dict[str, list[str]]:
+        asked.append(given)
+        now[0] += 2 * SETTLED_SECONDS
+        return find_matching_documents(*given)
+
+    monkeypatch.setattr("kg_api.graph.filters.find_matching_documents", slow)
+    store_document(graph, about("one", tags=["ops"]))
+    for times in (1, 2, 2):
+        remembered.matching(OPS, None)
+        assert len(asked) == times
+
+
+def test_every_statement_writing_filtered_fields_is_counted() -> None:
+    found = set[str]()
+    for name, text in STATEMENTS.items():
+        if "Document" in text and WRITES_DOCUMENTS.search(text) and not COUNTED.search(text):
+            found.add(name)
+    assert found == FILTERED_BY_NOTHING
+
+
+def test_pruned_writes_stay_counted(graph: Graph, driver: neo4j.Driver) -> None:
+    for at in range(3):
+        store_document(graph, about(f"{at}"))
+    before = graph.read("documents/writes")
+    assert prune_writes(graph) == 3
+    assert prune_writes(graph) == 0
+    assert rows(driver, "MATCH (w:DocumentWrite) RETURN count(w) AS n") == [{"n": 0}]
+    assert graph.read("documents/writes") == before
+    store_document(graph, about("another"))
+    assert graph.read("documents/writes")[0]["writes"] == before[0]["writes"] + 1
+
+
+def test_field_names_are_read_once(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    now, looked = [0.0], list[object]()
+
+    def counted(*given: Any) -> list[str]:
+        looked.append(given)
+        return read_keys(*given)
+
+    monkeypatch.setattr("kg_api.graph.filters.read_keys", counted)
+    remembered = RememberedFilters(graph, lambda: now[0])
+    store_document(graph, about("one", tags=["ops"]))
+
+    def effects() -> list[str]:
+        now[0] += SETTLED_SECONDS
+        return [each.effect for each in remembered.describe_unknown_fields(OPS, None)]
+
+    assert [effects() for _ in range(4)] == [["no document has the field 'version'"]] * 4
+    assert len(looked) == 2, "once before what was written had settled"
+    store_document(graph, about("other", version=1))
+    assert effects() == []
+
+
+@pytest.mark.parametrize(
+    ("line", "fits"),
+    [("reviewed<m", []), ("reviewed>a", ["note"]), ("reviewed<2025", ["dated"]), ("reviewed>=2025", [])],
+)
+def test_text_that_is_not_a_date_never_matches(graph: Graph, line: str, fits: list[str]) -> None:
+    """`date<gestern` was true for any document with a date, so all of them would have been deleted."""
+    for name, value in (("dated", "2024-05-01"), ("note", "soon")):
+        store_document(graph, about(name, reviewed=value))
+    where = DocumentFilter.model_validate({"where": [line]}).where
+    found = find_matching_documents(graph, where, None)
+    names = {record(name, [name]).document_id: name for name in ("dated", "note")}
+    assert sorted(names[each] for ids in found.values() for each in ids) == fits

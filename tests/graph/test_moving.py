@@ -2,26 +2,30 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import neo4j
 import pytest
 
-from kg_api.errors import Conflict
+from kg_api.errors import DatabaseUnavailable
 from kg_api.graph import bundle
-from kg_api.graph.client import Graph
+from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.concept_merges import merge_concepts
-from kg_api.graph.document_writes import delete_by_name, store_document
-from kg_api.graph.library import change_by_name
+from kg_api.graph.concept_writes import read_extraction
+from kg_api.graph.document_writes import delete_called, store_document
+from kg_api.graph.fulltext import read_language, read_synonyms
+from kg_api.graph.library import change_called, find_document
+from kg_api.graph.names import list_ontology_names
 from kg_api.schemas.base import concept_id
-from kg_api.schemas.concepts import ExtractedRelation
+from kg_api.schemas.bundles import BundledDocument, BundledPassages
+from kg_api.schemas.concepts import ExtractedRelation, ExtractionConfig
 from kg_api.schemas.documents import DocumentChange
 from kg_api.schemas.embedding import EmbeddingConfig
-from kg_api.schemas.search import SourceSearch
-from kg_api.search.service import SearchService
+from kg_api.spaces.plans import read_embedding_state
 from kg_api.transfer import exporting
+from kg_api.transfer.bundles import read_lines
 from tests.conftest import wipe
-from tests.support.concepts import extraction, found, picture, quote, write
+from tests.support.concepts import count, extraction, found, picture, quote, write
 from tests.support.cypher import rows
 from tests.support.embedding import status
 from tests.support.kg import TEXTS, Kg
@@ -29,15 +33,9 @@ from tests.support.moving import Mover
 from tests.support.records import record
 from tests.support.two_concepts import always
 
-MODES = ("text", "vector", "hybrid")
 
-
-def scores(graph: Graph, kg: Kg, mode: Any) -> list[tuple[str, float]]:
-    service = SearchService(graph, kg.spaces)
-    try:
-        answer = service.search(SourceSearch(query_text="passage about topic7", mode=mode, limit=8))
-    finally:
-        service.close()
+def scores(kg: Kg, mode: Any) -> list[tuple[str, float]]:
+    answer = kg.find("passage about topic7", mode=mode, limit=8)
     assert answer.sources
     return [(each.source_id, each.score) for each in answer.sources]
 
@@ -71,22 +69,6 @@ def moved(graph: Graph, driver: neo4j.Driver, folder: Path) -> Kg:
     return fresh
 
 
-def test_the_same_is_found_with_the_same_scores(graph: Graph, driver: neo4j.Driver, tmp_path: Path) -> None:
-    kg = Kg(graph)
-    for name in ("a.md", "b.md", "c.md"):
-        store_document(graph, record(name, [f"{name} {text}" for text in TEXTS]))
-    kg.work()
-    before = {mode: scores(graph, kg, mode) for mode in MODES}
-    kg.spaces.close()
-    fresh = moved(graph, driver, tmp_path)
-    counts = status(graph, "notes")
-    assert (counts.total, counts.embedded) == (36, 36)
-    assert {mode: scores(graph, fresh, mode) for mode in MODES} == before
-    fresh.work()
-    assert rows(driver, "MATCH (c:CachedVector) RETURN count(c) AS n") == [{"n": 0}]
-    fresh.spaces.close()
-
-
 @pytest.mark.parametrize(
     "config",
     [
@@ -109,14 +91,14 @@ def test_chunks_are_as_they_were(
         "c.end_offset AS last, c.embedding AS vector, [(k:Chunk)-[:CHILD_OF]->(c) | k.chunk_id] AS children, "
         "COUNT { (c)-[:CHUNK_OF]->() } AS covers ORDER BY id"
     )
-    before, hits = rows(driver, chunks), scores(graph, kg, "vector")
+    before, hits = rows(driver, chunks), scores(kg, "vector")
     kg.spaces.close()
     fresh = moved(graph, driver, tmp_path)
     after = rows(driver, chunks)
     assert [{**row, "children": sorted(row["children"])} for row in after] == [
         {**row, "children": sorted(row["children"])} for row in before
     ]
-    assert scores(graph, fresh, "vector") == hits
+    assert scores(fresh, "vector") == hits
     assert fresh.requests is not None
     assert status(graph, "notes").embedded == len(TEXTS)
     fresh.spaces.close()
@@ -183,7 +165,7 @@ def test_change_during_an_export_repeats_the_page(
         if not changed:
             changed.append(True)
             store_document(kg.graph, record("a.md", ["Another text."]))
-            delete_by_name(kg.graph, "b.md")
+            delete_called(kg.graph, "b.md")
         return asked(*arguments, **more)
 
     monkeypatch.setattr(exporting, "read_part", changing)
@@ -196,7 +178,7 @@ def test_change_during_an_export_repeats_the_page(
 def test_manual_changes_survive_another_import(graph: Graph, driver: neo4j.Driver, tmp_path: Path) -> None:
     kg = Kg(graph)
     store_document(graph, record("a.md", TEXTS, uri="file:///a.md"))
-    change_by_name(graph, "a.md", DocumentChange(title="Another title", metadata={"by": "Ada"}))
+    change_called(graph, "a.md", DocumentChange(title="Another title", metadata={"by": "Ada"}))
     kg.spaces.close()
     fresh = moved(graph, driver, tmp_path)
     asked = "MATCH (d:Document) RETURN d.title AS title, d.uri AS uri, d.metadata AS metadata"
@@ -205,30 +187,6 @@ def test_manual_changes_survive_another_import(graph: Graph, driver: neo4j.Drive
     store_document(graph, record("a.md", [*TEXTS, "more"], uri="file:///a.md"))
     assert rows(driver, asked) == kept
     fresh.spaces.close()
-
-
-def test_the_same_bundle_again_changes_nothing(kg: Kg, driver: neo4j.Driver, tmp_path: Path) -> None:
-    mover = Mover(kg, tmp_path)
-    before = picture(driver)
-    (page,) = mover.pages()
-    again = mover.take(page)
-    assert (again.stored, again.replaced, again.unchanged, again.vectors) == (0, 0, 1, 0)
-    assert picture(driver) == before
-
-
-def test_import_into_existing_ontology_requires_replace(kg: Kg, tmp_path: Path) -> None:
-    mover = Mover(kg, tmp_path)
-    (page,), configuration = mover.pages(), mover.configuration()
-    store_document(kg.graph, record("a.md", ["Another text."]))
-    store_document(kg.graph, record("b.md", ["Its neighbour."]))
-    with pytest.raises(Conflict, match=r"'notes' exists.*--replace"):
-        mover.open(configuration)
-    opened = mover.open(configuration, replace=True)
-    assert (opened.created, opened.takes_vectors) == (False, True)
-    done = mover.take(page)
-    assert (done.replaced, done.vectors) == (1, len(TEXTS))
-    assert status(kg.graph, "notes").embedded == len(TEXTS)
-    assert status(kg.graph, "notes").total == len(TEXTS) + 1
 
 
 def test_vectors_of_another_model_are_recomputed(kg: Kg, tmp_path: Path) -> None:
@@ -287,3 +245,154 @@ def test_document_larger_than_a_page_is_complete(graph: Graph, driver: neo4j.Dri
     assert status(graph, "notes").embedded == 1203 + len(TEXTS)
     assert rows(driver, vectors) == before
     fresh.spaces.close()
+
+
+LineT = TypeVar("LineT", BundledDocument, BundledPassages)
+
+
+@pytest.fixture
+def bare(graph: Graph) -> Kg:
+    return Kg(graph)
+
+
+def test_foreign_chunk_is_not_attached(graph: Graph, driver: neo4j.Driver, bare: Kg, tmp_path: Path) -> None:
+    bare.configure.set("notes", EmbeddingConfig(strategy="hierarchical"), dry_run=False)
+    for name in ("a.md", "b.md"):
+        store_document(graph, record(name, [f"{name} {text}" * 4 for text in TEXTS]))
+    bare.work()
+    mover = Mover(bare, tmp_path)
+    (page,) = mover.pages()
+    victim = rows(
+        driver,
+        "MATCH (d:Document {document: 'b.md'}) MATCH (c:Chunk)-[:CHILD_OF]->() "
+        "WHERE c.document_id = d.document_id RETURN c.chunk_id AS id LIMIT 1",
+    )[0]["id"]
+    delete_called(graph, "a.md")
+    lines = [json.loads(line) for line in page.splitlines()]
+    own = [each for each in lines if each["kind"] == "passages" and each["document"] == "a.md"]
+    parent = next(chunk for line in own for chunk in line["chunks"] if chunk.get("children"))
+    parent["children"].append(victim)
+    mover.take(b"".join(json.dumps(each).encode() + b"\n" for each in lines))
+    parents = "MATCH (c:Chunk {chunk_id: $id})-[:CHILD_OF]->(p) RETURN p.document_id = c.document_id AS own"
+    assert rows(driver, parents, id=victim) == [{"own": True}]
+
+
+@pytest.mark.parametrize(
+    "statement", ["ontologies/set_language", "ontologies/set_synonyms", "extraction/configure"]
+)
+def test_ontology_is_imported_with_complete_configuration(
+    graph: Graph, bare: Kg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str
+) -> None:
+    bare.configure.set("notes", EmbeddingConfig(strategy="count", chunk_size=30), dry_run=False)
+    mover = Mover(bare, tmp_path)
+    wanted = mover.configuration().model_copy(
+        update={
+            "ontology": "moved",
+            "language": "de",
+            "synonyms": [["lease", "contract"]],
+            "extraction": ExtractionConfig(per_source=3),
+        }
+    )
+    run = Transaction.run
+
+    def breaking(tx: Transaction, name: Any, space: str = "default", /, **parameters: Any) -> Any:
+        if name == statement:
+            raise DatabaseUnavailable
+        return run(tx, name, space, **parameters)
+
+    monkeypatch.setattr(Transaction, "run", breaking)
+    with pytest.raises(DatabaseUnavailable):
+        mover.open(wanted)
+    monkeypatch.undo()
+    assert "moved" not in list_ontology_names(graph)
+    assert mover.open(wanted).created
+    assert read_embedding_state(graph, "moved").target.config.strategy == "count"
+    language = read_language(graph, "moved")
+    assert (language.language, language.complete) == ("de", True)
+    assert read_synonyms(graph, "moved") == [["lease", "contract"]]
+    assert read_extraction(graph, "moved").config.per_source == 3
+
+
+def parsed(page: bytes, kind: type[LineT]) -> list[LineT]:
+    return [line for line in read_lines(page) if isinstance(line, kind)]
+
+
+def test_chunks_replaced_between_reads_are_not_exported(
+    bare: Kg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If the chunks do not match, they are not exported, and the import can be completed."""
+    bare.configure.set("notes", EmbeddingConfig(strategy="count", chunk_size=20), dry_run=False)
+    store_document(bare.graph, record("a.md", [text * 4 for text in TEXTS]))
+    bare.work()
+    read = Graph.read
+
+    def gone(graph: Graph, name: Any, space: str = "default", /, **parameters: Any) -> Any:
+        return [] if name == "bundle/chunks" else read(graph, name, space, **parameters)
+
+    monkeypatch.setattr(Graph, "read", gone)
+    (page,) = Mover(bare, tmp_path).pages()
+    assert parsed(page, BundledPassages) == []
+    assert [len(line.sources) for line in parsed(page, BundledDocument)] == [len(TEXTS)]
+
+
+def test_configuration_change_during_a_page_is_detected(
+    bare: Kg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store_document(bare.graph, record("a.md", TEXTS))
+    bare.work()
+    before = kg_marks(bare)
+    asked, switched = exporting.read_part, list[bool]()
+
+    def switching(*arguments: Any, **more: Any) -> Any:
+        if not switched:
+            switched.append(True)
+            bare.configure.set("notes", EmbeddingConfig(strategy="count", chunk_size=20), dry_run=False)
+            bare.work()
+        return asked(*arguments, **more)
+
+    monkeypatch.setattr(exporting, "read_part", switching)
+    (page,) = Mover(bare, tmp_path).pages()
+    (line,) = parsed(page, BundledPassages)
+    assert line.mark == kg_marks(bare) != before
+    assert [each.paragraph for each in line.passages if each.embedded] == [*range(len(TEXTS))]
+
+
+def kg_marks(bare: Kg) -> str:
+    return read_embedding_state(bare.graph, "notes").answering.mark.value
+
+
+def test_source_with_many_imported_concepts_is_transferred(
+    graph: Graph, driver: neo4j.Driver, bare: Kg, tmp_path: Path
+) -> None:
+    given = record("a.md", ["Herons and storks."])
+    store_document(graph, given)
+    labels = [f"concept {at}" for at in range(210)]
+    tied = tuple(ExtractedRelation("concept 0", "is before", each) for each in labels[1:150])
+    everything = extraction(given, 0, *map(found, labels), relations=tied)
+    write(graph, everything)
+    before = picture(driver)
+    mover = Mover(bare, tmp_path)
+    (page,) = mover.pages()
+    delete_called(graph, "a.md")
+    assert count(driver, "(c:Concept)") == 0
+    assert mover.take(page).concepts == 1
+    assert (count(driver, "(c:Concept)"), count(driver, "()-[:RELATED_TO]->()")) == (210, 149)
+    assert len(picture(driver)) == len(before)
+
+
+def test_document_with_many_changes_is_transferred(graph: Graph, bare: Kg, tmp_path: Path) -> None:
+    store_document(graph, record("a.md", TEXTS))
+    first, second = ([f"key {start + at}" for at in range(50)] for start in (0, 50))
+    change_called(graph, "a.md", DocumentChange(metadata=dict.fromkeys(first, 1)))
+    anew = dict.fromkeys(first) | dict.fromkeys(second[:14], 2)
+    change_called(graph, "a.md", DocumentChange(metadata=anew))
+    change_called(graph, "a.md", DocumentChange(metadata=dict.fromkeys(second[14:], 3)))
+    mover = Mover(bare, tmp_path)
+    (page,) = mover.pages()
+    (line,) = parsed(page, BundledDocument)
+    assert line.changes
+    assert len(line.changes.metadata) == 100
+    delete_called(graph, "a.md")
+    assert mover.take(page).stored == 1
+    store_document(graph, record("a.md", [*TEXTS, "more"]))
+    assert find_document(graph, "a.md").metadata == line.metadata

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -11,7 +12,11 @@ from hypothesis import strategies as st
 
 from kg_api.client import KgClient
 from kg_api.errors import NotFound
-from tests.service.asking import found, ingest, nodes, problem
+from kg_api.graph.client import Graph
+from kg_api.schemas.documents import MAX_DOCUMENTS_A_BATCH
+from tests.service.asking import Json, found, ingest, nodes, problem, search, texts
+from tests.support.cypher import rows
+from tests.support.embedding import run_jobs
 
 MARKDOWN = "# Leases\n\n" + "\n\n".join(f"Paragraph {n} says {'word ' * 120}end." for n in range(4)) + "\n"
 
@@ -30,24 +35,6 @@ def test_new_document_is_accepted_and_searchable_at_once(http: httpx.Client) -> 
     assert len(found(http, "paragraph")) == 4
 
 
-def test_same_document_is_unchanged(http: httpx.Client, driver: neo4j.Driver) -> None:
-    ingest(http, MARKDOWN, document="a.md")
-    before = nodes(driver)
-    response = http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": MARKDOWN})
-    assert response.status_code == 200
-    assert (response.json()["change"], response.json()["job_id"]) == ("unchanged", None)
-    assert response.json()["sources"] == {"added": 0, "kept": 4, "removed": 0}
-    assert nodes(driver) == before
-
-
-def test_a_paragraph_that_goes_leaves_nothing_to_embed(http: httpx.Client) -> None:
-    ingest(http, MARKDOWN, document="a.md")
-    shorter = MARKDOWN[: MARKDOWN.index("Paragraph 3")]
-    response = http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": shorter})
-    assert response.status_code == 200
-    assert response.json()["sources"] == {"added": 0, "kept": 3, "removed": 1}
-
-
 @pytest.mark.parametrize("changed", [{"metadata": {"author": "new"}}, {"uri": "file:///new/a.md"}])
 def test_changed_metadata_is_stored(http: httpx.Client, changed: dict[str, Any]) -> None:
     about: dict[str, Any] = {"metadata": {"author": "old"}, "uri": "file:///old/a.md"}
@@ -56,16 +43,6 @@ def test_changed_metadata_is_stored(http: httpx.Client, changed: dict[str, Any])
     assert (answer["change"], answer["sources"]["kept"], answer["job_id"]) == ("updated", 1, None)
     read = http.get(f"/documents/{answer['document_id']}").json()
     assert {name: read[name] for name in about} == {**about, **changed}
-
-
-def test_another_file_of_same_name_is_reported(http: httpx.Client) -> None:
-    ingest(http, "one", uri="file:///x/a.txt")
-    assert ingest(http, "two", uri="file:///y/a.txt")["notes"] == ["replaces file:///x/a.txt"]
-
-
-def test_names_are_of_their_ontology(http: httpx.Client) -> None:
-    ids = {ingest(http, "text", ontology=name)["document_id"] for name in ("one", "two", "Büro 2", "本")}
-    assert len(ids) == 4
 
 
 def test_metadata_round_trips(http: httpx.Client) -> None:
@@ -108,10 +85,6 @@ def test_encoding_is_detected_and_guesses_are_reported(
     assert bool(answer["notes"]) == bool(told)
     if text is not None:
         assert http.get(f"/documents/{answer['document_id']}").json()["text"] == text
-
-
-def test_hidden_characters_of_json_text_are_reported(http: httpx.Client) -> None:
-    assert "hidden" in ingest(http, "say \u202enothing")["notes"][0]
 
 
 @pytest.mark.parametrize(
@@ -168,12 +141,6 @@ def test_text_round_trips_exactly(http: httpx.Client, text: str) -> None:
     assert http.get(f"/documents/{stored['document_id']}").json()["text"] == f"begin {text}"
 
 
-def test_duplicate_text_is_reported(http: httpx.Client) -> None:
-    ingest(http, MARKDOWN, document="a.md")
-    told = upload(http, MARKDOWN.encode(), "b.md").json()
-    assert (told["change"], told["duplicate_of"]) == ("created", "a.md")
-
-
 def test_pending_document_is_searchable_after_approval(http: httpx.Client, kg: KgClient) -> None:
     sent = {"ontology": "birds", "document": "a/b.md", "text": "Pelicans wait.", "review": True}
     answer = http.post("/documents", json=sent)
@@ -203,3 +170,165 @@ def test_review_needs_names_or_all(http: httpx.Client) -> None:
             told = problem(http.post(f"/waiting/{road}", json={"ontology": "notes", **body}), 422)
             assert "one of the two" in told
     assert problem(http.get("/waiting", params={"ontologie": "notes"}), 422)
+
+
+BAD: dict[str, Any] = {
+    "a blank name": {"ontology": "notes", "document": "", "text": "text"},
+    "no text": {"ontology": "notes", "document": "bad", "text": " \n "},
+    "no text at all": {"ontology": "notes", "document": "bad"},
+    "U+0000": {"ontology": "notes", "document": "bad", "text": "one\x00two"},
+    "half a surrogate pair": {"ontology": "notes", "document": "bad", "text": "\ud800"},
+    "an unknown format": {"ontology": "notes", "document": "bad", "text": "text", "format": "pdf"},
+    "a format that is not read": {"ontology": "notes", "document": "bad.docx", "text": "text"},
+    "an unknown field": {"ontology": "notes", "document": "bad", "text": "text", "color": "red"},
+    "a wrong ontology": {"ontology": "a/b", "document": "bad", "text": "text"},
+    "metadata": {"ontology": "notes", "document": "bad", "text": "text", "metadata": {"a": {"b": 1}}},
+    "no object": {},
+}
+
+
+def entry(name: str, text: str = "", ontology: str = "notes") -> Json:
+    return {"ontology": ontology, "document": name, "text": text or f"The words of {name}."}
+
+
+def send_batch(http: httpx.Client, documents: list[Any], **headers: str) -> httpx.Response:
+    kind = {"content-type": "application/json", **headers}
+    return http.post("/documents/batch", content=json.dumps({"documents": documents}), headers=kind)
+
+
+def outcomes(response: httpx.Response) -> list[Json]:
+    assert response.is_success, response.text
+    return response.json()["outcomes"]
+
+
+def test_documents_have_ordered_outcomes_and_are_searchable(http: httpx.Client) -> None:
+    response = send_batch(
+        http, [entry(f"{n}.md", f"# Title {n}\n\nPelicans, number{n}.\n") for n in range(5)]
+    )
+    told = [each["ingested"] for each in outcomes(response)]
+    assert response.status_code == 202
+    assert [each["title"] for each in told] == [f"Title {n}" for n in range(5)]
+    assert [each["document"] for each in told] == [f"{n}.md" for n in range(5)]
+    assert len({each["job_id"] for each in told}) == 1
+    assert http.get(f"/jobs/{told[0]['job_id']}").json()["total"] == 5
+    assert len(found(http, "pelicans")) == 5
+
+
+def test_each_document_reports_created_updated_or_unchanged(http: httpx.Client) -> None:
+    ingest(http, "one\n", document="same.txt")
+    ingest(http, "one\n", document="changed.txt", uri="file:///x")
+    given = [
+        {**entry("changed.txt", "two\n"), "uri": "file:///y"},
+        entry("new.txt", "a\u200bb\n"),
+        entry("same.txt", "one\n"),
+        entry("changed.txt", "elsewhere\n", "other"),
+    ]
+    told = [each["ingested"] for each in outcomes(send_batch(http, given))]
+    assert [each["change"] for each in told] == ["updated", "created", "unchanged", "created"]
+    assert told[0]["notes"] == ["replaces file:///x"]
+    assert "hidden" in told[1]["notes"][0]
+    assert told[3]["job_id"] not in {None, told[0]["job_id"]}
+
+
+def test_invalid_documents_of_a_hundred_fail_individually(http: httpx.Client, driver: neo4j.Driver) -> None:
+    batch: list[Json] = [entry(f"{n}.md") for n in range(100)]
+    bad = {
+        at: json.loads(json.dumps(each).replace("bad", f"bad {at}")) for at, each in enumerate(BAD.values())
+    }
+    batch[: len(bad)] = bad.values()
+    told = outcomes(send_batch(http, batch))
+    assert [at for at, each in enumerate(told) if each["ingested"] is None] == [*bad]
+    kind = {"content-type": "application/json"}
+    for at, wrong in bad.items():
+        alone = http.post("/documents", content=json.dumps(wrong), headers=kind)
+        assert {**alone.json(), "errors": alone.json().get("errors", [])} == told[at]["problem"], wrong
+        assert alone.status_code == told[at]["problem"]["status"] == 422
+    assert rows(driver, "MATCH (d:Document) RETURN count(d) AS n") == [{"n": 100 - len(bad)}]
+
+
+def test_later_document_of_equal_name_is_rejected(http: httpx.Client) -> None:
+    given = [entry("a", "first"), entry("a", "second"), entry("a", "third", "other")]
+    told = outcomes(send_batch(http, given))
+    assert [bool(each["ingested"]) for each in told] == [True, False, True]
+    assert "an earlier document of this batch has the same name 'a'" in told[1]["problem"]["detail"]
+    assert http.get(f"/documents/{told[0]['ingested']['document_id']}").json()["text"] == "first"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "told"),
+    [
+        (b"{", 400, "JSON"),
+        (b'{"documents": []}', 422, "documents"),
+        (b"{}", 422, "documents"),
+        (b'{"documents": [{"a": 1, "a": 2}]}', 400, "duplicate"),
+        (json.dumps({"documents": [{}] * (MAX_DOCUMENTS_A_BATCH + 1)}).encode(), 422, "1,000"),
+    ],
+)
+def test_invalid_batch_is_rejected_as_a_whole(
+    http: httpx.Client, driver: neo4j.Driver, body: bytes, status: int, told: str
+) -> None:
+    before = nodes(driver)
+    kind = {"content-type": "application/json"}
+    assert told in problem(http.post("/documents/batch", content=body, headers=kind), status)
+    assert nodes(driver) == before
+
+
+def test_a_batch_is_json(http: httpx.Client) -> None:
+    problem(http.post("/documents/batch", content=b"{}", headers={"content-type": "text/plain"}), 415)
+    problem(http.post("/documents/batch", files={"file": ("a.md", b"text")}), 415)
+
+
+def test_requests_with_one_idempotency_key_run_once(http: httpx.Client, driver: neo4j.Driver) -> None:
+    batch = [entry(f"{n}.md") for n in range(10)]
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(pool.map(lambda _: send_batch(http, batch, **{"Idempotency-Key": "k"}), range(6)))
+    assert {answer.status_code for answer in answers} == {202}, answers[0].text
+    assert len({answer.text for answer in answers}) == 1
+    assert {each["ingested"]["change"] for each in outcomes(answers[0])} == {"created"}
+    assert rows(driver, "MATCH (j:Job) RETURN j.wanted AS wanted") == [{"wanted": 1}]
+    problem(send_batch(http, batch[1:], **{"Idempotency-Key": "k"}), 409)
+
+
+TALK: list[Json] = [
+    {"author": "Ada", "timestamp": "2026-03-01T09:30:00+01:00", "text": "The lease is renewed too late."},
+    {"author": "Bob", "timestamp": "2026-03-01T09:31:00+01:00", "text": "# Never!\n\n```\nrenew(every=10)"},
+    {"author": "Ada", "timestamp": None, "text": "- once more\n- with feeling"},
+]
+
+
+def send_talk(http: httpx.Client, messages: list[Json], **more: Any) -> httpx.Response:
+    body = {"ontology": "talks", "title": "Standup", "messages": messages, **more}
+    return http.post("/documents/conversation", json=body)
+
+
+def test_conversation_is_a_document_with_message_sections(http: httpx.Client) -> None:
+    response = send_talk(http, TALK, metadata={"channel": "ops"})
+    answer = response.json()
+    assert response.status_code == 202
+    assert (answer["document"], answer["title"], answer["notes"]) == ("Standup", "Standup", [])
+    assert answer["sources"] == {"added": 3, "kept": 0, "removed": 0}
+    stored = http.get(f"/documents/{answer['document_id']}").json()
+    assert (stored["format"], stored["metadata"]) == ("markdown", {"channel": "ops"})
+    hits = search(http, "renew feeling lease", mode="text")["sources"]
+    assert sorted(hit["heading"] for hit in hits) == [
+        ["Standup", "Ada"],
+        ["Standup", "Ada — 2026-03-01T09:30:00+01:00"],
+        ["Standup", "Bob — 2026-03-01T09:31:00+01:00"],
+    ]
+    for hit in hits:
+        assert stored["text"][hit["start"] : hit["end"]] == hit["full_text"]
+    assert "> # Never!\n>\n> ```\n> renew(every=10)" in stored["text"]
+
+
+def test_one_message_more_embeds_one_message(http: httpx.Client, graph: Graph, driver: neo4j.Driver) -> None:
+    send_talk(http, TALK)
+    run_jobs(graph)
+    before = nodes(driver)
+    again = send_talk(http, TALK)
+    assert (again.status_code, again.json()["change"], nodes(driver)) == (200, "unchanged", before)
+    more = send_talk(http, [*TALK, {"author": "Bob", "text": "Agreed, every five seconds."}]).json()
+    assert (more["change"], more["sources"]) == ("updated", {"added": 1, "kept": 3, "removed": 0})
+    status = http.get("/ontologies/talks/embedding-status").json()
+    assert (status["embedded"], status["missing"]) == (3, 1)
+    run_jobs(graph)
+    assert "Agreed" in texts(search(http, "every five seconds"))[0]

@@ -1,16 +1,20 @@
 from __future__ import annotations
 
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 
 import httpx
+import neo4j
 import pytest
 
 from kg_api.client import KgClient
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
+from kg_api.graph.search import REMEMBERED_SECONDS
 from tests.conftest import Stored
 from tests.service.asking import Json, embedded, ingest, search, texts, vector
+from tests.support.cypher import rows
 from tests.support.embedders import small_embedder
 from tests.support.embedding import run_jobs
 from tests.support.records import record
@@ -207,3 +211,33 @@ def test_an_explanation_adds_up_to_the_score(http: httpx.Client, fusion: str) ->
         assert {part["index"] for part in told["lanes"]} <= {"source_words", "passage_embedding"}
         assert by_lane.get("text", {"rank": None})["rank"] == hit["ranks"]["text"]
     assert {"embed", "retrieve", "fuse", "tell", "total"} <= answer["timings_ms"].keys()
+
+
+NOTE = "A worker renews its lease every ten seconds, and another takes the job when it does not."
+FITTING = "how often does a worker renew its lease"
+FOREIGN = "the quantum wave function of electrons collapses"
+
+
+@pytest.fixture
+def calibrated(http: httpx.Client, graph: Graph, driver: neo4j.Driver) -> httpx.Client:
+    """Return a note and a calibrated model with the threshold 0.25."""
+    embedded(graph, http, NOTE)
+    rows(driver, "MATCH (e:EmbeddingSpace) SET e.related = 0.3, e.unrelated = 0.05")
+    time.sleep(REMEMBERED_SECONDS + 0.1)  # what a search of the test before read of the model
+    return http
+
+
+@pytest.mark.parametrize("path", ["sources/search", "hybrid"])
+def test_search_reports_whether_results_are_relevant(calibrated: httpx.Client, path: str) -> None:
+    for question, near in ((FITTING, True), (FOREIGN, False), ("lease seconds", True)):
+        answer = calibrated.post(f"/queries/{path}", json={"query_text": question}).json()
+        assert answer["near"] is near, question
+        assert bool(answer["note"]) is not near
+        assert answer["sources"] or not near, "what is nearest is shown all the same"
+    assert search(calibrated, FOREIGN)["note"].startswith(f"no close match for '{FOREIGN}'")
+
+
+def test_keyword_search_leaves_relevance_undecided(calibrated: httpx.Client) -> None:
+    answer = search(calibrated, "wolf worker", mode="text")
+    assert (answer["near"], answer["note"]) == (None, None)
+    assert answer["sources"]

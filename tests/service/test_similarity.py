@@ -6,7 +6,7 @@ import pytest
 from kg_api.client import KgClient
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
-from tests.service.asking import Json, problem
+from tests.service.asking import problem
 from tests.service.conftest import sharing
 from tests.support.embedding import run_jobs
 from tests.support.records import record
@@ -40,33 +40,7 @@ def like(source: str) -> str:
     return f"/queries/sources/{source}/similar"
 
 
-def test_similar_passages_of_other_documents_and_ontologies(http: httpx.Client, first: str) -> None:
-    answer: Json = http.post(like(first), json={"limit": 2, "group_duplicates": False}).json()
-    assert answer["source"]["source_id"] == first
-    assert [each["document"] for each in answer["sources"]] == ["three", "two"]
-    assert (answer["by"], answer["degraded"]) == ("vector", [])
-    assert answer["sources"][0]["similarity"] == pytest.approx(1, abs=1e-5)
-    together: Json = http.post(like(first), json={"limit": 2}).json()
-    assert [each["document"] for each in together["sources"][0]["duplicates"]] == ["two"]
-    assert (
-        http.post(like(first), json={"limit": 9, "ontology": "notes"}).json()["sources"][0]["document"]
-        == "two"
-    )
-
-
-def test_the_graph_of_all(http: httpx.Client, first: str) -> None:
-    answer: Json = http.post(GRAPH, json={"neighbours": 1, "min_similarity": 0.7}).json()
-    assert {node["source_id"] for node in answer["nodes"]} >= {first}
-    assert answer["total"] == len(answer["nodes"]) == 7
-    ends = [{edge["a"], edge["b"]} for edge in answer["edges"]]
-    assert len(ends) == len({frozenset(each) for each in ends}) == 3
-    assert sum(node["degree"] for node in answer["nodes"]) == 6
-    groups = [set(group) for group in answer["groups"]]
-    assert sorted(map(len, groups)) == [2, 3]
-    assert all(any(end <= group for group in groups) for end in ends)
-
-
-@pytest.mark.parametrize("path", [like("none"), GRAPH])
+@pytest.mark.parametrize("path", [like("none"), "/queries/sources/none/related", GRAPH])
 def test_an_unknown_source_is_not_found(http: httpx.Client, path: str) -> None:
     body = {"source_ids": ["none"]} if path == GRAPH else {}
     assert "source" in problem(http.post(path, json=body), 404)
