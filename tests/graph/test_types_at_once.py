@@ -28,8 +28,7 @@ def test_renamed_type_is_read_consistently(graph: Graph, driver: neo4j.Driver) -
         concepts = [found(each, quote(text, each)) for each in ends]
         kind = "requires" if at % 2 else "needs"
         write(
-            graph,
-            extraction(document, at, *concepts, relations=(ExtractedRelation(ends[0], kind, ends[1]),)),
+            graph, extraction(document, at, *concepts, relations=(ExtractedRelation(ends[0], kind, ends[1]),))
         )
 
     relate(0)

@@ -24,7 +24,7 @@ from tests.support.running import Service
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 schemathesis.serializer.alias("application/x-ndjson", "application/octet-stream")
 WITHOUT_INPUT = {"/ontologies", "/embedding-status", "/embedding/spaces"} | {
-    *("/", "/health", "/ready", "/metrics", "/queue", "/folders", "/keys"),
+    *("/", "/health", "/ready", "/metrics", "/queue", "/folders", "/keys")
 }
 ENDLESS = "/jobs/events"
 EXAMPLES = {SEARCH: 40, "/documents": 20}

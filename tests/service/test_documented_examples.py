@@ -53,10 +53,7 @@ def places(server: Neo4jServer, driver: neo4j.Driver, tmp_path: Path) -> Iterato
     canvas.save()
     with EmbeddingServer() as provider:
         provider.chat = quoting
-        more = {
-            "KG_LLM__MODEL": "small-writer",
-            "OPENAI_BASE_URL": provider.openai_url,
-        }
+        more = {"KG_LLM__MODEL": "small-writer", "OPENAI_BASE_URL": provider.openai_url}
         service, log = serve(server, folder, **more), folder / "worker.log"
         with started(["worker"], environment(server, **more, KG_WORKER__POLL_SECONDS="0.1"), log) as worker:
             yield {ADDRESS: service.url, FOLDER: str(folder / "files"), LEAFLET: str(leaflet)}

@@ -2,27 +2,23 @@ from __future__ import annotations
 
 import base64
 import io
-import sys
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from docx import Document
-from mcp.client.stdio import StdioServerParameters
 from mcp_types import ImageContent
 from PIL import Image
 from reportlab.pdfgen.canvas import Canvas
 
 from kg_api.graph.client import Graph
 from kg_api.schemas.documents import unpack
-from tests.neo4j_server import Neo4jServer
 from tests.service.asking import problem, search
 from tests.support.images import drawn, encoded
 from tests.support.mcp import answer as mcp_answer
 from tests.support.mcp import call
 from tests.support.pictures import pictured
-from tests.support.running import Service, environment
+from tests.support.running import Service
 
 SAID = ("Apricots ripen in July.", "Blueberries need acid soil.", "Cherries split after rain.")
 PAGE = """<html lang="en"><head><title>Fruit of the garden</title><meta name="author" content="Ada">
@@ -109,16 +105,6 @@ def test_client_metadata_overrides_the_file(http: httpx.Client) -> None:
     answer = upload(http, PAGE.encode(), "a.html", title="Mine", metadata='{"author": "me"}')
     document = http.get(f"/documents/{answer['document_id']}").json()
     assert (document["title"], document["metadata"]["author"]) == ("Mine", "me")
-
-
-def test_same_file_is_unchanged(http: httpx.Client) -> None:
-    upload(http, pdf(), "garden.pdf")
-    again = http.post("/documents", files={"file": ("garden.pdf", pdf())}, data={"ontology": "notes"})
-    assert again.json()["change"] == "unchanged"
-    same = http.post("/documents", files={"file": ("a.html", PAGE)}, data={"ontology": "notes"})
-    assert same.json()["change"] == "created"
-    same = http.post("/documents", files={"file": ("a.html", PAGE)}, data={"ontology": "notes"})
-    assert same.json()["change"] == "unchanged"
 
 
 def test_html_may_be_sent_as_text_unlike_pdf(http: httpx.Client) -> None:
@@ -253,14 +239,11 @@ def _is_warm(picture: Image.Image, x: int) -> bool:
     return any(isinstance(pixel, tuple) and pixel[0] - pixel[2] > 60 for pixel in found)
 
 
-@pytest.mark.parametrize("page", ["0", "4", "1000000000"])
-def test_unknown_page_is_not_found(http: httpx.Client, page: str) -> None:
+def test_document_without_this_page_is_not_found(http: httpx.Client) -> None:
     upload(http, pdf(), "fruit.pdf")
-    told = problem(http.get(f"/documents/fruit.pdf/pages/{page}.png"), 404)
-    assert told == f"page {page} not found: 'fruit.pdf' has 3 pages"
-
-
-def test_document_without_pages_is_not_found(http: httpx.Client) -> None:
+    for page in ("0", "4", "1000000000"):
+        told = problem(http.get(f"/documents/fruit.pdf/pages/{page}.png"), 404)
+        assert told == f"page {page} not found: 'fruit.pdf' has 3 pages"
     assert "nothing.pdf" in problem(http.get("/documents/nothing.pdf/pages/1.png"), 404)
     upload(http, docx(), "fruit.docx")
     assert "is docx, not PDF" in problem(http.get("/documents/fruit.docx/pages/1.png"), 404)
@@ -268,21 +251,15 @@ def test_document_without_pages_is_not_found(http: httpx.Client) -> None:
     assert "is markdown, not PDF" in problem(http.get("/documents/fruit.md/pages/1.png"), 404)
 
 
-def test_source_of_another_document_is_rejected(http: httpx.Client) -> None:
+def test_invalid_page_request_is_rejected(http: httpx.Client) -> None:
     upload(http, pdf(), "fruit.pdf")
+    widths = ("width=99", "width=2401", "width=x", "width=300&width=400")
+    for query in (*widths, "query=", "colour=red", "source_id="):
+        problem(http.get(f"/documents/fruit.pdf/pages/1.png?{query}"), 422)
     http.post("/documents", json={"ontology": "notes", "document": "b.md", "text": "Apricots."})
     page = "/documents/fruit.pdf/pages/1.png"
     assert "'notes/b.md'" in problem(http.get(page, params={"source_id": "notes/b.md#0"}), 422)
     assert problem(http.get(page, params={"source_id": "0" * 32}), 404)
-
-
-@pytest.mark.parametrize(
-    "asked",
-    ["width=99", "width=2401", "width=x", "query=", "colour=red", "width=300&width=400", "source_id="],
-)
-def test_invalid_page_request_is_rejected(http: httpx.Client, asked: str) -> None:
-    upload(http, pdf(), "fruit.pdf")
-    problem(http.get(f"/documents/fruit.pdf/pages/1.png?{asked}"), 422)
 
 
 def test_document_named_like_a_page_is_returned(http: httpx.Client) -> None:
@@ -292,16 +269,10 @@ def test_document_named_like_a_page_is_returned(http: httpx.Client) -> None:
     assert "book" in problem(http.get("/documents/book/pages/1.png"), 404)
 
 
-@pytest.mark.parametrize("where", ["http", "stdio"])
-def test_an_agent_sees_the_page_of_a_hit(
-    service: Service, server: Neo4jServer, http: httpx.Client, tmp_path: Path, where: str
-) -> None:
+def test_an_agent_sees_the_page_of_a_hit(service: Service, http: httpx.Client) -> None:
     upload(http, pdf(), "fruit.pdf")
-    env = environment(server, KG_API_URL=service.url, KG_HOME=str(tmp_path / "home"))
-    stdio = StdioServerParameters(command=sys.executable, args=["-m", "kg_cli.main", "mcp"], env=env)
-    target = f"{service.url}/mcp" if where == "http" else stdio
     hit = hit_of(http, SAID[1])
-    result = call(target, "get_source_context", citation=hit["source_id"], page=2)
+    result = call(f"{service.url}/mcp", "get_source_context", citation=hit["source_id"], page=2)
     assert mcp_answer(result)["page"] == {"page": 2, "pages": 3, "boxed": 4}
     shown = result.content[1]
     assert isinstance(shown, ImageContent)

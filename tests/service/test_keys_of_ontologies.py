@@ -54,10 +54,7 @@ OF_EVERYTHING: tuple[tuple[str, dict[str, Any] | None], ...] = (
     ("POST /queries/hybrid", ASKED),
     ("POST /queries/hybrid", {"query_text": "oven", "mode": "concept"}),
     ("POST /queries/augment", {"text": "When does the common ferry leave?"}),
-    (
-        "POST /queries/augment",
-        {"text": "The ferry", "documents": ["zanziba/notes.md", "zanzibar one"]},
-    ),
+    ("POST /queries/augment", {"text": "The ferry", "documents": ["zanziba/notes.md", "zanzibar one"]}),
     ("POST /queries/answer", {"question": "When does the common ferry leave?"}),
     ("POST /queries/images/search", {"query_text": "boat"}),
     ("POST /queries/sources/graph", {}),
@@ -286,26 +283,14 @@ def _form(route: str) -> str:
 
 
 READ_BY_ID = (
-    "GET /documents/{document}",
-    "GET /reading/{document}",
-    "GET /reading/{source}",
-    "GET /documents/{pdf}/pages/1.png",
-    "POST /queries/sources/{source}/similar",
-    "POST /queries/sources/{source}/related",
-    "POST /queries/sources/{image}/related",
-    "GET /sources/{source}",
-    "GET /sources/{source}/context",
-    "GET /sources/{document}/context",
-    "GET /images/{image}",
-    "GET /images/{image}/thumbnail",
-    "GET /concepts/{concept}",
-    "GET /concepts/{concept}/context",
-    "GET /concepts/{concept}/related",
-    "GET /concepts/paths?from={own_concept}&to={concept}",
-    "GET /jobs/{job}",
-    "GET /jobs/{job}/events",
-    "GET /proposals/{proposal}",
-    "GET /ontologies/heronry/communities/{community}",
+    *("GET /documents/{document}", "GET /reading/{document}", "GET /reading/{source}"),
+    *("GET /documents/{pdf}/pages/1.png", "POST /queries/sources/{source}/similar"),
+    *("POST /queries/sources/{source}/related", "POST /queries/sources/{image}/related"),
+    *("GET /sources/{source}", "GET /sources/{source}/context", "GET /sources/{document}/context"),
+    *("GET /images/{image}", "GET /images/{image}/thumbnail", "GET /concepts/{concept}"),
+    *("GET /concepts/{concept}/context", "GET /concepts/{concept}/related"),
+    *("GET /concepts/paths?from={own_concept}&to={concept}", "GET /jobs/{job}", "GET /jobs/{job}/events"),
+    *("GET /proposals/{proposal}", "GET /ontologies/heronry/communities/{community}"),
     "GET /ontologies/heronry/concept-merges?concept_id={concept}",
 )
 READ_BESIDES: tuple[tuple[str, Any], ...] = (
@@ -337,11 +322,7 @@ def test_reading_hidden_and_missing_data_looks_equal(
 
 @pytest.mark.parametrize(("route", "body"), CHANGED_BESIDES, ids=str)
 def test_changing_hidden_and_missing_data_looks_equal(
-    own: httpx.Client,
-    everything: httpx.Client,
-    libraries: Libraries,
-    route: str,
-    body: dict[str, Any],
+    own: httpx.Client, everything: httpx.Client, libraries: Libraries, route: str, body: dict[str, Any]
 ) -> None:
     before = state_of_other(everything)
     compare_with_nowhere(own, libraries, route, body)

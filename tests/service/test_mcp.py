@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from base64 import b64decode
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import anyio
 import httpx
+import neo4j
 import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
@@ -16,12 +17,14 @@ from mcp_types import CallToolResult, ImageContent, TextContent
 
 from kg_api.client import KgClient
 from kg_api.graph.client import Graph
+from kg_api.graph.search import REMEMBERED_SECONDS
 from tests.neo4j_server import Neo4jServer
-from tests.service.asking import embedded, ingest
+from tests.service.asking import embedded
 from tests.service.conftest import sharing
 from tests.service.test_formats import upload
+from tests.support.cypher import rows
 from tests.support.images import drawn, encoded
-from tests.support.mcp import BEFORE, CURRENT, MODES, Target, answer, call, failure, talk, text_of, walk
+from tests.support.mcp import BEFORE, CURRENT, MODES, Target, answer, call, failure, talk, text_of
 from tests.support.running import Service, environment
 
 TEXT = "# Bees\n\nBees dance to show the way.\n\n" + "".join(
@@ -35,10 +38,7 @@ INITIALIZE: dict[str, Any] = {
     "params": {"protocolVersion": BEFORE, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
 }
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
-META = {
-    "io.modelcontextprotocol/protocolVersion": CURRENT,
-    "io.modelcontextprotocol/clientCapabilities": {},
-}
+META = {"io.modelcontextprotocol/protocolVersion": CURRENT, "io.modelcontextprotocol/clientCapabilities": {}}
 DISCOVER = {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {"_meta": META}}
 MODERN = {**HEADERS, "MCP-Protocol-Version": CURRENT, "Mcp-Method": "server/discover"}
 
@@ -65,30 +65,13 @@ def target(request: pytest.FixtureRequest, service: Service, server: Neo4jServer
     return StdioServerParameters(command=sys.executable, args=["-m", "kg_cli.main", "mcp"], env=env)
 
 
-def test_listed_document_is_opened_by_name(service: Service, document_id: str) -> None:
-    for name in ("bees.md", "nature/bees.md", document_id):
-        read = answer(call(f"{service.url}/mcp", "get_source_context", citation=name, window=1))
-        assert (read["document_id"], read["paragraphs"][0]["paragraph"]) == (document_id, 0)
-    said = failure(call(f"{service.url}/mcp", "get_source_context", citation="the bees.md"))
-    assert "did you mean 'bees.md'" in said
-    missing = "ontology 'natur' not found (did you mean 'nature' or 'nature-2'?)"
-    assert missing in failure(call(f"{service.url}/mcp", "list_documents", ontology="natur"))
-    assert missing in failure(call(f"{service.url}/mcp", "search_sources", query="x", ontologies=["natur"]))
-
-
 def quoted(text: str, citation: str) -> str:
     start, end = map(int, citation.partition("#")[2].split("-"))
     return text[start:end]
 
 
 @pytest.mark.parametrize(
-    ("target", "version"),
-    [
-        ("http", CURRENT),
-        ("http", BEFORE),
-        ("stdio", CURRENT),
-    ],
-    indirect=["target"],
+    ("target", "version"), [("http", CURRENT), ("http", BEFORE), ("stdio", CURRENT)], indirect=["target"]
 )
 def test_a_session_finds_reads_and_cites(
     target: Target, version: str, document_id: str, kg: KgClient
@@ -124,49 +107,6 @@ def test_a_session_finds_reads_and_cites(
             assert read["quote"]["text"] == each["text"]
 
     talk(target, session, MODES[version])
-
-
-@pytest.mark.usefixtures("document_id")
-def test_cursor_pages_equal_one_large_response(service: Service) -> None:
-    url = f"{service.url}/mcp"
-    arguments = {"query": "the bees' dance", "limit": 30}
-    large = answer(call(url, "search_sources", **arguments, token_budget=100_000))
-
-    def asking(given: Mapping[str, Any]) -> dict[str, Any]:
-        return answer(call(url, "search_sources", **given, token_budget=1000))
-
-    steps = list(walk(asking, arguments))
-    assert len(steps) > 2
-    assert [hit for step in steps for hit in step["hits"]] == large["hits"]
-
-
-LOOSE: list[dict[str, Any]] = [
-    {"ontologies": '["nature"]'},
-    {"ontologies": "nature"},
-    {"ontologies": ["nature"], "limit": "10", "all_copies": "false", "token_budget": "6000"},
-    {"ontologies": "nature", "documents": [], "where": [], "cursor": "", "kind": None, "limit": None},
-    {"ontologies": "nature", "documents": "", "where": "[]", "cursor": "null", "kind": "", "mode": None},
-    {"ontologies": ["nature"], "where": "format=markdown"},
-]
-
-
-@pytest.mark.usefixtures("document_id")
-def test_arguments_of_clients_that_are_not_strict(service: Service) -> None:
-    async def session(client: Client) -> None:
-        strict = await client.call_tool("search_sources", {"query": "dance 1904", "ontologies": ["nature"]})
-        for loose in LOOSE:
-            found = await client.call_tool("search_sources", {"query": "dance 1904", **loose})
-            assert answer(found) == answer(strict), loose
-        assert answer(await client.call_tool("search_sources", {"query": 1904}))["hits"]
-        assert "limit" in failure(await client.call_tool("search_sources", {"query": "x", "limit": "few"}))
-        said = failure(await client.call_tool("get_source_context", {"citation": "nope"}))
-        assert "`list_documents`" in said
-        assert "`kg " not in said
-        said = failure(await client.call_tool("get_source_context", {"citation": "0" * 32}))
-        assert "not found" in said
-        assert "Traceback" not in said
-
-    talk(f"{service.url}/mcp", session)
 
 
 @pytest.mark.usefixtures("document_id")
@@ -303,9 +243,90 @@ def test_images_are_returned_with_hits(service: Service, http: httpx.Client) -> 
     assert [(each["document"], each["near_duplicate"]) for each in hits(like)] == [("smaller.png", True)]
 
 
-def test_passage_finds_images(service: Service, http: httpx.Client) -> None:
-    upload(http, encoded(drawn(600, 400), "JPEG"), "boat.jpg")
-    ingest(http, "A boat lies in the harbour.", document="words.md")
-    result = call(f"{service.url}/mcp", "search_images", like="notes/words.md#0")
-    (hit,) = hits(result)
-    assert (hit["document"], hit["found_by"], len(result.content)) == ("boat.jpg", ["words"], 2)
+@pytest.fixture
+def url(service: Service) -> str:
+    return f"{service.url}/mcp"
+
+
+def test_a_listed_document_is_read_to_its_end(url: str, document_id: str) -> None:
+    listed = answer(call(url, "list_documents", ontology="nature"))["documents"][0]
+
+    async def doing(client: Client) -> list[dict[str, Any]]:
+        asked = {"document": listed["document"], "ontology": listed["ontology"]}
+        steps = [answer(await client.call_tool("read_document", {**asked, "token_budget": 800}))]
+        while more := steps[-1].get("more"):
+            given = {**asked, "token_budget": 800, "cursor": more["cursor"]}
+            steps.append(answer(await client.call_tool("read_document", given)))
+        return steps
+
+    steps = talk(url, doing)
+    assert len(steps) > 2
+    assert "".join(each["text"] for step in steps for each in step["paragraphs"]) == TEXT
+    assert {step["document_id"] for step in steps} == {document_id}
+
+
+def test_reading_starts_at_citation_and_detects_changes(
+    url: str, http: httpx.Client, graph: Graph, document_id: str
+) -> None:
+    hit = answer(call(url, "search_sources", query="dance number 1905", ontologies=["nature"]))["hits"][0]
+    begun = answer(call(url, "read_document", document=hit["citation"], token_budget=1000))
+    assert begun["paragraphs"][0]["citation"] == hit["citation"]
+    third = answer(call(url, "read_document", document="nature/bees.md#3"))["paragraphs"][0]
+    assert third["paragraph"] == 3
+    told = failure(call(url, "read_document", document="bes.md"))
+    assert "document 'bes.md' not found" in told
+    assert "bees.md" in told
+    first = answer(call(url, "read_document", document=document_id, token_budget=1000))
+    embedded(graph, http, "New.\n\n" + "Changed. " * 900, document="bees.md", ontology="nature")
+    asked = {"document": document_id, "token_budget": 1000, "cursor": first["more"]["cursor"]}
+    assert "has changed" in failure(call(url, "read_document", **asked))
+
+
+def test_agents_see_ocr_confidence(url: str, driver: neo4j.Driver, document_id: str) -> None:
+    first = answer(call(url, "read_document", document=document_id))["paragraphs"][0]
+    assert "ocr_confidence" not in first
+    rows(driver, "MATCH (s:Source) SET s.ocr_confidence = 0.75")
+    read = answer(call(url, "read_document", document=document_id))["paragraphs"][0]
+    similar = answer(call(url, "find_similar_sources", citation=first["citation"], same_document=True))
+    assert {each["ocr_confidence"] for each in (read, *similar["similar"])} == {0.75}
+
+
+def test_hits_show_dates_titles_and_no_copies(url: str, http: httpx.Client, graph: Graph) -> None:
+    about = {"title": "Minutes", "metadata": {"date": "2025-01-31"}, "ontology": "o"}
+    text = "The swarm was caught by the old oak behind the barn on the second of May in the rain. " * 4
+    for name in ("a.md", "b.md"):
+        embedded(graph, http, text, document=name, **about)
+    listed = answer(call(url, "list_documents"))["documents"]
+    assert [(each["title"], each["date"]) for each in listed] == [("Minutes", "2025-01-31")] * 2
+    (hit,) = answer(call(url, "search_sources", query="swarm"))["hits"]
+    assert (hit["title"], hit["date"], len(hit["duplicates"])) == ("Minutes", "2025-01-31", 1)
+    assert len(answer(call(url, "search_sources", query="swarm", all_copies=True))["hits"]) == 2
+    assert len(answer(call(url, "hybrid_search", query="swarm"))["hits"]) == 1
+
+
+def test_agents_filter_in_every_search_and_list(url: str, http: httpx.Client, graph: Graph) -> None:
+    for year in (2024, 2025):
+        about = {"ontology": "o", "metadata": {"date": f"{year}-01-31"}}
+        embedded(graph, http, f"The swarm of {year}.", document=f"{year}.md", **about)
+    for tool, found in (
+        ("search_sources", "hits"),
+        ("hybrid_search", "hits"),
+        ("list_documents", "documents"),
+    ):
+        asked = {} if tool == "list_documents" else {"query": "swarm"}
+        told = answer(call(url, tool, **asked, where=["date>=2025-01-01"]))
+        assert [each["document"] for each in told[found]] == ["2025.md"], tool
+        assert len(answer(call(url, tool, **asked))[found]) == 2, tool
+        assert "where" in failure(call(url, tool, **asked, where=["date"])), tool
+
+
+def test_agent_is_notified_without_relevant_results(url: str, driver: neo4j.Driver, document_id: str) -> None:
+    assert document_id
+    rows(driver, "MATCH (e:EmbeddingSpace) SET e.related = 0.3, e.unrelated = 0.05")
+    time.sleep(REMEMBERED_SECONDS + 0.1)  # what a search of the test before read of the model
+    asked = {"query": "quantum chromodynamics of gluons and quarks"}
+    told = answer(call(url, "search_sources", **asked))
+    assert told["note"].startswith("no close match")
+    told = answer(call(url, "hybrid_search", **asked))
+    assert told["notes"][0].startswith("no close match")
+    assert "note" not in answer(call(url, "search_sources", query="bees dance"))

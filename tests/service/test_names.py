@@ -133,9 +133,7 @@ def test_every_route_suggests_the_nearest_document(http: httpx.Client) -> None:
         assert http.post(f"/queries/{path}", json={**question, "documents": ["pep-0584.rst"]}).is_success
 
 
-def test_documents_are_selected_by_name_path_or_id(
-    http: httpx.Client,
-) -> None:
+def test_documents_are_selected_by_name_path_or_id(http: httpx.Client) -> None:
     ids = {
         place: ingest(http, "A worker renews its lease.", place[1], ontology=place[0])["document_id"]
         for place in (("a", "x/same.md"), ("b", "x/same.md"), ("a", "other.md"), ("x", "same.md"))

@@ -59,8 +59,7 @@ def age_the_drop(driver: neo4j.Driver) -> None:
 
 
 @pytest.mark.parametrize(
-    "pause",
-    [pytest.param(0.1, id="often"), pytest.param(0.0, id="without a pause", marks=pytest.mark.full)],
+    "pause", [pytest.param(0.1, id="often"), pytest.param(0.0, id="without a pause", marks=pytest.mark.full)]
 )
 def test_searches_continue_during_a_switch(
     http: httpx.Client, kg: KgClient, graph: Graph, driver: neo4j.Driver, pause: float

@@ -53,22 +53,6 @@ def test_hits_are_judged_without_scripts(http: httpx.Client, kg: KgClient) -> No
 
 
 @pytest.mark.usefixtures("ids")
-def test_hits_are_rated_on_the_search_page(page: Page, kg: KgClient) -> None:
-    page.goto(SEARCH)
-    page.locator(".hits .hit h2 a").first.click()
-    page.locator(".passage.hit").get_by_role("button", name="Yes").click()
-    pressed = page.locator(".passage.hit [aria-pressed=true]")
-    expect(pressed).to_have_text("Yes")
-    (judged,) = kg.judgements("notes", "waggle dance").judgements
-    assert judged.source
-    expect(page.locator(".passage.hit > .markdown")).to_have_text(judged.source.full_text.strip())
-    page.reload()
-    expect(pressed).to_have_text("Yes")
-    page.get_by_text("All results for").click()
-    expect(page.locator(".hits .hit").first.locator("[aria-pressed=true]")).to_have_text("Yes")
-
-
-@pytest.mark.usefixtures("ids")
 def test_rating_works_without_scripts(http: httpx.Client, kg: KgClient) -> None:
     (to,) = shown(http, SEARCH).xpath("//li[@class='hit'][1]/h2/a/@href")
     forms = shown(http, to).xpath("//form[@class='judging']")
