@@ -22,7 +22,7 @@ from kg_api.graph.filters import (
     prune_writes,
     read_keys,
 )
-from kg_api.graph.library import change_called, find_document, list_documents
+from kg_api.graph.library import change_by_name, find_document, list_documents
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.schemas.base import digest
 from kg_api.schemas.documents import DocumentChange, DocumentRecord
@@ -151,7 +151,7 @@ def told(*paragraphs: str) -> DocumentRecord:
 def test_edited_keys_survive_another_ingest(graph: Graph, driver: neo4j.Driver) -> None:
     store_document(graph, told("one"))
     change = DocumentChange(title="Pumps", metadata={"tags": ["ops"], "draft": None})
-    changed = change_called(graph, "a.md", change)
+    changed = change_by_name(graph, "a.md", change)
     wanted = {"author": "Ada", "tags": ["ops"]}
     assert (changed.title, changed.metadata, changed.job_id) == ("Pumps", wanted, None)
     store_document(graph, told("one", "two"))
@@ -166,9 +166,9 @@ def test_edited_keys_survive_another_ingest(graph: Graph, driver: neo4j.Driver) 
 def test_reserved_metadata_cannot_be_changed(graph: Graph) -> None:
     store_document(graph, told("one"))
     with pytest.raises(NotFound):
-        change_called(graph, "b.md", DocumentChange(title="x"))
+        change_by_name(graph, "b.md", DocumentChange(title="x"))
     with pytest.raises(InvalidInput, match="metadata"):
-        change_called(graph, "a.md", DocumentChange(metadata={f"k{n}": n for n in range(63)}))
+        change_by_name(graph, "a.md", DocumentChange(metadata={f"k{n}": n for n in range(63)}))
     assert find_document(graph, "a.md").metadata == GIVEN
 
 
@@ -176,22 +176,22 @@ def test_reserved_metadata_cannot_be_changed(graph: Graph) -> None:
 def test_metadata_change_embeds_only_contexts_with_it(kg: Kg, context: str) -> None:
     configure_in_place(kg.graph, "notes", context=context)
     kg.work()
-    assert change_called(kg.graph, "a.md", DocumentChange(metadata={"shelf": 3})).job_id is None
-    assert (change_called(kg.graph, "a.md", DocumentChange(title="Pumps")).job_id is not None) == (
+    assert change_by_name(kg.graph, "a.md", DocumentChange(metadata={"shelf": 3})).job_id is None
+    assert (change_by_name(kg.graph, "a.md", DocumentChange(title="Pumps")).job_id is not None) == (
         context == "template"
     )
     kg.work()
     date = DocumentChange(metadata={"date": "2025-01-31"})
-    assert (change_called(kg.graph, "a.md", date).job_id is not None) == (context == "template")
-    assert change_called(kg.graph, "a.md", date).job_id is None
+    assert (change_by_name(kg.graph, "a.md", date).job_id is not None) == (context == "template")
+    assert change_by_name(kg.graph, "a.md", date).job_id is None
 
 
 def test_only_fields_of_the_template_make_stale(kg: Kg) -> None:
     configure_in_place(kg.graph, "notes", context="template", context_template="{heading}[ ({author})]")
     kg.work()
     for other in (DocumentChange(title="Pumps"), DocumentChange(metadata={"date": "2025-01-31"})):
-        assert change_called(kg.graph, "a.md", other).job_id is None
-    assert change_called(kg.graph, "a.md", DocumentChange(metadata={"author": "Bea"})).job_id is not None
+        assert change_by_name(kg.graph, "a.md", other).job_id is None
+    assert change_by_name(kg.graph, "a.md", DocumentChange(metadata={"author": "Bea"})).job_id is not None
 
 
 def written(modified: str | None, text: str = "It says so.") -> DocumentRecord:
@@ -228,7 +228,7 @@ def test_changed_file_time_updates_metadata_only(graph: Graph, driver: neo4j.Dri
 
 def test_deleted_file_time_stays_deleted(graph: Graph) -> None:
     store_document(graph, written("2025-03-01T09:30:00Z"))
-    change_called(graph, "a.txt", DocumentChange(metadata={"modified": None}))
+    change_by_name(graph, "a.txt", DocumentChange(metadata={"modified": None}))
     store_document(graph, written("2026-01-01T00:00:00Z"))
     assert metadata_of(graph) == {}
 

@@ -12,9 +12,9 @@ from kg_api.graph import bundle
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.concept_merges import merge_concepts
 from kg_api.graph.concept_writes import read_extraction
-from kg_api.graph.document_writes import delete_called, store_document
+from kg_api.graph.document_writes import delete_by_name, store_document
 from kg_api.graph.fulltext import read_language, read_synonyms
-from kg_api.graph.library import change_called, find_document
+from kg_api.graph.library import change_by_name, find_document
 from kg_api.graph.names import list_ontology_names
 from kg_api.schemas.base import concept_id
 from kg_api.schemas.bundles import BundledDocument, BundledPassages
@@ -165,7 +165,7 @@ def test_change_during_an_export_repeats_the_page(
         if not changed:
             changed.append(True)
             store_document(kg.graph, record("a.md", ["Another text."]))
-            delete_called(kg.graph, "b.md")
+            delete_by_name(kg.graph, "b.md")
         return asked(*arguments, **more)
 
     monkeypatch.setattr(exporting, "read_part", changing)
@@ -178,7 +178,7 @@ def test_change_during_an_export_repeats_the_page(
 def test_manual_changes_survive_another_import(graph: Graph, driver: neo4j.Driver, tmp_path: Path) -> None:
     kg = Kg(graph)
     store_document(graph, record("a.md", TEXTS, uri="file:///a.md"))
-    change_called(graph, "a.md", DocumentChange(title="Another title", metadata={"by": "Ada"}))
+    change_by_name(graph, "a.md", DocumentChange(title="Another title", metadata={"by": "Ada"}))
     kg.spaces.close()
     fresh = moved(graph, driver, tmp_path)
     asked = "MATCH (d:Document) RETURN d.title AS title, d.uri AS uri, d.metadata AS metadata"
@@ -267,7 +267,7 @@ def test_foreign_chunk_is_not_attached(graph: Graph, driver: neo4j.Driver, bare:
         "MATCH (d:Document {document: 'b.md'}) MATCH (c:Chunk)-[:CHILD_OF]->() "
         "WHERE c.document_id = d.document_id RETURN c.chunk_id AS id LIMIT 1",
     )[0]["id"]
-    delete_called(graph, "a.md")
+    delete_by_name(graph, "a.md")
     lines = [json.loads(line) for line in page.splitlines()]
     own = [each for each in lines if each["kind"] == "passages" and each["document"] == "a.md"]
     parent = next(chunk for line in own for chunk in line["chunks"] if chunk.get("children"))
@@ -373,7 +373,7 @@ def test_source_with_many_imported_concepts_is_transferred(
     before = picture(driver)
     mover = Mover(bare, tmp_path)
     (page,) = mover.pages()
-    delete_called(graph, "a.md")
+    delete_by_name(graph, "a.md")
     assert count(driver, "(c:Concept)") == 0
     assert mover.take(page).concepts == 1
     assert (count(driver, "(c:Concept)"), count(driver, "()-[:RELATED_TO]->()")) == (210, 149)
@@ -383,16 +383,16 @@ def test_source_with_many_imported_concepts_is_transferred(
 def test_document_with_many_changes_is_transferred(graph: Graph, bare: Kg, tmp_path: Path) -> None:
     store_document(graph, record("a.md", TEXTS))
     first, second = ([f"key {start + at}" for at in range(50)] for start in (0, 50))
-    change_called(graph, "a.md", DocumentChange(metadata=dict.fromkeys(first, 1)))
+    change_by_name(graph, "a.md", DocumentChange(metadata=dict.fromkeys(first, 1)))
     anew = dict.fromkeys(first) | dict.fromkeys(second[:14], 2)
-    change_called(graph, "a.md", DocumentChange(metadata=anew))
-    change_called(graph, "a.md", DocumentChange(metadata=dict.fromkeys(second[14:], 3)))
+    change_by_name(graph, "a.md", DocumentChange(metadata=anew))
+    change_by_name(graph, "a.md", DocumentChange(metadata=dict.fromkeys(second[14:], 3)))
     mover = Mover(bare, tmp_path)
     (page,) = mover.pages()
     (line,) = parsed(page, BundledDocument)
     assert line.changes
     assert len(line.changes.metadata) == 100
-    delete_called(graph, "a.md")
+    delete_by_name(graph, "a.md")
     assert mover.take(page).stored == 1
     store_document(graph, record("a.md", [*TEXTS, "more"]))
     assert find_document(graph, "a.md").metadata == line.metadata

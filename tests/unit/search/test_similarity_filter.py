@@ -229,9 +229,7 @@ SUITE = "Das Haus ist alt und die Treppe wird nicht von dem Vermieter gereinigt.
         ("Dinosaurier Aussterben", None, False),
     ],
 )
-def test_words_decide_in_languages_unknown_to_model(
-    question: str, language: str | None, near: bool
-) -> None:
+def test_words_decide_in_languages_unknown_to_model(question: str, language: str | None, near: bool) -> None:
     """All cosines are high."""
     high = lanes({"default": [found("a", 1, 0.9)]})
     asking = replace(asked(question, BGE), wording=Wording(language=language))
