@@ -47,7 +47,7 @@ from kg_api.graph.proposals import (
     read_proposals,
     write_proposals,
 )
-from kg_api.graph.reach import reaches
+from kg_api.graph.reach import is_visible
 from kg_api.graph.search import ChunkText, read_chunk_texts
 from kg_api.graph.similar import SimilarityQuery, VectorPart, describe_places, nearest, read_search_vectors
 from kg_api.graph.spaces import Space
@@ -441,7 +441,7 @@ class ProposalService:
         notes = list[str]()
         if not total and state in {None, "open"}:
             stored_states = stored or [
-                each for each in read_all_proposals(self._graph) if reaches(each.ontology)
+                each for each in read_all_proposals(self._graph) if is_visible(each.ontology)
             ]
             notes += filter(None, map(self._describe_progress, stored_states[:MAX_DESCRIBED]))
             if (more := len(stored_states) - MAX_DESCRIBED) > 0:

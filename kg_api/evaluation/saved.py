@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from kg_api.errors import InvalidInput, NotFound, Unavailable
 from kg_api.evaluation.scores import list_main_metrics
 from kg_api.evaluation.sets import read_text_file
-from kg_api.graph.reach import reaches, within
+from kg_api.graph.reach import is_visible, resolve_ontology
 from kg_api.schemas.evaluation import (
     RESULT_FORMAT,
     Comparison,
@@ -181,7 +181,7 @@ class SavedResults:
 
     def list_results(self, ontology: str | None, offset: int, limit: int) -> EvalSummaries:
         """List the results of an ontology, or all visible ones, newest first."""
-        ontologies = within(ontology)
+        ontologies = resolve_ontology(ontology)
         found, unreadable = list[EvalSummary](), list[UnreadableResult]()
         for each in self._read_changed_files().values():
             if isinstance(each.about, UnreadableResult):
@@ -192,7 +192,7 @@ class SavedResults:
         unreadable.sort(key=lambda each: each.name)
         return EvalSummaries(
             evaluations=found[offset : offset + limit],
-            unreadable=unreadable[:MAX_UNREADABLE] if reaches(None) else [],
+            unreadable=unreadable[:MAX_UNREADABLE] if is_visible(None) else [],
             total=len(found),
             offset=offset,
             limit=limit,
@@ -236,7 +236,7 @@ class SavedResults:
         for each, known in self._read_changed_files().items():
             # a result without an ontology is visible only with access to all ontologies
             of = known.about.ontology if isinstance(known.about, EvalSummary) else None
-            if known.about is not None and reaches(of):
+            if known.about is not None and is_visible(of):
                 seen[each] = known
         if name not in seen:
             raise _report_unknown_result(name, seen)
@@ -249,7 +249,7 @@ class SavedResults:
             found = parse_result(read_text_file(self._folder / f"{name}{ENDING}"))
         except InvalidInput:  # changed since it was listed
             raise NotFound(f"the result {name[:100]!r} was deleted or changed. Repeat the request") from None
-        if not reaches(get_result_ontology(found)):
+        if not is_visible(get_result_ontology(found)):
             raise _report_unknown_result(name)
         return found
 

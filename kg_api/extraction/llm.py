@@ -39,7 +39,7 @@ from kg_api.graph.jobs import (
     must_wait_to_restart,
     request_job,
 )
-from kg_api.graph.reach import reach
+from kg_api.graph.reach import get_visible_ontologies
 from kg_api.graph.vectors import DocumentAbout, Flags, SourceText, list_document_sources, read_document_facts
 from kg_api.providers.chat import (
     MAX_TITLE_LENGTH,
@@ -207,7 +207,7 @@ def estimate_extraction_cost(
             for each in passages
         }
         # The cache shows whether others have the same text, so only users who see all ontologies use it.
-        known = read_contexts(graph, list(keys)) if reach() is None else {}
+        known = read_contexts(graph, list(keys)) if get_visible_ontologies() is None else {}
         missing = [each for key, each in keys.items() if key not in known]
         questions = [build_prompt(about, batch, config.per_source) for batch in split_into_batches(missing)]
         counts["sources"] += len(passages)

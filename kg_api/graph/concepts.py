@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 from kg_api.errors import NotFound
 from kg_api.graph.client import Graph, Row, drop_deleted_rows
 from kg_api.graph.names import identify_concept
-from kg_api.graph.reach import reaches
+from kg_api.graph.reach import is_visible
 from kg_api.graph.relations import RelationRow, between, state
 from kg_api.schemas.base import (
     concept_id,
@@ -371,7 +371,7 @@ def read_concepts(graph: Graph, concept_ids: Iterable[str]) -> dict[str, Concept
     """Read concepts by id. If a concept is unknown, it is missing."""
     ids = list(dict.fromkeys(concept_ids))
     rows = graph.read("concepts/read_by_ids", concept_ids=ids) if ids else []
-    there = [row for row in drop_deleted_rows(rows, Concept) if reaches(row["ontology"])]
+    there = [row for row in drop_deleted_rows(rows, Concept) if is_visible(row["ontology"])]
     return {row["concept_id"]: Concept.model_validate(row) for row in there}
 
 

@@ -20,7 +20,7 @@ from kg_api.errors import FilesCollected, NotFound
 from kg_api.graph.client import Graph, Row, Transaction, drop_deleted_rows, portions
 from kg_api.graph.documents import DocumentDifference
 from kg_api.graph.names import identify_source, require_ontologies
-from kg_api.graph.reach import reaches, within
+from kg_api.graph.reach import is_visible, resolve_ontology
 from kg_api.graph.spaces import OF_A_NODE, read_spaces, read_spaces_in_transaction
 from kg_api.graph.statements import of_space
 from kg_api.schemas.documents import WordBox, unpack
@@ -193,14 +193,14 @@ def find_image(graph: Graph, identifier: str) -> ImageKeys:
     """Find the files of an image by its source id, a prefix of the id, or its name."""
     identity = identify_source(graph, identifier) or identifier
     rows = graph.read("images/find", source_id=identity)
-    if not rows or not reaches(rows[0].pop("ontology")):
+    if not rows or not is_visible(rows[0].pop("ontology")):
         raise NotFound(f"{identifier!r} is not an image. `kg images list` shows the existing ones")
     return ImageKeys(**rows[0])
 
 
 def list_images(graph: Graph, *, ontology: str | None, offset: int, limit: int) -> ImagePage:
-    rows = graph.read("images/page", ontologies=within(ontology), offset=offset, limit=limit)
-    total = graph.read("images/count", ontologies=within(ontology))[0]["images"]
+    rows = graph.read("images/page", ontologies=resolve_ontology(ontology), offset=offset, limit=limit)
+    total = graph.read("images/count", ontologies=resolve_ontology(ontology))[0]["images"]
     images = [Place.model_validate(row) for row in drop_deleted_rows(rows, Place)]
     if not total:
         require_ontologies(graph, ontology)

@@ -16,7 +16,7 @@ from neo4j.exceptions import ConstraintError
 from kg_api.errors import Conflict, LeaseLost, NotFound, TooBusy
 from kg_api.graph.cache import forget_old_answers
 from kg_api.graph.client import Graph, Reader, Row, Transaction
-from kg_api.graph.reach import reach, reaches, within
+from kg_api.graph.reach import get_visible_ontologies, is_visible, resolve_ontology
 from kg_api.graph.rows import convert_times
 from kg_api.schemas.folders import SCAN_KIND
 from kg_api.schemas.operations import FINISHED, Job, QueueStatus, WorkerInfo
@@ -302,7 +302,7 @@ OF_THE_MACHINE = "the folder cannot be read. An administrator of kg can see the 
 
 def find_job(graph: Graph, job_id: str) -> Job:
     rows = graph.read("jobs/find", job_id=job_id)
-    if not rows or not reaches(rows[0]["job"].get("ontology")):
+    if not rows or not is_visible(rows[0]["job"].get("ontology")):
         raise report_unknown_job(graph, job_id)
     return build_job(rows[0]["job"])
 
@@ -319,7 +319,7 @@ def page_of_jobs(
 ) -> tuple[list[Job], int]:
     """Read a page of jobs, newest first, and count all of them. Parts are not included."""
     hidden = [each for each in PERIODIC_KINDS if each != kind]
-    chosen = {"state": state, "kind": kind, "ontologies": within(ontology), "hidden": hidden}
+    chosen = {"state": state, "kind": kind, "ontologies": resolve_ontology(ontology), "hidden": hidden}
     rows = graph.read("jobs/page", **chosen, offset=offset, limit=limit)
     return [build_job(row["job"]) for row in rows], graph.read("jobs/count", **chosen)[0]["total"]
 
@@ -357,7 +357,7 @@ def build_job(row: Row) -> Job:
     """Build a job from its properties, the time `now`, and how many `parts` are unfinished."""
     known = convert_times({name: row[name] for name in Job.model_fields if row.get(name) is not None})
     nothing = dict.fromkeys(name for name, field in Job.model_fields.items() if field.is_required())
-    if row["kind"] == SCAN_KIND and known.get("error") and reach() is not None:
+    if row["kind"] == SCAN_KIND and known.get("error") and get_visible_ontologies() is not None:
         known["error"] = OF_THE_MACHINE
     if row["state"] == JobState.QUEUED and row.get("running_parts"):
         row, known = {**row, "state": JobState.RUNNING}, {**known, "state": JobState.RUNNING}
@@ -404,7 +404,7 @@ def is_touched(graph: Graph, *, within_seconds: float) -> bool:
 
 def list_recent_jobs(graph: Graph, ontology: str | None) -> list[Job]:
     """Read up to 1,000 unfinished jobs, and jobs that have ended in the last 30 seconds."""
-    rows = graph.read("queue/lately", ontologies=within(ontology), hidden=list(PERIODIC_KINDS))
+    rows = graph.read("queue/lately", ontologies=resolve_ontology(ontology), hidden=list(PERIODIC_KINDS))
     return [build_job(row["job"]) for row in rows]
 
 

@@ -9,7 +9,7 @@ from kg_api.errors import NotFound
 from kg_api.graph.client import Graph, Row, Transaction
 from kg_api.graph.library import find_source
 from kg_api.graph.names import require_ontologies
-from kg_api.graph.reach import require
+from kg_api.graph.reach import require_visible
 from kg_api.graph.rows import convert_times
 from kg_api.schemas.base import build_judged_question_id, judgement_id
 from kg_api.schemas.evaluation import (
@@ -26,7 +26,7 @@ _LAST: Final = "g"  # after every id, which is hexadecimal
 
 def judge(graph: Graph, ontology: str, request: JudgementRequest) -> Judgement:
     """Store a judgement on a passage for a question. This replaces an earlier judgement."""
-    require(ontology)
+    require_visible(ontology)
     place = find_source(graph, request.source_id)
     identity = judgement_id(ontology, request.question, place.source_id)
 
@@ -44,7 +44,7 @@ def judge(graph: Graph, ontology: str, request: JudgementRequest) -> Judgement:
 def list_judgements(
     graph: Graph, ontology: str, question: str | None, *, offset: int, limit: int
 ) -> Judgements:
-    require(ontology)
+    require_visible(ontology)
     identity = None if question is None else build_judged_question_id(ontology, question)
     chosen = {"from": identity or "", "to": identity or _LAST}
     rows = graph.read("judgements/page", ontology=ontology, **chosen, offset=offset, limit=limit)
@@ -55,12 +55,12 @@ def list_judgements(
 
 
 def count_questions(graph: Graph, ontology: str) -> int:
-    require(ontology)
+    require_visible(ontology)
     return graph.read("judgements/count_questions", ontology=ontology)[0]["questions"]
 
 
 def list_questions(graph: Graph, ontology: str, *, offset: int, limit: int) -> JudgedQuestions:
-    require(ontology)
+    require_visible(ontology)
     rows = graph.read("judgements/questions", ontology=ontology, offset=offset, limit=limit)
     total = count_questions(graph, ontology)
     found = [JudgedQuestion(**convert_times(row)) for row in rows]
@@ -71,7 +71,7 @@ def list_questions(graph: Graph, ontology: str, *, offset: int, limit: int) -> J
 
 def delete_judgements(graph: Graph, ontology: str, question: str, source_id: str | None) -> JudgementsDeleted:
     """Delete the judgements for a question. To delete those on one source, use its complete id."""
-    require(ontology)
+    require_visible(ontology)
     parameters = {"question_id": build_judged_question_id(ontology, question), "source_id": source_id}
     rows = graph.transaction(lambda tx: tx.run("judgements/delete", ontology=ontology, **parameters))
     return JudgementsDeleted(judgements=rows[0]["judgements"])

@@ -18,7 +18,7 @@ from kg_api.graph.names import (
     report_unknown_source,
     require_ontologies,
 )
-from kg_api.graph.reach import reach, reaches, within
+from kg_api.graph.reach import get_visible_ontologies, is_visible, resolve_ontology
 from kg_api.graph.rows import convert_times
 from kg_api.schemas.documents import (
     DocumentChange,
@@ -72,13 +72,13 @@ def list_documents(
     order: DocumentOrder = "name",
 ) -> DocumentPage:
     if where or order != "name":
-        matching = find_matching_documents(graph, where, within(ontology), in_order=True)
+        matching = find_matching_documents(graph, where, resolve_ontology(ontology), in_order=True)
         ids = [each for of_ontology in matching.values() for each in of_ontology]
         if order != "name":
             ids = graph.read("documents/order", document_ids=ids, by=order)[0]["document_ids"]
         return _list_matching(graph, ontology, where, ids, slice(offset, offset + limit))
-    rows = graph.read("documents/page", ontologies=within(ontology), offset=offset, limit=limit)
-    total = graph.read("documents/count", ontologies=within(ontology))[0]["total"]
+    rows = graph.read("documents/page", ontologies=resolve_ontology(ontology), offset=offset, limit=limit)
+    total = graph.read("documents/count", ontologies=resolve_ontology(ontology))[0]["total"]
     if not total:
         require_ontologies(graph, ontology)
     return DocumentPage(documents=_summaries(rows), total=total, offset=offset, limit=limit)
@@ -91,7 +91,7 @@ def _list_matching(
     if not ids:
         require_ontologies(graph, ontology)
     if not ids or matches_absent_field(where):
-        notes = [each.effect for each in describe_unknown_fields(graph, where, within(ontology))]
+        notes = [each.effect for each in describe_unknown_fields(graph, where, resolve_ontology(ontology))]
     limit = page.stop - page.start
     return DocumentPage(
         documents=summaries(graph, ids[page]), total=len(ids), offset=page.start, limit=limit, notes=notes
@@ -119,7 +119,7 @@ def find_document(graph: Graph, identifier: str, ontology: str | None = None) ->
 
 def _with_text(graph: Graph, document_id: str) -> list[Row]:
     # The query excludes invisible documents, because its duration would reveal them
-    return graph.read("documents/find", document_id=document_id, ontologies=reach())
+    return graph.read("documents/find", document_id=document_id, ontologies=get_visible_ontologies())
 
 
 def find_summary(graph: Graph, identifier: str, ontology: str | None = None) -> DocumentSummary:
@@ -159,7 +159,7 @@ def change_by_name(
 def find_source(graph: Graph, source_id: str) -> Place:
     """Find a source by its id, a prefix of its id, or `DOCUMENT#PARAGRAPH`."""
     rows = drop_deleted_rows(graph.read("sources/find", source_id=source_id), Place)
-    rows = [row for row in rows if reaches(row["ontology"])]
+    rows = [row for row in rows if is_visible(row["ontology"])]
     if not rows and (whole := identify_source(graph, source_id)):
         rows = drop_deleted_rows(graph.read("sources/find", source_id=whole), Place)
     if not rows:

@@ -11,18 +11,18 @@ from typing import Any, LiteralString
 
 from kg_api.errors import Conflict, InvalidInput, NotFound
 from kg_api.graph.client import Graph, Reader, Row
-from kg_api.graph.reach import reach, reaches, resolve_ontologies, within
+from kg_api.graph.reach import get_visible_ontologies, is_visible, resolve_ontologies, resolve_ontology
 from kg_api.schemas.base import ID_DIGITS, build_alias_scope, document_id, list_spellings
 from kg_api.suggestions import describe_unknown_ontology, format_suggestion, nearest
 
 
 def list_ontology_names(graph: Reader) -> list[str]:
-    return [row["ontology"] for row in graph.read("ontologies/names") if reaches(row["ontology"])]
+    return [row["ontology"] for row in graph.read("ontologies/names") if is_visible(row["ontology"])]
 
 
 def list_searched_ontologies(graph: Reader, ontologies: Sequence[str] | None) -> list[str] | None:
     """List the named ontologies, or all visible ones. None: all."""
-    if ontologies is None and (seen := reach()) is not None:
+    if ontologies is None and (seen := get_visible_ontologies()) is not None:
         return list_ontology_names(graph) or seen
     return resolve_ontologies(ontologies)
 
@@ -57,7 +57,7 @@ MAX_ALIASED = 1000  # documents of one alias to filter by ontology
 MAX_SCOPES = 5000
 """Maximum number of ontologies, or of documents in all searched ontologies, per search: ten full-text
 queries."""
-MAX_TOLD = 5
+MAX_LISTED = 5
 _PREFIX = re.compile(rf"[0-9a-f]{{{MIN_PREFIX_DIGITS},{ID_DIGITS}}}")
 _ID = re.compile(rf"[0-9a-f]{{{ID_DIGITS}}}")
 
@@ -67,38 +67,42 @@ def is_whole_id(text: str) -> bool:
 
 
 def identify_document(
-    graph: Graph, identifier: str, ontology: str | None = None, *, sought: str = "document"
+    graph: Graph, identifier: str, ontology: str | None = None, *, noun: str = "document"
 ) -> str:
     """Find the id of a document, given its id, a prefix of the id, its name, or an alias."""
-    found = find_by_name(graph, identifier, ontology) or _find_by_prefix(graph, identifier, within(ontology))
+    found = find_by_name(graph, identifier, ontology) or _find_by_prefix(
+        graph, identifier, resolve_ontology(ontology)
+    )
     if found is not None:
         return found["document_id"]
     require_ontologies(graph, ontology)
-    near = "" if is_whole_id(identifier) else _name_nearest(graph, [identifier], within(ontology))
-    raise _unknown_document(sought, [identifier], near, [] if ontology is None else [ontology])
+    near = (
+        "" if is_whole_id(identifier) else suggest_documents(graph, [identifier], resolve_ontology(ontology))
+    )
+    raise report_unknown_document(noun, [identifier], near, [] if ontology is None else [ontology])
 
 
 def find_by_name(graph: Graph, identifier: str, ontology: str | None) -> Row | None:
     """Find a document by id, name, or alias, in one ontology or in all that are visible."""
-    owners = list_ontology_names(graph) if ontology is None else (within(ontology) or [])
+    owners = list_ontology_names(graph) if ontology is None else (resolve_ontology(ontology) or [])
     fitting = _read_named(graph, [identifier], owners)[identifier] or _find_by_alias(
-        graph, identifier, within(ontology)
+        graph, identifier, resolve_ontology(ontology)
     )
     return _require_one(identifier, fitting) if fitting else None
 
 
 def find_documents_by_name(
-    graph: Graph, called: Sequence[str], ontologies: Sequence[str]
+    graph: Graph, identifiers: Sequence[str], ontologies: Sequence[str]
 ) -> dict[str, list[str]]:
     """Find the documents that are named in a filter. If several have the name, all of them match."""
     # An alias matches one document per ontology.
-    if len(ontologies) * len(called) > MAX_SCOPES:
+    if len(ontologies) * len(identifiers) > MAX_SCOPES:
         raise InvalidInput(
-            f"documents: {len(called)} names in {len(ontologies)} ontologies are more than {MAX_SCOPES:,} "
-            "documents: name fewer of them, or the ontology they are in"
+            f"documents: {len(identifiers)} names in {len(ontologies)} ontologies are more than "
+            f"{MAX_SCOPES:,} documents: name fewer of them, or the ontology they are in"
         )
     found, unknown = dict[str, dict[str, None]](), list[str]()
-    for each, named in _read_named(graph, called, ontologies).items():
+    for each, named in _read_named(graph, identifiers, ontologies).items():
         fitting = named
         if not fitting:
             aliased = _find_by_alias(graph, each, ontologies)
@@ -110,15 +114,15 @@ def find_documents_by_name(
             found.setdefault(row["ontology"], {})[row["document_id"]] = None
         unknown += [] if fitting else [each]
     if unknown:
-        near = _name_nearest(graph, unknown[:MAX_TOLD], ontologies)
-        raise _unknown_document("document", unknown, near, ontologies)
+        near = suggest_documents(graph, unknown[:MAX_LISTED], ontologies)
+        raise report_unknown_document("document", unknown, near, ontologies)
     return {ontology: [*ids] for ontology, ids in found.items()}
 
 
-def _read_named(graph: Graph, called: Sequence[str], owners: Sequence[str]) -> dict[str, list[Row]]:
+def _read_named(graph: Graph, identifiers: Sequence[str], owners: Sequence[str]) -> dict[str, list[Row]]:
     """Find visible documents for each name: by id, then by name, then by `ONTOLOGY/NAME`."""
     ways = dict[str, list[list[str]]]()
-    for each in called:
+    for each in identifiers:
         forms = list_spellings(each)
         full = [
             (owner.strip(), name) for owner, slash, name in (form.partition("/") for form in forms) if slash
@@ -168,28 +172,30 @@ def _require_one(identifier: str, rows: Sequence[Row]) -> Row:
     return rows[0]
 
 
-def _name_nearest(graph: Graph, called: Sequence[str], ontologies: Sequence[str] | None) -> str:
+def suggest_documents(graph: Graph, identifiers: Sequence[str], ontologies: Sequence[str] | None) -> str:
     """Suggest the nearest documents in a clause. If there are none, this is empty."""
     rows = graph.read("documents/names", ontologies=resolve_ontologies(ontologies), limit=MAX_NAMES_READ)
     full = [f"{row['ontology']}/{row['document']}" for row in rows]
-    owners = {each.partition("/")[0] for each in called if "/" in each}
+    owners = {each.partition("/")[0] for each in identifiers if "/" in each}
     there = {row["ontology"] for row in rows}
     if owned := tuple(f"{owner}/" for owner in sorted(owners & there)):
         # If the ontology or a folder of that name exists, suggest only its documents
         own = [each for each in (*full, *(row["document"] for row in rows)) if each.startswith(owned)]
         names = {each.partition("/")[2]: each for each in reversed(own)}
-        wanted = [each.partition("/")[2] for each in called if each.startswith(owned)]
+        wanted = [each.partition("/")[2] for each in identifiers if each.startswith(owned)]
         found = [names[name] for each in wanted for name in nearest(each, names)]
         return format_suggestion(found, found)
     if any(nearest(owner, there) for owner in owners):
-        return format_suggestion(called, full)
-    return format_suggestion(called, [row["document"] for row in rows])
+        return format_suggestion(identifiers, full)
+    return format_suggestion(identifiers, [row["document"] for row in rows])
 
 
-def _unknown_document(sought: str, called: Sequence[str], near: str, ontologies: Sequence[str]) -> NotFound:
-    more = f" nor {len(called) - MAX_TOLD} more" if len(called) > MAX_TOLD else ""
+def report_unknown_document(
+    noun: str, identifiers: Sequence[str], near: str, ontologies: Sequence[str]
+) -> NotFound:
+    more = f" nor {len(identifiers) - MAX_LISTED} more" if len(identifiers) > MAX_LISTED else ""
     place = f" in {ontologies[0]!r}" if len(ontologies) == 1 else ""
-    message = f"{sought} {', '.join(map(repr, called[:MAX_TOLD]))}{more} not found{place}{near}"
+    message = f"{noun} {', '.join(map(repr, identifiers[:MAX_LISTED]))}{more} not found{place}{near}"
     return NotFound(f"{message}. `kg documents` lists the existing ones")
 
 
@@ -234,7 +240,7 @@ def report_unknown_source(graph: Graph, identifier: str) -> NotFound:
 
 
 def find_first_source(graph: Graph, identifier: str) -> str:
-    identity = identify_document(graph, identifier, sought="source or document")
+    identity = identify_document(graph, identifier, noun="source or document")
     if (found := _read_paragraph(graph, identity)["source_id"]) is None:
         raise NotFound(f"the document {identifier!r} has no sources")
     return found
@@ -266,7 +272,11 @@ def _find_id_by_prefix(graph: Graph, label: LiteralString, prefix: str) -> str |
     """Find the only id with this prefix, if it has eight or more digits."""
     if not _may_begin(prefix):
         return None
-    parameters: dict[str, Any] = {"prefix": prefix, "ontologies": reach(), "limit": MAX_OFFERED}
+    parameters: dict[str, Any] = {
+        "prefix": prefix,
+        "ontologies": get_visible_ontologies(),
+        "limit": MAX_OFFERED,
+    }
     row = require_one("id", prefix, graph.read("names/begin_with", label=label, **parameters))
     return None if row is None else row["id"]
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.client import Graph, Reader, Row, Transaction
 from kg_api.graph.names import identify_proposal, report_unknown_ontology
-from kg_api.graph.reach import reach, within
+from kg_api.graph.reach import get_visible_ontologies, resolve_ontology
 from kg_api.graph.rows import convert_times
 from kg_api.graph.spaces import Space
 from kg_api.schemas.base import proposal_id
@@ -145,10 +145,10 @@ def page_of_proposals(
     offset: int,
     limit: int,
 ) -> tuple[list[Proposal], int]:
-    rows = graph.search("proposals/count", ontologies=within(ontology), kind=kind)
+    rows = graph.search("proposals/count", ontologies=resolve_ontology(ontology), kind=kind)
     counts: dict[str, int] = {row["state"]: row["proposals"] for row in rows}
     total = counts.get(state, 0) if state else sum(counts.values())
-    parameters = {"ids": None, "ontologies": within(ontology), "kind": kind, "state": state}
+    parameters = {"ids": None, "ontologies": resolve_ontology(ontology), "kind": kind, "state": state}
     return _read_page(graph, **parameters, offset=offset, limit=limit), total
 
 
@@ -164,7 +164,7 @@ def decide(graph: Graph, proposal_id: str, state: ProposalState, by: str | None)
     parameters = {"proposal_id": whole, "state": state, "by": by, "type": LINKED, "decision": own}
 
     def work(tx: Transaction) -> Proposal:
-        held = tx.run("proposals/hold", proposal_id=whole, ontologies=reach())
+        held = tx.run("proposals/hold", proposal_id=whole, ontologies=get_visible_ontologies())
         if not held or held[0]["ends"] < 2:  # noqa: PLR2004 - both of them
             raise _unknown(whole)
         if held[0]["state"] != state and not tx.run("proposals/decide", **parameters):
@@ -210,7 +210,7 @@ def _unknown(proposal_id: str) -> NotFound:
 
 
 def _read_one(graph: Reader, proposal_id: str) -> Proposal:
-    parameters = {"ids": [proposal_id], "ontologies": within(None), "kind": None, "state": None}
+    parameters = {"ids": [proposal_id], "ontologies": resolve_ontology(None), "kind": None, "state": None}
     found = _read_page(graph, **parameters, offset=0, limit=1)
     if not found:
         raise _unknown(proposal_id)

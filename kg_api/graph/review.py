@@ -10,7 +10,7 @@ from typing import Any
 from kg_api.errors import Conflict, FilesCollected
 from kg_api.graph.client import Graph, Row, Transaction
 from kg_api.graph.documents import find_stored, unchanged
-from kg_api.graph.reach import within
+from kg_api.graph.reach import resolve_ontology
 from kg_api.graph.rows import convert_times
 from kg_api.schemas.documents import (
     MAX_WAITING,
@@ -109,12 +109,12 @@ def _count(rows: Sequence[Row]) -> int:
 
 
 def count_waiting(graph: Graph, ontology: str | None = None) -> dict[str, int]:
-    rows = graph.read("waiting/count", ontologies=within(ontology))
+    rows = graph.read("waiting/count", ontologies=resolve_ontology(ontology))
     return {row["ontology"]: row["waiting"] for row in rows}
 
 
 def list_waiting(graph: Graph, *, ontology: str | None, offset: int, limit: int) -> WaitingDocuments:
-    rows = graph.read("waiting/page", ontologies=within(ontology), offset=offset, limit=limit)
+    rows = graph.read("waiting/page", ontologies=resolve_ontology(ontology), offset=offset, limit=limit)
     found = [WaitingDocument.model_validate(convert_times(row)) for row in rows]
     total = sum(count_waiting(graph, ontology).values())
     return WaitingDocuments(documents=found, total=total, offset=offset, limit=limit)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kg_api.graph.client import Graph, Lookup, Row, drop_deleted_rows, portions
 from kg_api.graph.filters import SourceFilter, keep_fitting
-from kg_api.graph.reach import reaches
+from kg_api.graph.reach import is_visible
 from kg_api.graph.search import Filters, LaneHits, SpaceVectors, to_lane_hit
 from kg_api.graph.spaces import Space
 from kg_api.schemas.search import DescribedPlace, Place
@@ -166,7 +166,7 @@ def read_source_vectors(graph: Graph, source_id: str, space: Space) -> list[Vect
 def describe_places(graph: Graph, source_ids: Iterable[str]) -> list[DescribedPlace]:
     """Read sources by id, to describe them to readers. If a source is unknown, it is missing."""
     (row,) = graph.search("similar/by_ids", source_ids=list(dict.fromkeys(source_ids)))
-    seen = (each for each in drop_deleted_rows(row["found"], Place) if reaches(each["ontology"]))
+    seen = (each for each in drop_deleted_rows(row["found"], Place) if is_visible(each["ontology"]))
     rows = ({**each, "metadata": json.loads(each["metadata"] or "{}")} for each in seen)
     return [DescribedPlace.model_validate(each) for each in rows]
 

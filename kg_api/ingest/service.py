@@ -27,7 +27,7 @@ from kg_api.graph.document_writes import (
     store_document,
     store_documents,
 )
-from kg_api.graph.reach import require
+from kg_api.graph.reach import require_visible
 from kg_api.graph.review import (
     GivenDocument,
     count_waiting,
@@ -89,14 +89,14 @@ class IngestService:
     ) -> Ingested:
         """Store a text, or a file, whose text replaces `incoming.text`. The same file is read only once."""
         if content is not None:
-            require(incoming.ontology)
+            require_visible(incoming.ontology)
             incoming = replace(incoming, sent_hash=self._reader.hash_sent(content, incoming, beside or {}))
             if known := self._find_sent(incoming):
                 return known
         return self._store(*_read(self._reader, incoming, content, beside))
 
     def ingest_conversation(self, conversation: Conversation) -> Ingested:
-        require(conversation.ontology)
+        require_visible(conversation.ontology)
         text, notes = consolidate(conversation.messages, conversation.title)
         incoming = Incoming(
             ontology=conversation.ontology,
@@ -183,7 +183,7 @@ class IngestService:
             )
         named.add((body.ontology, body.document))
         try:
-            require(body.ontology)
+            require_visible(body.ontology)
             incoming, notes = self._reader.read_sent_text(build_incoming(body, body.text))
             record, more = to_record(incoming)
         except KgError as error:
@@ -197,7 +197,7 @@ class IngestService:
 def _read(
     reader: DocumentReader, incoming: Incoming, content: bytes | None, beside: Mapping[str, bytes] | None
 ) -> tuple[Incoming, tuple[str, ...]]:
-    require(incoming.ontology)
+    require_visible(incoming.ontology)
     if content is None:
         return reader.read_sent_text(incoming)
     return reader.from_bytes(content, incoming, beside)
@@ -210,7 +210,7 @@ class ReviewService:
 
     def approve(self, review: Approval) -> Approved:
         """Store pending documents, each with its own outcome."""
-        require(review.ontology)
+        require_visible(review.ontology)
         limit = APPROVED_A_REQUEST
         found = read_waiting(
             self._graph, review.ontology, review.documents, after=review.after or "", limit=limit
@@ -229,7 +229,7 @@ class ReviewService:
 
     def reject(self, review: Review) -> Rejected:
         """Delete pending documents. Folders remember rejected files."""
-        require(review.ontology)
+        require_visible(review.ontology)
         names = reject_waiting(self._graph, review.ontology, review.documents, limit=MAX_REVIEWED)
         return Rejected(
             rejected=len(names),

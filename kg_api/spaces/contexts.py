@@ -10,7 +10,7 @@ from itertools import takewhile
 from kg_api.errors import ConfigurationError, InvalidInput
 from kg_api.graph.cache import read_contexts, remember_contexts
 from kg_api.graph.client import Graph, portions
-from kg_api.graph.reach import reach
+from kg_api.graph.reach import get_visible_ontologies
 from kg_api.graph.targets import Plan
 from kg_api.graph.vectors import DocumentAbout, SourceText, list_document_sources, read_document_facts
 from kg_api.providers import chat
@@ -154,7 +154,7 @@ class LlmQuote:
 
     def written(self) -> WrittenContexts:
         """Estimate the cost so far. Cached contexts count only for callers who see all ontologies."""
-        known = read_contexts(self._graph, list(self._wanted)) if reach() is None else {}
+        known = read_contexts(self._graph, list(self._wanted)) if get_visible_ontologies() is None else {}
         missing = [each for key, each in self._wanted.items() if key not in known]
         questions = [
             chat.question(part, [each.chunk for each in batch])

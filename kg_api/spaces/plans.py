@@ -9,7 +9,7 @@ from kg_api.errors import NotFound, Unavailable
 from kg_api.graph import library
 from kg_api.graph.client import Graph, Row
 from kg_api.graph.names import report_unknown_ontology
-from kg_api.graph.reach import reaches
+from kg_api.graph.reach import is_visible
 from kg_api.graph.spaces import (
     Fingerprint,
     Layout,
@@ -124,7 +124,7 @@ def build_embedding_state(
 def read_embedding_states(graph: Graph, name: str | None = None) -> dict[str, EmbeddingState]:
     """Return the visible ontologies sorted by name, or the one with this name."""
     configurations = read_configurations(graph, name)  # read first: then all their spaces exist
-    seen = {ontology: each for ontology, each in configurations.items() if reaches(ontology)}
+    seen = {ontology: each for ontology, each in configurations.items() if is_visible(ontology)}
     spaces = read_spaces(graph)
     return {ontology: build_embedding_state(ontology, each, spaces) for ontology, each in seen.items()}
 

@@ -11,7 +11,7 @@ from kg_api.graph.client import Graph
 from kg_api.graph.filters import RememberedFilters
 from kg_api.graph.fulltext import OntologyWords, read_all_word_settings
 from kg_api.graph.jobs import SOURCE_EMBEDDING, Progress, read_embedding_progress
-from kg_api.graph.reach import reach, reaches
+from kg_api.graph.reach import get_visible_ontologies, is_visible
 from kg_api.graph.schema import index_states
 from kg_api.graph.search import CachedRead, OntologySizes
 from kg_api.graph.spaces import Space, read_configurations, read_spaces
@@ -31,10 +31,10 @@ class OntologySnapshot:
 
     def seen(self) -> OntologySnapshot:
         """Return the part that the caller may see."""
-        if reach() is None:
+        if get_visible_ontologies() is None:
             return self
-        states = {name: state for name, state in self.embedding_states.items() if reaches(name)}
-        words = {name: each for name, each in self.words.items() if reaches(name)}
+        states = {name: state for name, state in self.embedding_states.items() if is_visible(name)}
+        words = {name: each for name, each in self.words.items() if is_visible(name)}
         return replace(self, embedding_states=states, words=words)
 
     def select_synonyms(self, wanted: Sequence[str] | None) -> list[Sequence[str]]:

@@ -22,7 +22,14 @@ from kg_api.access.proofs import GOOD_SECONDS, is_proof, make_proof, verify_proo
 from kg_api.errors import Forbidden, Unavailable
 from kg_api.graph import reach as module
 from kg_api.graph.client import Graph
-from kg_api.graph.reach import limit_visible_ontologies, reach, reaches, require, resolve_ontologies, within
+from kg_api.graph.reach import (
+    get_visible_ontologies,
+    is_visible,
+    limit_visible_ontologies,
+    require_visible,
+    resolve_ontologies,
+    resolve_ontology,
+)
 from kg_api.providers.retrying import Limiter, RetryableError
 from kg_api.schemas.operations import extract_key_id, redact_keys
 from kg_api.sections import OpenAISettings
@@ -164,38 +171,42 @@ WORKERS = {"concepts/merging.py"}
 
 
 def test_every_ontology_is_visible_by_default() -> None:
-    assert reach() is None
-    assert reaches("any")
-    assert reaches(None)
-    assert within(None) is None
-    assert within("any") == ["any"]
-    require("any")
+    assert get_visible_ontologies() is None
+    assert is_visible("any")
+    assert is_visible(None)
+    assert resolve_ontology(None) is None
+    assert resolve_ontology("any") == ["any"]
+    require_visible("any")
 
 
 def test_service_thread_that_lost_its_request_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_needs_caller", True)
     with limit_visible_ontologies(None), ThreadPoolExecutor(1) as pool:
-        assert reach() is None
-        assert pool.submit(copy_context().run, reach).result() is None
+        assert get_visible_ontologies() is None
+        assert pool.submit(copy_context().run, get_visible_ontologies).result() is None
         with pytest.raises(RuntimeError, match="visible ontologies are not set"):
-            pool.submit(reaches, "any").result()
+            pool.submit(is_visible, "any").result()
 
 
 def test_visible_ontologies_are_enforced() -> None:
     with limit_visible_ontologies(["b", "a"]):
-        assert reach() == ["a", "b"]
-        assert (reaches("a"), reaches("c"), reaches(None)) == (True, False, False)
-        assert within(None) == ["a", "b"]
+        assert get_visible_ontologies() == ["a", "b"]
+        assert (is_visible("a"), is_visible("c"), is_visible(None)) == (True, False, False)
+        assert resolve_ontology(None) == ["a", "b"]
         assert resolve_ontologies(["b"]) == ["b"]
-        for refused in (lambda: within("c"), lambda: resolve_ontologies(["a", "c"]), lambda: require("c")):
+        for refused in (
+            lambda: resolve_ontology("c"),
+            lambda: resolve_ontologies(["a", "c"]),
+            lambda: require_visible("c"),
+        ):
             with pytest.raises(Forbidden, match="this key is limited to 'a', 'b' and cannot see 'c'"):
                 refused()
-    assert reach() is None
+    assert get_visible_ontologies() is None
 
 
 def test_thread_inherits_visible_ontologies() -> None:
     with ThreadPoolExecutor(1) as pool, limit_visible_ontologies(["a"]):
-        assert pool.submit(copy_context().run, reach).result() == ["a"]
+        assert pool.submit(copy_context().run, get_visible_ontologies).result() == ["a"]
 
 
 @pytest.mark.parametrize("package", SERVING)

@@ -42,7 +42,7 @@ from kg_api.access.keys import (
 from kg_api.access.proofs import is_proof, verify_proof
 from kg_api.errors import ConfigurationError, Forbidden, KgError, RateExceeded, Unauthorized, Unavailable
 from kg_api.graph.keys import AuditRecord
-from kg_api.graph.reach import limit_visible_ontologies, require
+from kg_api.graph.reach import limit_visible_ontologies, require_visible
 from kg_api.schemas.operations import redact_keys
 from kg_api.schemas.vocabulary import KeyScope
 from kg_api.settings import ApiSettings
@@ -545,7 +545,7 @@ def check_access(request: Request, rule: Rule, path_format: str) -> None:
             "Ask an administrator for another key"
         )
     named = [value for name, value in request.query_params.multi_items() if name in ONTOLOGY_PARAMETERS]
-    require(*filter(None, [request.path_params.get("ontology"), *named]))
+    require_visible(*filter(None, [request.path_params.get("ontology"), *named]))
 
 
 def _read_sent_key(headers: Headers) -> str | None:
