@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import time
 import traceback
 from typing import Any
@@ -8,8 +9,9 @@ import pytest
 from pydantic import SecretStr
 
 from kg_api.errors import ConfigurationError, InvalidInput, KgError, LlmFailed, LlmUnavailable
-from kg_api.providers.chat import PROMPTS_INSTRUCTION, Chunk, DocumentPart, Prompt, question
+from kg_api.providers.chat import PROMPTS_INSTRUCTION, Chunk, DocumentPart, LanguageModel, Prompt, question
 from kg_api.providers.openai_chat import Chat, build_chat_provider, open_chat
+from kg_api.providers.retrying import RetryPolicy
 from kg_api.sections import LlmSettings, OpenAISettings
 from kg_api.settings import load_settings
 from tests.support.behaviours import Behaviour, Drop, Hang, Raw, Spoil, Status
@@ -223,3 +225,46 @@ def test_who_reads_no_further_ends_the_request(server: EmbeddingServer, chat: Ch
     assert next(pieces)
     pieces.close()
     assert list(pieces) == []
+
+
+SIMPLE_QUESTION = Prompt("instruction", "data", "name", {})
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_without_one_the_variable_is_named(*, given: bool) -> None:
+    model = LanguageModel(load_settings() if given else None)
+    for ask in (
+        lambda: model.name,
+        lambda: model.ask(SIMPLE_QUESTION),
+        lambda: list(model.stream(SIMPLE_QUESTION)),
+    ):
+        with pytest.raises(ConfigurationError, match="KG_LLM__MODEL"):
+            ask()
+    model.close()
+
+
+def test_all_steps_are_named_at_once() -> None:
+    with pytest.raises(ConfigurationError) as told:
+        LanguageModel(load_settings()).ask(SIMPLE_QUESTION)
+    variables = ("KG_LLM__MODEL", "OPENAI_API_KEY", "KG_LLM__BASE_URL")
+    for step in (*variables, "`kg down`", "`kg up`"):
+        assert step in str(told.value)
+
+
+def test_it_is_opened_once_and_closed(server: EmbeddingServer) -> None:
+    server.chat = lambda _: "said"
+    with contextlib.closing(LanguageModel(llm_settings(server))) as model:
+        assert model.name == "small-writer"
+        assert server.requests == []
+        assert model.ask(SIMPLE_QUESTION) == "said"
+        assert "".join(model.stream(SIMPLE_QUESTION)) == "said"
+
+
+@pytest.mark.parametrize("tries", [1, 2])
+def test_interactive_request_has_few_retries(server: EmbeddingServer, tries: int) -> None:
+    server.always = Status(503)
+    policy = RetryPolicy(tries=tries, first_wait=0.01)
+    model = LanguageModel(llm_settings(server), policy)
+    with contextlib.closing(model), pytest.raises(LlmUnavailable):
+        model.ask(SIMPLE_QUESTION)
+    assert len(server.requests) == tries

@@ -1,12 +1,18 @@
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import pytest
 from fastapi import FastAPI, HTTPException
 from pydantic import BaseModel
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, StreamingResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from structlog.testing import capture_logs
 
 from kg_api.errors import ConfigurationError, Conflict, KgError, NotFound, TooLarge, Unavailable
 from kg_api.schemas.operations import Check, Readiness
@@ -14,6 +20,7 @@ from kg_api.schemas.problems import MAX_DETAIL_CHARACTERS, Problem
 from kg_api.web.middleware import RequestLog
 from kg_api.web.shared import problems
 from kg_api.web.shared.health import without_names
+from kg_api.web.shared.limits import BodyLimit
 from kg_api.web.shared.problems import of_error, problem
 from kg_api.web.shared.routes import ApiRoute
 from kg_api.web.shared.scopes import public
@@ -136,3 +143,155 @@ def test_readiness_without_names(failing: list[str], ready: bool, waiting_for: s
 def test_readiness_before_the_database_is_open_names_nothing() -> None:
     told = without_names(Readiness(ready=False, waiting_for="Neo4j at bolt://secret", checks=[]))
     assert (told.ready, told.waiting_for) == (False, "the service to open")
+
+
+LIMIT = 1000
+
+
+async def echo(scope: Scope, receive: Receive, send: Send) -> None:
+    body = await Request(scope, receive).body()
+    await PlainTextResponse(str(len(body)))(scope, receive, send)
+
+
+async def broken(*_: object) -> None:
+    raise ZeroDivisionError("SECRET")
+
+
+async def ended(*_: object) -> None:
+    """Raise the error that a request gets when it is cancelled because the service has to stop."""
+    raise asyncio.CancelledError
+
+
+async def broken_late(scope: Scope, receive: Receive, send: Send) -> None:
+    async def parts() -> AsyncIterator[bytes]:
+        yield b"begun"
+        raise ZeroDivisionError("SECRET")
+
+    await StreamingResponse(parts())(scope, receive, send)
+
+
+async def leaving(*_: object) -> None:
+    raise ClientDisconnect
+
+
+def ask(app: ASGIApp, content: bytes | AsyncIterator[bytes] = b"", **headers: str) -> httpx.Response:
+    names = {name.replace("_", "-"): value for name, value in headers.items()}
+    return send(app, "POST", "/x", content=content, headers=names)
+
+
+async def pieces(*sizes: int) -> AsyncIterator[bytes]:
+    for size in sizes:
+        yield b"x" * size
+
+
+class Limited:
+    """Limit the body as the guard would do, and return errors as the app would do."""
+
+    def __init__(self, app: ASGIApp, bodies: BodyLimit) -> None:
+        self._app, self._bodies = app, bodies
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            self._bodies.check_announced(scope)
+            with self._bodies.limited(scope, receive) as counted:
+                await self._app(scope, counted, send)
+        except KgError as error:
+            await of_error(error)(scope, receive, send)
+
+
+def limited(app: ASGIApp) -> ASGIApp:
+    return RequestLog(Limited(app, BodyLimit(lambda _: LIMIT, 10**9)))
+
+
+@pytest.mark.parametrize("sizes", [(LIMIT,), (LIMIT - 1, 1), (0, 0), ()])
+def test_body_up_to_the_limit_is_accepted(sizes: tuple[int, ...]) -> None:
+    assert ask(limited(echo), b"x" * sum(sizes)).text == str(sum(sizes))
+    assert ask(limited(echo), pieces(*sizes)).text == str(sum(sizes))
+
+
+@pytest.mark.parametrize("sizes", [(LIMIT + 1,), (LIMIT, 1), (1,) * (LIMIT + 1)])
+def test_body_over_the_limit_is_rejected(sizes: tuple[int, ...]) -> None:
+    for content in (b"x" * sum(sizes), pieces(*sizes)):
+        response = ask(limited(echo), content)
+        assert response.status_code == 413
+        assert response.json()["type"] == "urn:kg:too-large"
+        assert "1,000 bytes" in response.json()["detail"]
+
+
+@pytest.mark.parametrize("length", ["-1", "1.5", "ten", "9" * 5000, "٣" * 30])
+def test_invalid_content_length_is_rejected(length: str) -> None:
+    sent: list[Message] = []
+
+    async def asked() -> None:
+        async def receive() -> Message:
+            return {"type": "http.request", "body": b""}
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        headers = [(b"content-length", length.encode("latin-1", "replace"))]
+        await limited(echo)(
+            {"type": "http", "method": "POST", "path": "/x", "headers": headers}, receive, send
+        )
+
+    asyncio.run(asked())
+    assert sent[0]["status"] == 413
+
+
+def test_internal_error_has_an_id_without_details() -> None:
+    with capture_logs() as logs:
+        response = ask(limited(broken), x_request_id="my-id")
+    assert response.status_code == 500
+    assert response.headers["x-request-id"] == "my-id"
+    assert response.headers["content-type"] == "application/problem+json"
+    assert "SECRET" not in response.text
+    assert "ZeroDivisionError" not in response.text
+    assert [(line["event"], line["log_level"]) for line in logs] == [
+        ("unexpected error", "error"),
+        ("request", "info"),
+    ]
+    assert logs[1]["status"] == 500
+
+
+def test_error_during_a_response_closes_the_connection() -> None:
+    with capture_logs() as logs, pytest.raises(ZeroDivisionError):
+        ask(limited(broken_late))
+    assert "unexpected error" in [line["event"] for line in logs]
+
+
+def test_request_interrupted_by_shutdown_is_retryable() -> None:
+    response = ask(limited(ended))
+    assert response.status_code == 503
+    assert int(response.headers["retry-after"]) >= 1
+    assert "the service stopped" in response.json()["detail"]
+
+
+def test_disconnected_client_is_not_an_error() -> None:
+    with capture_logs() as logs, pytest.raises(AssertionError):  # httpx's own: there was no answer
+        ask(limited(leaving))
+    assert [line["event"] for line in logs] == ["client disconnected", "request"]
+
+
+def test_health_is_logged_quietly() -> None:
+    def level(path: str) -> str:
+        with capture_logs() as logs:
+            send(limited(echo), "GET", path)
+        return logs[0]["log_level"]
+
+    assert [level(path) for path in ("/health", "/ready", "/jobs")] == ["debug", "debug", "info"]
+
+
+def test_logged_path_is_cut_and_escaped() -> None:
+    with capture_logs() as logs:
+        send(limited(echo), "GET", "/a%0Aevent=forged" + "x" * 2000)
+    assert len(logs[0]["path"]) == 500
+    assert "\n" not in json.dumps(logs[0])
+
+
+def test_total_of_large_bodies_is_bounded() -> None:
+    mib = 1024 * 1024
+    app = RequestLog(Limited(echo, BodyLimit(lambda _: 10 * mib, together=2 * mib)))
+    for _ in range(2):
+        assert ask(app, pieces(*[mib] * 3)).text == str(3 * mib)
+        response = ask(app, pieces(*[mib] * 5))
+        assert (response.status_code, response.headers["retry-after"]) == (429, "5")
