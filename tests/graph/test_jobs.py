@@ -17,7 +17,7 @@ from kg_api.schemas.operations import Job
 from kg_api.schemas.vocabulary import JobState
 from tests.graph.job_machine import Machine
 from tests.support.cypher import rows
-from tests.support.jobs import advance, claim, finish, owned, request
+from tests.support.jobs import LEASE, advance, claim, finish, owned, request
 
 
 def test_one_job_a_slot(graph: Graph) -> None:
@@ -47,6 +47,39 @@ def test_work_requested_at_job_end_creates_a_job(graph: Graph, driver: neo4j.Dri
 
 
 EMBEDDING = "source_embedding"
+
+
+def test_running_and_completed_jobs_are_not_tried_again(graph: Graph) -> None:
+    job_id = request(graph)
+    job, owner = owned(graph, "w")
+    with pytest.raises(Conflict, match="cancel it first"):
+        jobs.retry_job(graph, job_id)
+    finish(graph, job, owner)
+    with pytest.raises(Conflict, match="ask for new work"):
+        jobs.retry_job(graph, job_id)
+    with pytest.raises(NotFound):
+        jobs.retry_job(graph, "no-such-job")
+
+
+def test_released_job_keeps_its_queue_position(graph: Graph) -> None:
+    request(graph, "first")
+    _, owner = owned(graph, "w")
+    request(graph, "second")
+    jobs.give_back(graph, owner, keeps_place=True)
+    done: list[str | None] = []
+    while job := claim(graph, "w"):
+        done.append(job.ontology)
+        finish(graph, job, jobs.Owner(job.job_id, "w", job.fence, LEASE))
+    assert done == ["first", "second"]
+
+
+def test_a_heartbeat_keeps_the_lease(graph: Graph) -> None:
+    request(graph)
+    _, owner = owned(graph, "first", lease=0.5)
+    for _ in range(4):
+        time.sleep(0.25)
+        jobs.heartbeat(graph, owner)
+        assert claim(graph, "second") is None
 
 
 def dead(graph: Graph) -> str:
@@ -155,6 +188,18 @@ def pausing(graph: Graph) -> str:
     return job_id
 
 
+def test_parts_inherit_the_selection_of_their_whole(graph: Graph, driver: neo4j.Driver) -> None:
+    job_id = pausing(graph)
+    claimed = [owned(graph, f"w{number}")[0] for number in range(3)]
+    assert [each.part for each in sorted(claimed, key=lambda each: each.part)] == [*sorted(PARTS)]
+    assert {(each.parent_id, each.selection, each.ontology) for each in claimed} == {
+        (job_id, "missing", "notes")
+    }
+    forced_at = rows(driver, "MATCH (j:Job {job_id: $id}) RETURN j.forced_at AS at", id=job_id)[0]["at"]
+    assert {each.forced_at for each in claimed} == {forced_at}
+    assert forced_at is not None
+
+
 def test_ontology_named_like_a_part_has_own_job(graph: Graph) -> None:
     job_id = pausing(graph)
     names = ["notes:4:8", f"{job_id}:4:8"]
@@ -196,17 +241,69 @@ def whole_again(graph: Graph, job_id: str) -> jobs.Owner:
     return owner
 
 
-def test_parts_end_with_a_whole_that_is_stuck(graph: Graph) -> None:
+def end_by_cancelling(graph: Graph, job_id: str) -> None:
+    jobs.cancel_job(graph, job_id)
+
+
+def end_by_failing(graph: Graph, job_id: str) -> None:
+    jobs.retry_job(graph, job_id)
+    owner = whole_again(graph, job_id)
+    assert jobs.fail(graph, owner, "E: x", delay_seconds=0, max_failures=5, permanent=True) == "failed"
+
+
+def end_by_being_stuck(graph: Graph, job_id: str) -> None:
+    jobs.retry_job(graph, job_id)
+    assert not jobs.heartbeat(graph, whole_again(graph, job_id), stuck_seconds=0)
+
+
+def end_by_finishing(graph: Graph, job_id: str) -> None:
+    jobs.retry_job(graph, job_id)
+    assert jobs.finish(graph, whole_again(graph, job_id), wanted=1) is None
+
+
+@pytest.mark.parametrize("end", [end_by_cancelling, end_by_failing, end_by_being_stuck, end_by_finishing])
+def test_when_the_whole_ends_its_parts_do(graph: Graph, end: object) -> None:
     job_id = pausing(graph)
     _, owner = owned(graph, "w")
     advance(graph, owner, "", "a")
-    jobs.retry_job(graph, job_id)
-    assert not jobs.heartbeat(graph, whole_again(graph, job_id), stuck_seconds=0)
+    assert callable(end)
+    end(graph, job_id)
+    assert jobs.unfinished_parts(graph, job_id) == []
     assert {each.state for each in parts(graph, job_id)} == {JobState.CANCELLED}
     with pytest.raises(LeaseLost):
         advance(graph, owner, "a", "b")
     assert jobs.find_job(graph, job_id).done == 1
     assert claim(graph, "w") is None
+
+
+def test_part_can_be_cancelled_but_not_retried_directly(graph: Graph) -> None:
+    job_id = pausing(graph)
+    job, _ = owned(graph, "w")
+    jobs.cancel_job(graph, job.job_id)
+    assert len(jobs.unfinished_parts(graph, job_id)) == 2
+    assert jobs.find_job(graph, job_id).state is JobState.QUEUED
+    jobs.retry_job(graph, job.job_id)
+    assert len(jobs.unfinished_parts(graph, job_id)) == 3
+    jobs.cancel_job(graph, job_id)
+    with pytest.raises(Conflict, match="retry that one"):
+        jobs.retry_job(graph, job.job_id)
+
+
+def test_retried_divided_job_is_divided_again(graph: Graph) -> None:
+    job_id = pausing(graph)
+    jobs.cancel_job(graph, job_id)
+    jobs.retry_job(graph, job_id)
+    _, owner = owned(graph, "w")
+    jobs.add_parts(graph, owner, "test", "notes", PARTS)
+    assert len(jobs.unfinished_parts(graph, job_id)) == 3
+
+
+def test_parts_are_made_once(graph: Graph) -> None:
+    job_id, owner = divided(graph)
+    jobs.add_parts(graph, owner, "test", "notes", PARTS)
+    assert jobs.unfinished_parts(graph, job_id) == sorted(PARTS)
+    jobs.add_parts(graph, owner, "test", "notes", [])
+    assert jobs.find_job(graph, job_id).parts == 3
 
 
 def test_part_of_a_deleted_whole_writes_nothing(graph: Graph, driver: neo4j.Driver) -> None:
