@@ -23,10 +23,10 @@ from kg_api.errors import FileLost, KgError, Unavailable
 from kg_api.graph.client import Graph
 from kg_api.graph.images import (
     Blob,
+    delete_dead_records,
+    delete_expired_holds,
     find_blob,
     find_image,
-    forget_dead,
-    forget_holds,
     get_known_store,
     hold_blobs,
     list_dead_blobs,
@@ -163,7 +163,7 @@ class StoredFiles:
 
     def collect(self) -> int:
         """Delete files without use now or soon. Return their number. After a KgError, run this again."""
-        forget_holds(self._graph)
+        delete_expired_holds(self._graph)
         deleted, after = self._delete_all_dead(), ""
         while keys := list_unused_blobs(self._graph, after):
             mark_unused_blobs_dead(self._graph, keys)
@@ -220,7 +220,7 @@ class StoredFiles:
         for blob in dead:
             self._store.delete(format_blob_name(*blob))
         self._right.require()  # deletion in an unmounted folder succeeds without any effect
-        return forget_dead(self._graph, dead)
+        return delete_dead_records(self._graph, dead)
 
 
 @dataclass(frozen=True, slots=True)

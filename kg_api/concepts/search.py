@@ -17,19 +17,19 @@ from kg_api.concepts.network import CANDIDATES, PathFinder, find_both_ends, find
 from kg_api.errors import DatabaseUnavailable, InvalidInput, TooBusy, Unavailable
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.concept_vectors import has_concepts as has_concepts_vectors
-from kg_api.graph.concept_vectors import want_concepts
+from kg_api.graph.concept_vectors import request_concepts
 from kg_api.graph.concepts import (
     Appearance,
-    appearances,
     count_evidence,
     find_concept,
     page_of_concepts,
+    read_appearances,
     read_evidence,
     read_unverified,
 )
 from kg_api.graph.fulltext import CONCEPT_FIELDS, MAX_TERMS, build_lucene_queries, terms
 from kg_api.graph.jobs import CONCEPT_EMBEDDING, Progress, request_job
-from kg_api.graph.library import neighbours
+from kg_api.graph.library import read_neighbours
 from kg_api.graph.search import (
     WORDS_INDEX,
     ConceptLaneHit,
@@ -364,7 +364,7 @@ def start_embedding(graph: Graph, known: OntologySnapshot, ontologies: Collectio
 
 
 def _start(tx: Transaction, name: str, *, waits: bool) -> bool:
-    begun = want_concepts(tx, name) and has_concepts_vectors(tx, name)
+    begun = request_concepts(tx, name) and has_concepts_vectors(tx, name)
     if begun and not waits:
         request_job(tx, CONCEPT_EMBEDDING, name, added=0)
     return begun
@@ -431,8 +431,8 @@ class ConceptService:
     def get_context(self, concept_id: str, window: int, limit: int) -> ConceptContext:
         """Return the sources that contain a concept, with neighbours from the same document."""
         concept = find_concept(self._graph, concept_id)
-        found = appearances(self._graph, concept.concept_id, limit)
-        around = neighbours(self._graph, [each.place for each in found], window)
+        found = read_appearances(self._graph, concept.concept_id, limit)
+        around = read_neighbours(self._graph, [each.place for each in found], window)
         return ConceptContext(
             concept=concept,
             window_size=window,

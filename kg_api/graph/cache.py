@@ -25,7 +25,7 @@ def read_vectors(graph: Graph, keys: Sequence[str]) -> dict[str, NDArray[np.floa
     }
 
 
-def remember_vectors(graph: Graph, new: Mapping[str, NDArray[np.float32]], used: Sequence[str]) -> None:
+def store_vectors(graph: Graph, new: Mapping[str, NDArray[np.float32]], used: Sequence[str]) -> None:
     if new:  # bytes, because reading numbers takes twice as long
         vectors = {PACKED + key: vector.astype(NUMBERS).tobytes() for key, vector in sorted(new.items())}
         rows = [{"key": key, "vector": vector} for key, vector in vectors.items()]
@@ -38,7 +38,7 @@ def read_contexts(graph: Graph, keys: Sequence[str]) -> dict[str, str]:
     return {row["key"]: row["text"] for row in graph.write("cache/read_contexts", keys=sorted(keys))}
 
 
-def remember_contexts(graph: Graph, new: Mapping[str, str]) -> None:
+def store_contexts(graph: Graph, new: Mapping[str, str]) -> None:
     graph.transaction(lambda tx: write_contexts(tx, new))
 
 
@@ -62,7 +62,9 @@ MAX_CALLER_LENGTH = 20
 Answer = dict[str, Any]
 
 
-def once(tx: Transaction, key: str, request_hash: str, make: Callable[[], Answer]) -> tuple[Answer, bool]:
+def process_once(
+    tx: Transaction, key: str, request_hash: str, make: Callable[[], Answer]
+) -> tuple[Answer, bool]:
     """Process a request once per key in 24 hours. Return the response, and whether it is new."""
     if not 0 < len(key) <= MAX_KEY_LENGTH + MAX_CALLER_LENGTH:
         raise InvalidInput(
@@ -81,5 +83,5 @@ def once(tx: Transaction, key: str, request_hash: str, make: Callable[[], Answer
     return answer, True
 
 
-def forget_old_answers(graph: Graph) -> int:
+def delete_old_answers(graph: Graph) -> int:
     return graph.write("idempotency/forget_old", hours=KEPT_HOURS)[0]["forgotten"]

@@ -15,10 +15,10 @@ from kg_api.errors import Conflict, NotFound
 from kg_api.graph import concepts
 from kg_api.graph.client import Graph, Row, Transaction, portions
 from kg_api.graph.concept_vectors import (
-    ask_for_embedding,
     delete_orphans,
     hold_concepts,
     rebuild_texts,
+    request_embedding,
     write_texts,
 )
 from kg_api.graph.proposals import give_links_back, move_links
@@ -260,4 +260,4 @@ def _part(
     # The former description applies if its source still contains the concept.
     rebuild_texts(tx, ontology, {kept} if described_by in before else both, {**known, gone: own})
     tx.run("concept_merges/read_again", ids=sorted(both), at=at)
-    ask_for_embedding(tx, ontology, both, limited=False)
+    request_embedding(tx, ontology, both, limited=False)

@@ -32,7 +32,7 @@ class NearConcepts:
     cosine: float
 
 
-def want_concepts(tx: Transaction, ontology: str) -> bool:
+def request_concepts(tx: Transaction, ontology: str) -> bool:
     """Request embedding for concepts of a single source. Return whether that is new."""
     return bool(tx.run("concepts/want", ontology=ontology))
 
@@ -156,7 +156,7 @@ def delete_orphans(tx: Transaction, concept_ids: Iterable[str]) -> None:
         tx.run("concepts/delete_orphans", ids=ids)
 
 
-def ask_for_embedding(
+def request_embedding(
     tx: Transaction, ontology: str, concept_ids: Collection[str], *, limited: bool = True
 ) -> None:
     """Request the embedding of changed concepts, unless embedding waits for a request."""

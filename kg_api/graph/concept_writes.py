@@ -12,10 +12,10 @@ from typing import Final, TypedDict, cast
 from kg_api.errors import DatabaseUnavailable
 from kg_api.graph.client import Graph, Reader, Row, Transaction, portions
 from kg_api.graph.concept_vectors import (
-    ask_for_embedding,
     delete_orphans,
     hold_concepts,
     rebuild_texts,
+    request_embedding,
     write_texts,
 )
 from kg_api.graph.concepts import (
@@ -24,11 +24,11 @@ from kg_api.graph.concepts import (
     EvidenceRows,
     QuoteRow,
     Text,
+    build_evidence_rows,
     clean_name,
     collect_concept_names,
     collect_first_texts,
     difference,
-    evidence,
     find_changed_concepts,
     find_changed_texts,
     resolve_names,
@@ -61,7 +61,7 @@ def forget_evidence(tx: Transaction, source_ids: Sequence[str]) -> None:
             changed = rebuild_texts(tx, ontology, concept_ids, held)
             # A full queue never blocks a deletion, because the backfill finds pending concepts
             if changed and can_accept_request(tx, CONCEPT_EMBEDDING, ontology):
-                ask_for_embedding(tx, ontology, changed, limited=False)
+                request_embedding(tx, ontology, changed, limited=False)
 
 
 def forget_in_parts(
@@ -250,7 +250,7 @@ def write_extractions(tx: Transaction, ontology: str, extractions: Sequence[Extr
     stored, known = _hold_concepts(tx, ontology, names, carried)
     means = resolve_names(ontology, read, stored)
     texts = {identity: source["full_text"] for identity, source in sources.items()}
-    wanted = evidence(ontology, read, means, texts, mark)
+    wanted = build_evidence_rows(ontology, read, means, texts, mark)
     proven = {each.source_id for each in read if sources[each.source_id]["is_evidence"]}
     present = present_evidence(tx, [each.source_id for each in read], proven)
     found = difference(wanted, present)
@@ -275,7 +275,7 @@ def write_extractions(tx: Transaction, ontology: str, extractions: Sequence[Extr
     retold = rebuild_texts(tx, ontology, lost, known)
     # A second source makes a concept pending
     more_sources = {row.concept_id for row in found.write.appearances}
-    ask_for_embedding(tx, ontology, retold.union(changed, more_sources))
+    request_embedding(tx, ontology, retold.union(changed, more_sources))
     return len(held)
 
 

@@ -198,7 +198,7 @@ class Difference:
 R = TypeVar("R", AppearanceRow, QuoteRow, RelationRow)
 
 
-def evidence(
+def build_evidence_rows(
     ontology: str,
     extractions: Iterable[Extraction],
     means: Mapping[str, str],
@@ -410,7 +410,7 @@ def read_unverified(graph: Graph, concept_id: str, limit: int) -> tuple[list[Unv
     return [UnverifiedQuote.model_validate(row) for row in whole], rows[0]["total"] if rows else 0
 
 
-def appearances(graph: Graph, concept_id: str, limit: int) -> list[Appearance]:
+def read_appearances(graph: Graph, concept_id: str, limit: int) -> list[Appearance]:
     """Read the sources that contain a concept. Those that have a verified quote are first."""
     rows = graph.read("concepts/appearances", concept_id=concept_id, limit=limit)
     found = list[Appearance]()

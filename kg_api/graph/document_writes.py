@@ -41,7 +41,7 @@ from kg_api.graph.filters import (
 from kg_api.graph.fulltext import require_language
 from kg_api.graph.images import Blob, release_holds, to_blobs, write_images, write_originals
 from kg_api.graph.jobs import IMAGE_EMBEDDING, SOURCE_EMBEDDING, request_job
-from kg_api.graph.library import summaries
+from kg_api.graph.library import read_summaries
 from kg_api.graph.names import identify_document, is_whole_id, note_on_ontologies, require_ontologies
 from kg_api.graph.review import delete_pending_documents, put_waiting
 from kg_api.graph.similar import count_sources
@@ -402,7 +402,7 @@ def delete_matching(graph: Graph, request: DocumentDeletion) -> DeletedMatching:
     if not ids:
         notes.append("nothing was deleted: no document fits the conditions of the filter")
     own_digest = digest("documents", *sorted(ids))
-    first = summaries(graph, ids[:MAX_SHOWN])
+    first = read_summaries(graph, ids[:MAX_SHOWN])
     if request.dry_run or not ids:
         sources = count_sources(graph, list(matching), ids) if ids else 0
         counts: Row = {"documents": len(ids), "sources": sources, "digest": own_digest}

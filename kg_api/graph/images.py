@@ -63,7 +63,7 @@ def release_holds(tx: Transaction, hold_ids: Sequence[str]) -> None:
         tx.run("blobs/release", hold_ids=list(hold_ids))
 
 
-def forget_holds(graph: Graph) -> None:
+def delete_expired_holds(graph: Graph) -> None:
     """Delete holds that have expired, because their process is dead."""
     while graph.write("blobs/forget_holds")[0]["forgotten"]:
         pass
@@ -121,7 +121,7 @@ def list_dead_blobs(graph: Graph, limit: int = LOOKED_AT_ONCE) -> list[Blob]:
     return to_blobs(graph.read("blobs/dead", limit=limit))
 
 
-def forget_dead(graph: Graph, blobs: Sequence[Blob]) -> int:
+def delete_dead_records(graph: Graph, blobs: Sequence[Blob]) -> int:
     """Delete the records of dead blobs after their files."""
     dead = [each.key + (each.generation or "") for each in blobs]
     return graph.write("blobs/delete_dead", dead=dead)[0]["deleted"]

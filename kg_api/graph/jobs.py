@@ -14,7 +14,7 @@ import structlog
 from neo4j.exceptions import ConstraintError
 
 from kg_api.errors import Conflict, LeaseLost, NotFound, TooBusy
-from kg_api.graph.cache import forget_old_answers
+from kg_api.graph.cache import delete_old_answers
 from kg_api.graph.client import Graph, Reader, Row, Transaction
 from kg_api.graph.reach import get_visible_ontologies, is_visible, resolve_ontology
 from kg_api.graph.rows import convert_times
@@ -181,7 +181,7 @@ def sign_of_life(graph: Graph, name: str, *, host: str, pid: int, notes: Sequenc
     graph.write("workers/seen", name=name, host=host, pid=pid, notes=list(notes))
 
 
-def forget_worker(graph: Graph, name: str) -> None:
+def delete_worker(graph: Graph, name: str) -> None:
     graph.write("workers/forget", name=name)
 
 
@@ -576,6 +576,6 @@ def _retry(tx: Transaction, job_id: str) -> None:
 def prune(graph: Graph, *, days: int) -> int:
     """Delete old jobs, up to 10,000 in each call, with lost workers and old cached responses."""
     graph.write("workers/forget_lost")
-    forget_old_answers(graph)
+    delete_old_answers(graph)
     kinds = {"periodic": list(PERIODIC_KINDS), "asked_for": [EXTRACTION]}
     return graph.write("jobs/prune", days=days, **kinds)[0]["pruned"]

@@ -40,7 +40,7 @@ def list_ontologies(graph: Graph, counted: Sequence[Row]) -> list[OntologySummar
     return [OntologySummary.model_validate(row) for row in drop_deleted_rows(rows, OntologySummary)]
 
 
-def embedding_status(graph: Graph, counted: Sequence[Row], ontology: str | None) -> EmbeddingStatus:
+def read_embedding_status(graph: Graph, counted: Sequence[Row], ontology: str | None) -> EmbeddingStatus:
     summaries = list_ontologies(graph, counted)
     total, embedded, stale, refused, searchable = (
         sum(getattr(each, name) for each in summaries)
@@ -94,11 +94,15 @@ def _list_matching(
         notes = [each.effect for each in describe_unknown_fields(graph, where, resolve_ontology(ontology))]
     limit = page.stop - page.start
     return DocumentPage(
-        documents=summaries(graph, ids[page]), total=len(ids), offset=page.start, limit=limit, notes=notes
+        documents=read_summaries(graph, ids[page]),
+        total=len(ids),
+        offset=page.start,
+        limit=limit,
+        notes=notes,
     )
 
 
-def summaries(graph: Graph, document_ids: Sequence[str]) -> list[DocumentSummary]:
+def read_summaries(graph: Graph, document_ids: Sequence[str]) -> list[DocumentSummary]:
     """Read the known documents among these ids, in the same order."""
     rows = graph.read("documents/of_ids", document_ids=list(document_ids)) if document_ids else []
     return _summaries(rows)
@@ -124,12 +128,12 @@ def _with_text(graph: Graph, document_id: str) -> list[Row]:
 
 def find_summary(graph: Graph, identifier: str, ontology: str | None = None) -> DocumentSummary:
     identity = identify_document(graph, identifier, ontology)
-    if not (found := summaries(graph, [identity])):
+    if not (found := read_summaries(graph, [identity])):
         raise NotFound(f"the document {identifier!r} was deleted at this moment")
     return found[0]
 
 
-def paragraphs(graph: Graph, document_id: str, first: int, last: int) -> list[Place]:
+def read_paragraphs(graph: Graph, document_id: str, first: int, last: int) -> list[Place]:
     """Read the sources between two paragraphs in a document, in reading order."""
     around = {"source_id": "", "document_id": document_id, "first": first, "last": last}
     rows = graph.read("sources/neighbours", places=[around])
@@ -172,7 +176,7 @@ def find_sources_by_name(graph: Graph, identifiers: Sequence[str]) -> list[str]:
     return [each if is_whole_id(each) else identify_source(graph, each) or each for each in identifiers]
 
 
-def neighbours(graph: Graph, places: list[Place], window: int) -> dict[str, list[Place]]:
+def read_neighbours(graph: Graph, places: list[Place], window: int) -> dict[str, list[Place]]:
     """Read the paragraphs within `window` from each source, in reading order."""
     wanted = [
         {

@@ -574,11 +574,11 @@ def forget_vectors(tx: Transaction, ontology: str, keys: Sequence[str]) -> None:
     tx.run("ontologies/forget", name=ontology, keys=list(keys))
 
 
-def ask_for_cleanup(tx: Transaction) -> str:
+def request_cleanup(tx: Transaction) -> str:
     return request_job(tx, CLEANUP, "", added=0)
 
 
-def leftovers(graph: Graph) -> list[UnusedVectors]:
+def list_unused_vectors(graph: Graph) -> list[UnusedVectors]:
     spaces = [
         UnusedVectors(
             (row["slug"], row["slug"] + SECOND_SLOT), None, row["slug"], row["since"], row["seconds"]

@@ -148,7 +148,7 @@ def list_pending(graph: Graph, wanted: PendingQuery, *, after: str, limit: int) 
     """List the next items to embed, sorted by id. `after` is the id of the previous item."""
     place = {"after": after, "after_paragraph": -1}
     rows = graph.read("embedding/due", **wanted.parameters(), **place, limit=limit)
-    return [_item(wanted.mark.label, row) for row in rows]
+    return [_build_item(wanted.mark.label, row) for row in rows]
 
 
 def sample_texts(graph: Graph, kind: EmbeddedKind, ontology: str, limit: int) -> list[str]:
@@ -156,10 +156,10 @@ def sample_texts(graph: Graph, kind: EmbeddedKind, ontology: str, limit: int) ->
         rows = graph.read("concepts/sample", ontology=ontology, limit=limit)
     else:
         rows = graph.read("relations/sample", ontology=ontology, limit=limit)
-    return [_item(KINDS[kind].labels[0], row).text for row in rows]
+    return [_build_item(KINDS[kind].labels[0], row).text for row in rows]
 
 
-def _item(label: EmbeddedLabel, row: Row) -> PendingItem:
+def _build_item(label: EmbeddedLabel, row: Row) -> PendingItem:
     target = TARGETS[label]
     return PendingItem(row[target.identity], target.text(row), row[target.text_hash])
 

@@ -16,7 +16,7 @@ import structlog
 from pydantic import TypeAdapter, ValidationError
 
 from kg_api.errors import FilesCollected, InvalidInput, KgError, Unavailable
-from kg_api.graph.cache import once
+from kg_api.graph.cache import process_once
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import (
     AskForExtraction,
@@ -122,7 +122,7 @@ class IngestService:
 
         sent = digest("batch", json.dumps(batch.documents, sort_keys=True))
         try:
-            answer, _ = self._graph.transaction(lambda tx: once(tx, key, sent, ingest))
+            answer, _ = self._graph.transaction(lambda tx: process_once(tx, key, sent, ingest))
         except _NotAll:
             return done[0]
         except KgError:  # the batch exceeded the transaction time limit, but its documents are stored

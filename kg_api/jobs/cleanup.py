@@ -13,7 +13,7 @@ from kg_api.graph.spaces import (
     delete_leftover,
     drop_indexes,
     is_still_wanted,
-    leftovers,
+    list_unused_vectors,
     remove_vector_batch,
 )
 from kg_api.jobs.runner import JobRun
@@ -30,7 +30,7 @@ class SpaceCleanup:
     def run(self, run: JobRun) -> None:
         """Remove all recorded leftovers. Idempotent."""
         while True:
-            for leftover in leftovers(self._graph):
+            for leftover in list_unused_vectors(self._graph):
                 if leftover.slug is not None and leftover.seconds < SETTLED_SECONDS:
                     run.pause(SETTLED_SECONDS - leftover.seconds)
                 self._remove(run, leftover)

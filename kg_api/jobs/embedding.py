@@ -259,13 +259,13 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
         self._accepted = False
         self._rejected: list[tuple[ItemT, RejectedText]] = []
 
-    def through(self, target: EmbeddingTarget[ItemT, BatchT]) -> None:
+    def embed_target(self, target: EmbeddingTarget[ItemT, BatchT]) -> None:
         """Embed the pending items of a target."""
         self._accepted, self._rejected = False, []  # a rejection by one model says nothing about another
         place = parse_cursor_place(self._run.cursor, target.name)
         if place:
             target.resume(place, self._batch_size)
-        with self._flight(target) as flight:
+        with self._open_pipeline(target) as flight:
             for landed in flight.over(self._read(target, place), self.is_current):
                 if len(landed) > 1:  # all of them succeeded
                     self._write(target, [(due, embedded()) for due, embedded in landed])
@@ -280,13 +280,13 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
         faults = list[Fault]()
         for target in targets:
             try:
-                self.through(target)
+                self.embed_target(target)
             except FAULTS as fault:
                 faults.append(fault)
         if faults:
             raise faults[0]
 
-    def _flight(self, target: EmbeddingTarget[ItemT, BatchT]) -> BatchPipeline[ItemT, BatchT]:
+    def _open_pipeline(self, target: EmbeddingTarget[ItemT, BatchT]) -> BatchPipeline[ItemT, BatchT]:
         """Return a flight with room for twice the parallel batches."""
         # Without a cache, the death of a worker must cost at most one batch of a local model
         at_once = target.model.at_once
@@ -320,7 +320,7 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
         except RejectedText as error:
             if len(due) == 1:
                 self._record_rejection(target, due[0], error)
-            for half in halves(due):
+            for half in split_in_half(due):
                 self._take(target, half, lambda half=half: target.embed(half))
         else:
             self._write(target, [(due, batch)])
@@ -363,13 +363,13 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
         log.warning("set aside", **{f"{target.noun}_id": item.identity}, place=item.place, reason=reason)
 
 
-def halves(due: Sequence[ItemT]) -> Iterator[Sequence[ItemT]]:
+def split_in_half(due: Sequence[ItemT]) -> Iterator[Sequence[ItemT]]:
     """Yield both halves of a list, or nothing for a single item."""
     if half := len(due) // 2:
         yield from (due[:half], due[half:])
 
 
-def left(targets: Iterable[EmbeddingTarget[Any, Any]]) -> bool:
+def has_pending(targets: Iterable[EmbeddingTarget[Any, Any]]) -> bool:
     """Check if any target has pending items, at any position."""
     return any(target.due("", 1) for target in targets)
 
@@ -508,7 +508,7 @@ class EmbeddingJob:
         over.embed_all_targets(targets)
         if not over.is_current():
             return True
-        if left(targets):
+        if has_pending(targets):
             return over.written > 0 or resumed
         self._complete(state)
         return False
@@ -687,7 +687,7 @@ class SourceEmbedding(EmbeddingJob):
         over, more = self._pass(run, state), True
         if run.job.rank == FIRST and run.job.selection == "due":
             over.embed_all_targets(self.targets(run, state, divided=divided, new_only=True))
-            more = over.is_current() and left(self.targets(run, state, divided=divided))
+            more = over.is_current() and has_pending(self.targets(run, state, divided=divided))
             if more and not run.lower(STALE):
                 return True  # new text arrived during this round and has priority
         if more:
@@ -697,7 +697,7 @@ class SourceEmbedding(EmbeddingJob):
         if not over.is_current():
             return True
         crossing = any(plan.config.crosses_sources for plan in state.texts)  # a neighbour may be pending
-        if (resumed or over.passed_over or crossing) and left(self.targets(run, state)):
+        if (resumed or over.passed_over or crossing) and has_pending(self.targets(run, state)):
             return over.written > 0 or resumed
         if not run.job.part:
             self._complete(state)

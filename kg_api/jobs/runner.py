@@ -411,7 +411,7 @@ class WorkerRegistration:
         with self._telling:  # so that a concurrent report does not add the worker again
             self._ended = True
         try:
-            jobs.forget_worker(self._graph, self._name)
+            jobs.delete_worker(self._graph, self._name)
         except DatabaseUnavailable as error:
             log.warning("worker not unregistered", reason=str(error))
 

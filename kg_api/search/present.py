@@ -8,7 +8,7 @@ from itertools import pairwise, takewhile
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.client import Graph
 from kg_api.graph.fulltext import QuestionWords, parse_question_words
-from kg_api.graph.library import find_source, find_summary, neighbours, paragraphs
+from kg_api.graph.library import find_source, find_summary, read_neighbours, read_paragraphs
 from kg_api.graph.names import find_first_source, is_source_position, is_whole_id
 from kg_api.graph.search import TEXT_INDEX, read_chunk_texts, read_concepts_of_sources
 from kg_api.schemas.search import (
@@ -182,7 +182,7 @@ def read_windows(
 ) -> tuple[list[ContextWindow], int]:
     """Add neighbours to each hit, to get windows. Count the hits that do not fit into the budget."""
     places: dict[str, Place] = {hit.source_id: hit for hit in hits}  # two chunks may share a source
-    around = neighbours(graph, [*places.values()], window)
+    around = read_neighbours(graph, [*places.values()], window)
     for hit in hits:
         hit.context = around[hit.source_id]
     return merge_windows(hits, counter, token_budget)
@@ -265,7 +265,7 @@ class Presenter:
                 source = find_source(self._graph, find_first_source(self._graph, called))
             except NotFound as error:
                 raise unknown if is_whole_id(called) or is_source_position(called) else error from None
-        around = neighbours(self._graph, [source], window)[source.source_id]
+        around = read_neighbours(self._graph, [source], window)[source.source_id]
         whole = SourceWindow(source_id=source.source_id, window_size=window, sources=around)
         if token_budget is None:
             return whole
@@ -304,7 +304,7 @@ class Presenter:
             raise InvalidInput(f"start: {document.document!r} has {document.sources} paragraphs, from 0 on")
         counter = self._counter(document.ontology)
         kept, spent = list[Place](), 0
-        for place in paragraphs(self._graph, document.document_id, first, first + AT_ONCE - 1):
+        for place in read_paragraphs(self._graph, document.document_id, first, first + AT_ONCE - 1):
             tokens = counter([place.full_text])[0]
             if kept and spent + tokens > token_budget:
                 break

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from kg_api.concepts.search import describe_missing_concepts, fuse_by_reciprocal_rank
 from kg_api.graph.client import Graph
-from kg_api.graph.library import find_source, neighbours
+from kg_api.graph.library import find_source, read_neighbours
 from kg_api.graph.search import (
     TEXT_INDEX,
     Filters,
@@ -294,7 +294,7 @@ class RelatedService:
         self, query: RelatedQuery, known: OntologySnapshot, degradations: list[Degradation]
     ) -> Found:
         own = query.own
-        around = neighbours(self._graph, [own], 1)[own.source_id] if own.kind == "image" else []
+        around = read_neighbours(self._graph, [own], 1)[own.source_id] if own.kind == "image" else []
         beside = [each.source_id for each in around if each.source_id != own.source_id]
         found = find_through_concepts(self._graph, query, beside)
         if not found:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from kg_api.errors import ConfigurationError, Conflict, InvalidInput, NotFound
 from kg_api.extraction.llm import ExtractionRequests, Extractors, estimate_extraction_cost
 from kg_api.graph import jobs
-from kg_api.graph.cache import once
+from kg_api.graph.cache import process_once
 from kg_api.graph.client import Graph, Transaction
-from kg_api.graph.concept_vectors import want_concepts
+from kg_api.graph.concept_vectors import request_concepts
 from kg_api.graph.concept_writes import (
     ExtractionCounts,
     StoredExtraction,
@@ -21,7 +21,7 @@ from kg_api.graph.concept_writes import (
     retry_unread,
     write_extraction,
 )
-from kg_api.graph.library import embedding_status
+from kg_api.graph.library import read_embedding_status
 from kg_api.graph.spaces import (
     Layout,
     Space,
@@ -102,7 +102,7 @@ def count_parts(graph: Graph, state: EmbeddingState, regeneration: Regeneration)
         if not regeneration.force:
             due = sum(count_due(graph, plan.wanted(regeneration.selection)) for plan in plans)
         elif kind == "source":
-            due = embedding_status(graph, [state.counted], state.ontology).total
+            due = read_embedding_status(graph, [state.counted], state.ontology).total
         else:
             due = count_embedded(graph, kind, plans)["total"]
         if due or kind in {regeneration.type, "source"}:
@@ -169,7 +169,7 @@ class EmbeddingRequests:
             retried = [replace(part, due=part.due + part.retry_rejected(tx)) for part in parts]
             for part in retried:
                 if part.type == "concept" and part.state.configured.wants_concepts:
-                    want_concepts(tx, part.state.ontology)
+                    request_concepts(tx, part.state.ontology)
             return self._start(tx, regeneration, retried)
 
         return self._graph.transaction(lambda tx: _answer_once(tx, key, regeneration, start))
@@ -226,7 +226,7 @@ def _answer_once(
     if key is None:
         return start(tx)
     fingerprint = digest("regeneration", asked.model_dump_json())
-    answer, _ = once(tx, key, fingerprint, lambda: start(tx).model_dump(mode="json"))
+    answer, _ = process_once(tx, key, fingerprint, lambda: start(tx).model_dump(mode="json"))
     return RegenerationStarted.model_validate(answer)
 
 
@@ -506,7 +506,7 @@ class ConfigurationService:
         def count(kind: EmbeddedKind) -> dict[str, int]:
             return count_embedded(self._graph, kind, [plan for each in states for plan in each.targets(kind)])
 
-        status = embedding_status(self._graph, [each.counted for each in states], ontology)
+        status = read_embedding_status(self._graph, [each.counted for each in states], ontology)
         return status.model_copy(
             update={
                 "concepts": ConceptCounts.model_validate(count("concept")),
@@ -517,26 +517,26 @@ class ConfigurationService:
 
     def refused(self, ontology: str) -> RefusedSources:
         state = read_embedding_state(self._graph, ontology)
-        total = embedding_status(self._graph, [state.counted], ontology).refused
+        total = read_embedding_status(self._graph, [state.counted], ontology).refused
         found = read_rejected_sources(self._graph, ontology, state.target.mark, limit=MAX_REJECTED)
         return RefusedSources(ontology=ontology, total=total, sources=found)
 
     def _count(self, state: EmbeddingState, modality: Modality) -> EmbeddingStatus | VectorCounts:
         if modality == "image":
             return VectorCounts.model_validate(count_embedded(self._graph, "image", state.targets("image")))
-        return embedding_status(self._graph, [state.counted], state.ontology)
+        return read_embedding_status(self._graph, [state.counted], state.ontology)
 
     def _answers(self, state: EmbeddingState, modality: Modality) -> bool:
         """Check if any vector exists that can answer."""
         if modality == "text":
-            return embedding_status(self._graph, [state.counted], state.ontology).searchable > 0
+            return read_embedding_status(self._graph, [state.counted], state.ontology).searchable > 0
         counted = count_embedded(self._graph, "image", state.images[:1])
         return counted["embedded"] + counted["stale"] > 0
 
     def _present(self, state: EmbeddingState, notes: list[str]) -> EmbeddingConfiguration:
         plan, configured = state.target, state.configured
         previous, ingest = configured.texts.previous, configured.embed_on_ingest
-        status = embedding_status(self._graph, [state.counted], plan.ontology)
+        status = read_embedding_status(self._graph, [state.counted], plan.ontology)
         model = state.answering.space.identity.model
         notes = [*notes, *describe_unknown_languages(model, status.languages)]
         if configured.paused:

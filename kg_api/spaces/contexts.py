@@ -8,7 +8,7 @@ from functools import partial
 from itertools import takewhile
 
 from kg_api.errors import ConfigurationError, InvalidInput
-from kg_api.graph.cache import read_contexts, remember_contexts
+from kg_api.graph.cache import read_contexts, store_contexts
 from kg_api.graph.client import Graph, portions
 from kg_api.graph.reach import get_visible_ontologies
 from kg_api.graph.targets import Plan
@@ -109,7 +109,7 @@ class LlmContexts:
             wait(0)
             texts = chat.write_chunk_contexts(self._ask, part, [each.chunk for each in batch])
             new = {each.key: cap(text) for each, text in zip(batch, texts, strict=True)}
-            remember_contexts(self._graph, new)
+            store_contexts(self._graph, new)
             found |= new
         return found
 

@@ -21,7 +21,7 @@ from kg_api.errors import (
     NotFound,
     Unavailable,
 )
-from kg_api.graph.cache import read_vectors, remember_vectors
+from kg_api.graph.cache import read_vectors, store_vectors
 from kg_api.graph.client import Graph
 from kg_api.graph.spaces import Space
 from kg_api.providers.embedding_port import IN_PROCESS, Embedder, TextPart, price_of, require_tokens
@@ -106,7 +106,7 @@ class CachedPassages:
         missing = {key: passage for key, passage in unique.items() if key not in known}
         new = _make(opened, missing) if missing else {}
         if self.keeps:
-            remember_vectors(self.graph, new, list(known))
+            store_vectors(self.graph, new, list(known))
         return np.stack([known[key] if key in known else new[key] for key in keys])
 
 

@@ -16,13 +16,13 @@ from kg_api.graph.spaces import (
     Space,
     SpaceUse,
     StoredConfiguration,
-    ask_for_cleanup,
     find_space,
     forget_vectors,
     get_default_spaces,
     get_previous_default_space,
     hold_configurations,
     hold_spaces,
+    request_cleanup,
     set_default_space,
     space_of_new,
     write_configuration,
@@ -368,4 +368,4 @@ def _drop(tx: Transaction, space: Space, chosen: Sequence[EmbeddingState], *, wh
             write_configuration(tx, name, configured.using(modality, use))
         if not whole:
             forget_vectors(tx, name, unused)
-    return ask_for_cleanup(tx)
+    return request_cleanup(tx)

@@ -62,7 +62,7 @@ class ExportService:
             left_out=list(bundles.LEFT_OUT),
         )
 
-    def page(self, ontology: str, after: str) -> bytes:
+    def export_documents(self, ontology: str, after: str) -> bytes:
         """Return the lines of the next documents after a name, or none at the end."""
         for _ in range(LOOKS):
             plan = read_embedding_state(self._graph, ontology).answering
@@ -84,7 +84,7 @@ class ExportService:
                 return _pack_lines(documents, parts, plan.mark.value)
         raise Unavailable(f"documents of {ontology!r} change faster than they can be read: try again")
 
-    def blob(self, key: str) -> bytes:
+    def read_blob(self, key: str) -> bytes:
         return self._files.read(key)
 
     def _configuration(self, state: EmbeddingState) -> bundles.BundledOntology:

@@ -10,7 +10,7 @@ import pytest
 
 from kg_api.errors import EmbeddingUnavailable, InvalidInput
 from kg_api.graph import document_writes
-from kg_api.graph.cache import prune_cache, read_vectors, remember_vectors
+from kg_api.graph.cache import prune_cache, read_vectors, store_vectors
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import enqueue_slot
@@ -169,8 +169,8 @@ def test_cached_vectors_are_reused(graph: Graph) -> None:
 
 def test_vector_cache_is_bounded_and_evicts_unused_entries(graph: Graph) -> None:
     vector = small_embedder().embed_passages(["x"])[0]
-    remember_vectors(graph, {f"k{n}": vector for n in range(10)}, [])
-    remember_vectors(graph, {}, ["k3"])
+    store_vectors(graph, {f"k{n}": vector for n in range(10)}, [])
+    store_vectors(graph, {}, ["k3"])
     assert prune_cache(graph, 4) == 6
     assert "k3" in read_vectors(graph, [f"k{n}" for n in range(10)])
     assert prune_cache(graph, 4) == 0

@@ -12,7 +12,7 @@ from kg_api.concepts.relations import RelationshipSearcher
 from kg_api.errors import Conflict, DatabaseUnavailable, InvalidInput
 from kg_api.graph import search
 from kg_api.graph.client import Graph
-from kg_api.graph.concept_vectors import get_min_neighbour_cosine, want_concepts
+from kg_api.graph.concept_vectors import get_min_neighbour_cosine, request_concepts
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import enqueue_slot
 from kg_api.graph.schema import index_states
@@ -294,7 +294,7 @@ def test_each_space_expands_equally_many_concepts(
     monkeypatch.setattr(search, "NEAR_TO", 1)
     made = record("b.md", [f"A {NEST}.", f"A {WASP}."], "other")
     store_document(learned.graph, made)
-    learned.graph.transaction(lambda tx: want_concepts(tx, "other"))
+    learned.graph.transaction(lambda tx: request_concepts(tx, "other"))
     write(learned.graph, labelled(made, 0, NEST), labelled(made, 1, WASP), ontology="other")
     learned.add("small")
     learned.switch.build("small", SpaceBuild(activate=False))

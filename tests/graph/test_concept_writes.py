@@ -13,7 +13,7 @@ from kg_api.errors import DatabaseUnavailable
 from kg_api.graph import concept_vectors, concept_writes
 from kg_api.graph.client import Graph, Row, Transaction
 from kg_api.graph.concept_merges import merge_concepts
-from kg_api.graph.concept_vectors import want_concepts
+from kg_api.graph.concept_vectors import request_concepts
 from kg_api.graph.concept_writes import count_for_extraction, list_pending_extractions
 from kg_api.graph.concepts import TERMS
 from kg_api.graph.document_writes import (
@@ -457,7 +457,7 @@ TEXTS = ["Bees dance.", "Bees sting.", "Bees fly."]
 def said_bees(graph: Graph) -> DocumentRecord:
     made = record("bees.md", TEXTS)
     store_document(graph, made)
-    graph.transaction(lambda tx: want_concepts(tx, "notes"))  # so that each change asks for its embedding
+    graph.transaction(lambda tx: request_concepts(tx, "notes"))  # so that each change asks for its embedding
     return made
 
 

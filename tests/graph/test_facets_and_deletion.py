@@ -147,13 +147,13 @@ def test_other_ontologies_stay(library: Graph) -> None:
 
 
 def test_document_changed_during_deletion_is_kept(library: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    summaries = document_writes.summaries
+    summaries = document_writes.read_summaries
 
     def changed_meanwhile(graph: Graph, ids: list[str]) -> object:
         change_document(graph, numbered(39).document_id, DocumentChange(metadata={"number": 0}))
         return summaries(graph, ids)
 
-    monkeypatch.setattr(document_writes, "summaries", changed_meanwhile)
+    monkeypatch.setattr(document_writes, "read_summaries", changed_meanwhile)
     gone = deletion(library, "number>=38", dry_run=False)
     assert gone.documents == 1
     assert gone.notes == ["1 document changed or were deleted during the request and no longer match"]
@@ -164,14 +164,14 @@ def test_kept_documents_keep_their_evidence(
     library: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If a document is large, its evidence should be deleted first, using separate transactions."""
-    large, summaries = numbered(39), document_writes.summaries
+    large, summaries = numbered(39), document_writes.read_summaries
     write(library, labelled(large, 0, "passage"), labelled(large, 1, "passage"), ontology="odd")
 
     def changed_meanwhile(graph: Graph, ids: list[str]) -> object:
         change_document(graph, large.document_id, DocumentChange(metadata={"number": 0}))
         return summaries(graph, ids)
 
-    monkeypatch.setattr(document_writes, "summaries", changed_meanwhile)
+    monkeypatch.setattr(document_writes, "read_summaries", changed_meanwhile)
     monkeypatch.setattr(concept_writes, "MAX_SOURCES_PER_TRANSACTION", 1)
     assert deletion(library, "number>=39", dry_run=False).documents == 0
     assert concepts(driver) == {"passage": 2}

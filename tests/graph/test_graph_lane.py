@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from kg_api.graph.client import Graph
-from kg_api.graph.concept_vectors import want_concepts
+from kg_api.graph.concept_vectors import request_concepts
 from kg_api.graph.concept_writes import write_extractions
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.search import ConceptNearness, Seed, find_near_concepts
@@ -44,7 +44,7 @@ def test_near_concepts_belong_to_the_same_ontology(graph: Graph) -> None:
     for name in ontologies:
         made = record("a.md", ["The Guild of Keepers is here.", SINGERS], name)
         store_document(graph, made)
-        graph.transaction(partial(want_concepts, ontology=name))
+        graph.transaction(partial(request_concepts, ontology=name))
         found = [carried(made, 0, "Guild of Keepers"), carried(made, 1, "Guild of Keepers choir")]
         graph.transaction(partial(write_extractions, ontology=name, extractions=found, mark="m"))
     own.work()

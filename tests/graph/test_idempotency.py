@@ -9,7 +9,7 @@ import pytest
 
 from kg_api.errors import Conflict, InvalidInput
 from kg_api.graph import jobs
-from kg_api.graph.cache import MAX_CALLER_LENGTH, MAX_KEY_LENGTH, once
+from kg_api.graph.cache import MAX_CALLER_LENGTH, MAX_KEY_LENGTH, process_once
 from kg_api.graph.client import Graph, Transaction
 from tests.support.cypher import rows
 from tests.support.jobs import finish, owned
@@ -19,7 +19,9 @@ def ask(
     graph: Graph, key: str = "k", body: str = "h", ontology: str = "notes"
 ) -> tuple[dict[str, Any], bool]:
     def work(tx: Transaction) -> tuple[dict[str, Any], bool]:
-        return once(tx, key, body, lambda: {"job_id": jobs.request_job(tx, "test", ontology, added=1)})
+        return process_once(
+            tx, key, body, lambda: {"job_id": jobs.request_job(tx, "test", ontology, added=1)}
+        )
 
     return graph.transaction(work)
 
@@ -45,7 +47,7 @@ def test_key_reused_for_another_request_is_rejected(graph: Graph, driver: neo4j.
 
 def test_a_request_that_fails_keeps_nothing(graph: Graph) -> None:
     def fail(tx: Transaction) -> object:
-        return once(tx, "k", "h", lambda: {}["missing"])
+        return process_once(tx, "k", "h", lambda: {}["missing"])
 
     with pytest.raises(KeyError):
         graph.transaction(fail)

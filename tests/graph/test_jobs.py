@@ -381,8 +381,8 @@ def test_workers_are_known_while_they_live(graph: Graph, driver: neo4j.Driver) -
     seen = rows(driver, "MATCH (w:Worker) RETURN w.name AS name, w.seen_at >= w.started_at AS fine")
     assert sorted(row["name"] for row in seen) == ["a", "b"]
     assert all(row["fine"] for row in seen)
-    jobs.forget_worker(graph, "a")
-    jobs.forget_worker(graph, "a")
+    jobs.delete_worker(graph, "a")
+    jobs.delete_worker(graph, "a")
     assert rows(driver, "MATCH (w:Worker) RETURN w.name AS name") == [{"name": "b"}]
 
 

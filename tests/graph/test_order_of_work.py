@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from kg_api.errors import Conflict
 from kg_api.graph import jobs
 from kg_api.graph.client import Graph
-from kg_api.graph.concept_vectors import want_concepts
+from kg_api.graph.concept_vectors import request_concepts
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import retry_job
 from kg_api.jobs.embedding import EmbeddingJob, SourceEmbedding, TextModels
@@ -101,7 +101,7 @@ def paragraphs(count: int, about: str) -> list[str]:
 def many_concepts(kg: Kg, driver: neo4j.Driver, count: int) -> None:
     store_document(kg.graph, record("old.md", ["What was there before."], ontology="old"))
     do_all(kg)
-    kg.graph.transaction(lambda tx: want_concepts(tx, "old"))
+    kg.graph.transaction(lambda tx: request_concepts(tx, "old"))
     rows(
         driver,
         "MATCH (s:Source {ontology: 'old'}) UNWIND range(1, $count) AS n "

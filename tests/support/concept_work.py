@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kg_api.concepts.merging import link_near
 from kg_api.graph.client import Graph
-from kg_api.graph.concept_vectors import want_concepts
+from kg_api.graph.concept_vectors import request_concepts
 from kg_api.graph.jobs import page_of_jobs
 from kg_api.graph.targets import Plan
 from kg_api.jobs.embedding import EmbeddingJob, TextModels
@@ -30,7 +30,7 @@ def learn(graph: Graph, *labels: str, paragraph: int = 0, wanted: bool = True, *
     """Store the concepts for a paragraph. Use `wanted` to embed concepts that only have one source as
     well."""
     if wanted:
-        graph.transaction(lambda tx: want_concepts(tx, "notes"))
+        graph.transaction(lambda tx: request_concepts(tx, "notes"))
     write(graph, extraction(DOCUMENT, paragraph, *(found(each, **more) for each in labels or LABELS)))
 
 

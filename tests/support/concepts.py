@@ -6,7 +6,7 @@ from typing import Any
 import neo4j
 
 from kg_api.graph.client import Graph
-from kg_api.graph.concept_vectors import want_concepts
+from kg_api.graph.concept_vectors import request_concepts
 from kg_api.graph.concept_writes import write_extractions
 from kg_api.graph.vectors import list_document_sources
 from kg_api.schemas.base import document_id
@@ -70,7 +70,7 @@ def state(
         )
         for each in relations
     )
-    graph.transaction(lambda tx: want_concepts(tx, ontology))
+    graph.transaction(lambda tx: request_concepts(tx, ontology))
     write(graph, Extraction(source.source_id, source.content_hash, made, stated), ontology=ontology)
 
 

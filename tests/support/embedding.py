@@ -7,7 +7,7 @@ from typing import Any
 
 from kg_api.concepts.merging import link_embedded
 from kg_api.graph.client import Graph
-from kg_api.graph.library import embedding_status
+from kg_api.graph.library import read_embedding_status
 from kg_api.graph.spaces import SpaceUse, StoredConfiguration, build_layout, write_configuration
 from kg_api.jobs.backfill import Backfill
 from kg_api.jobs.cleanup import SpaceCleanup
@@ -78,4 +78,4 @@ def configure_in_place(graph: Graph, ontology: str, **config: Any) -> None:
 
 def status(graph: Graph, ontology: str | None = None) -> EmbeddingStatus:
     counted = [embedding_state.counted for embedding_state in read_embedding_states(graph, ontology).values()]
-    return embedding_status(graph, counted, ontology)
+    return read_embedding_status(graph, counted, ontology)

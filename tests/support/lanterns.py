@@ -4,7 +4,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 from kg_api.graph.client import Graph
-from kg_api.graph.concept_vectors import want_concepts
+from kg_api.graph.concept_vectors import request_concepts
 from kg_api.graph.concept_writes import write_extractions
 from kg_api.graph.document_writes import store_document
 from kg_api.schemas.concepts import ExtractedConcept, ExtractedRelation, Extraction, Quote
@@ -48,7 +48,7 @@ def lanterns(graph: Graph, *more: str) -> Generator[Kg]:
         ),
         carried(documents[2], 0, "Holmstad", "Maren Holt"),
     ]
-    graph.transaction(lambda tx: want_concepts(tx, "notes"))
+    graph.transaction(lambda tx: request_concepts(tx, "notes"))
     graph.transaction(lambda tx: write_extractions(tx, "notes", found, "m"))
     for number, text in enumerate(more):
         store_document(graph, record(f"issue{number:02}.md", [text]))

@@ -35,7 +35,7 @@ class Mover:
 
     def pages(self, ontology: str = "notes") -> list[bytes]:
         found, after = list[bytes](), ""
-        while page := self.service.exports.page(ontology, after):
+        while page := self.service.exports.export_documents(ontology, after):
             documents = [each for each in read_lines(page) if isinstance(each, BundledDocument)]
             found.append(page)
             after = documents[-1].document

@@ -63,12 +63,12 @@ def export_documents(
     after: Annotated[str, Query(max_length=1000, description="Last document of the previous page.")] = "",
 ) -> Response:
     """Get JSON lines for the next documents: 100 sources or one larger document. Empty at the end."""
-    return Response(container.transfer.exports.page(ontology, after), media_type=LINES)
+    return Response(container.transfer.exports.export_documents(ontology, after), media_type=LINES)
 
 
 @router.get("/export/blobs/{key}", "admin", "Export a file", **_describe_download(FILE, "The file."))
 def export_blob(container: Open, key: Key) -> Response:
-    return Response(container.transfer.exports.blob(key), media_type=FILE)
+    return Response(container.transfer.exports.read_blob(key), media_type=FILE)
 
 
 @router.post(f"{IMPORT_PATH}/ontologies", "admin", "Start to import an ontology")

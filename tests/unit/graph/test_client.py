@@ -16,7 +16,7 @@ from kg_api.graph import client
 from kg_api.graph.client import Graph, classify_fault
 from kg_api.graph.concept_vectors import find_near_concept_pairs
 from kg_api.graph.concepts import read_concepts
-from kg_api.graph.library import paragraphs, summaries
+from kg_api.graph.library import read_paragraphs, read_summaries
 from kg_api.graph.search import CachedRead
 from kg_api.graph.similar import describe_places
 from tests.unit.search.found import SPACE
@@ -262,7 +262,7 @@ class Rows:
 
 def test_row_of_a_document_under_deletion_is_omitted() -> None:
     half = [{**ROW, "document_id": "gone", name: None} for name in ROW if name != "uri"]
-    found = summaries(cast("Graph", Rows(*half, ROW)), ["gone", "d"])
+    found = read_summaries(cast("Graph", Rows(*half, ROW)), ["gone", "d"])
     assert [each.document_id for each in found] == ["d"]
 
 
@@ -316,7 +316,7 @@ def test_source_under_deletion_has_no_position(lost: str) -> None:
     found = cast("Graph", Rows({"found": [{**PLACE, lost: None}, PLACE]}))
     assert [each.source_id for each in describe_places(found, ["gone", "s"])] == ["s"]
     rows = cast("Graph", Rows({**PLACE, lost: None}, PLACE))
-    assert [each.source_id for each in paragraphs(rows, "d", 0, 9)] == ["s"]
+    assert [each.source_id for each in read_paragraphs(rows, "d", 0, 9)] == ["s"]
 
 
 @pytest.mark.parametrize("lost", CONCEPT)

@@ -11,10 +11,10 @@ from kg_api.graph.concepts import (
     Difference,
     EvidenceRows,
     Text,
+    build_evidence_rows,
     collect_concept_names,
     collect_first_texts,
     difference,
-    evidence,
     find_changed_texts,
     iterate_all_names,
     resolve_names,
@@ -62,7 +62,7 @@ def extractions(draw: st.DrawFn) -> list[Extraction]:
 
 
 def rows(found: list[Extraction], extracted_with: str) -> EvidenceRows:
-    return evidence("o", found, resolve_names("o", found, {}), TEXTS, extracted_with)
+    return build_evidence_rows("o", found, resolve_names("o", found, {}), TEXTS, extracted_with)
 
 
 def after(present: EvidenceRows, change: Difference) -> EvidenceRows:

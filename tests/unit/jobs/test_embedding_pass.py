@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kg_api.errors import EmbeddingUnavailable
 from kg_api.jobs import runner
-from kg_api.jobs.embedding import MAX_REJECTED, EmbeddingJob, EmbeddingPass, LostItem, TextModels, left
+from kg_api.jobs.embedding import MAX_REJECTED, EmbeddingJob, EmbeddingPass, LostItem, TextModels, has_pending
 from kg_api.jobs.runner import JobRun, Stopped
 from kg_api.providers.embedding_port import RejectedTexts
 from kg_api.providers.retrying import RejectedText
@@ -32,7 +32,7 @@ class PictureEmbedding(EmbeddingJob):
 
 def go_over(album: list[Picture], job: Job, model: Model) -> EmbeddingPass[Picture, Vectors]:
     made = EmbeddingPass[Picture, Vectors](job.run, 4, lambda: True)
-    made.through(pictures(album, model))
+    made.embed_target(pictures(album, model))
     return made
 
 
@@ -43,7 +43,7 @@ def test_pass_runs_in_batches_and_keeps_its_cursor() -> None:
     assert (made.written, made.passed_over, model.asked) == (10, 0, [4, 4, 2])
     assert job.told("after") == ["pictures:p03", "pictures:p07", "pictures:p09"]
     assert job.told("done") == [4, 4, 2]
-    assert not left([pictures(all_of_them, model)])
+    assert not has_pending([pictures(all_of_them, model)])
 
 
 def test_job_of_another_kind_completes() -> None:
@@ -106,7 +106,7 @@ def test_skipped_text_is_tried_after_its_batch(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(
         target, "run_follow_up", lambda: seen.append((job.told("after")[-1], all_of_them[2].refused is None))
     )
-    EmbeddingPass[Picture, Vectors](job.run, 4, lambda: True).through(target)
+    EmbeddingPass[Picture, Vectors](job.run, 4, lambda: True).embed_target(target)
     assert seen == [("pictures:p01", True), ("pictures:p03", True), ("pictures:p04", False)]
     assert all_of_them[2].refused == "400: poison"
 
@@ -160,7 +160,7 @@ def test_text_changed_during_embedding_stays_pending() -> None:
     all_of_them = album("a", "changed meanwhile", "c")
     made = go_over(all_of_them, Job(), Model())
     assert (made.written, made.passed_over) == (2, 1)
-    assert left([pictures(all_of_them, Model())])
+    assert has_pending([pictures(all_of_them, Model())])
 
 
 def test_it_stops_between_batches() -> None:
@@ -173,7 +173,7 @@ def test_it_stops_between_batches() -> None:
 
 def test_pass_ends_if_its_configuration_changes() -> None:
     job, model, current = Job(), Model(), iter([True, False])
-    EmbeddingPass[Picture, Vectors](job.run, 4, lambda: next(current)).through(
+    EmbeddingPass[Picture, Vectors](job.run, 4, lambda: next(current)).embed_target(
         pictures(album(*"abcdefgh"), model)
     )
     assert model.asked == [4]

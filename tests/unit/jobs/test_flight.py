@@ -60,7 +60,7 @@ class Flying:
     def _fly(self) -> None:
         over = EmbeddingPass[Picture, Vectors](self.job.run, SIZE, lambda: True)
         try:
-            over.through(pictures(self.album, self.model, AT_ONCE))
+            over.embed_target(pictures(self.album, self.model, AT_ONCE))
         except BaseException as error:  # noqa: BLE001 - it is looked at
             self.error = error
 
@@ -154,7 +154,7 @@ def test_failed_batch_ends_pass_and_is_repeated(monkeypatch: pytest.MonkeyPatch,
     assert flying.written == "abcdefgh", "what stands before it is kept, nothing behind it is written"
     assert flying.cursors[-1] == "pictures:p07"
     again = Job(flying.cursors[-1])
-    EmbeddingPass[Picture, Vectors](again.run, SIZE, lambda: True).through(
+    EmbeddingPass[Picture, Vectors](again.run, SIZE, lambda: True).embed_target(
         pictures(flying.album, Model(elsewhere=True), AT_ONCE)
     )
     assert flying.written == "abcdefghijklmnopqrstuvwxyz"
@@ -251,7 +251,9 @@ def test_without_cache_batches_start_after_the_last_write() -> None:
     written_at: list[int] = []
     all_of_them = album(*"abcdefgh")
     model = Model(before=lambda _: written_at.append(sum(each.vector is not None for each in all_of_them)))
-    EmbeddingPass[Picture, Vectors](Job().run, SIZE, lambda: True).through(pictures(all_of_them, model, 8))
+    EmbeddingPass[Picture, Vectors](Job().run, SIZE, lambda: True).embed_target(
+        pictures(all_of_them, model, 8)
+    )
     assert written_at == [0, SIZE]
 
 
@@ -276,6 +278,6 @@ def test_with_cache_embedding_overlaps_writing() -> None:
         return write(tx, batch)
 
     target.write = write_late
-    EmbeddingPass[Picture, Vectors](Job().run, SIZE, lambda: True).through(target)
+    EmbeddingPass[Picture, Vectors](Job().run, SIZE, lambda: True).embed_target(target)
     assert gates.begun == ["a", "e"]
     assert all(each.vector is not None for each in all_of_them)
