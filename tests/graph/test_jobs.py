@@ -402,7 +402,7 @@ def test_a_lost_worker_is_forgotten_after_an_hour(graph: Graph, driver: neo4j.Dr
 STUCK_SECONDS = 60.0
 
 
-def test_queue_time_and_progress_do_not_count_as_stuck(graph: Graph, driver: neo4j.Driver) -> None:
+def test_queue_time_and_progress_are_not_stuck(graph: Graph, driver: neo4j.Driver) -> None:
     request(graph, added=2)
     _, owner = owned(graph, "w")
     jobs.give_back(graph, owner)

@@ -83,7 +83,7 @@ def crew(stage: Stage, tmp_path: Path) -> Iterator[Crew]:
         pytest.param(5, id="5 kills", marks=[pytest.mark.full, pytest.mark.timeout(1800)]),
     ],
 )
-def test_killed_neo4j_costs_no_job_or_batch_and_returns_503(stage: Stage, crew: Crew, kills: int) -> None:
+def test_killed_neo4j_loses_no_job_and_returns_503(stage: Stage, crew: Crew, kills: int) -> None:
     each = 40 * BATCH
     sources = kills * each
     job_id = seed(stage.graph, sources, SEEDED)
