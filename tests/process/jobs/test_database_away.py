@@ -141,9 +141,8 @@ def ask_after_return(service: Service) -> None:
         for method, path, body in REQUESTS:
             answer = client.request(method, path, json=body)
             assert answer.is_success, (path, answer.text)
-        found = client.post(
-            "/queries/sources/search", json={"query_text": f"source 7 of {SEEDED} w7", "limit": 1}
-        )
+        body = {"query_text": f"source 7 of {SEEDED} w7", "ontology": SEEDED, "limit": 1}
+        found = client.post("/queries/sources/search", json=body)
     assert found.json()["degraded"] == []
     assert "source 7 " in found.json()["sources"][0]["full_text"]
     assert service.process.poll() is None
