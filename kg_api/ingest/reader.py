@@ -30,7 +30,7 @@ Notes = tuple[str, ...]
 _SHOWN, _MAX_SHOWN = 3, 100  # maximum names in a note, and maximum characters per name
 _BETWEEN_WORDS = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])|(?<=[^\W\d_])(?=\d)")
 _SUFFIX = re.compile(r"\.\w{1,5}$")
-SAYING: Final = ("description", "caption")
+SEARCHED_METADATA: Final = ("description", "caption")
 
 
 class Converters(Protocol):
@@ -45,13 +45,13 @@ class Converters(Protocol):
         ...
 
     def get_ocr_fingerprint(self) -> str:
-        """Get the name of the OCR engine. Another engine may recognize more text in the same file."""
+        """Get the name of the OCR engine. A different engine may recognize other text in the same file."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentReader:
-    """Reads plain text and converts all other formats."""
+    """Reader of plain text that converts all other formats."""
 
     converters: Converters
     images: ImageKeeper = field(default_factory=ImageKeeper)
@@ -62,37 +62,45 @@ class DocumentReader:
         return self.converters.get_ocr_fingerprint() + ("+original" if self.keep_pdfs else "")
 
     def looking(self) -> DocumentReader:
+        """Return a reader for previews, which stores no images."""
         return replace(self, images=ImageKeeper())
 
     def hash_sent(self, content: bytes, incoming: Incoming, beside: Mapping[str, bytes]) -> str:
-        """Return a hash of a sent file and of everything else that decides how kg reads it."""
-        about = asdict(replace(incoming, review=False))
-        files = ((name, hashlib.sha256(each).hexdigest()) for name, each in sorted(beside.items()))
+        """Return a hash of an uploaded file and of everything that changes how kg reads the file."""
+        options = asdict(replace(incoming, review=False))
+        hashes = ((name, hashlib.sha256(file).hexdigest()) for name, file in sorted(beside.items()))
         return digest(
             f"{SPLITTER_VERSION}:{__version__}",
             self.pdfs_read_by(),
-            json.dumps(about, sort_keys=True),
+            json.dumps(options, sort_keys=True),
             hashlib.sha256(content).hexdigest(),
-            *chain.from_iterable(files),
+            *chain.from_iterable(hashes),
         )
 
     def from_bytes(
         self, content: bytes, incoming: Incoming, beside: Mapping[str, bytes] | None = None
     ) -> tuple[Incoming, Notes]:
         """Read a file. Its text replaces `incoming.text`."""
-        form = detect_format(incoming.document, incoming.format, content)
+        detected = detect_format(incoming.document, incoming.format, content)
         files = beside or {}
-        if form in CONVERTED:
-            read, notes = self._convert(content, replace(incoming, format=form), files)
-            kind = {"pdf": "a PDF", "image": "a picture"}.get(form)
-            named = PurePath(incoming.document).suffix.lower() in CONVERTED[cast("ConvertedFormat", form)]
-            if kind and not named and not incoming.format:
+        if detected in CONVERTED:
+            document, notes = self._convert(content, replace(incoming, format=detected), files)
+            kind = {"pdf": "a PDF", "image": "an image"}.get(detected)
+            has_usual_extension = (
+                PurePath(incoming.document).suffix.lower() in CONVERTED[cast("ConvertedFormat", detected)]
+            )
+            if kind and not has_usual_extension and not incoming.format:
                 notes = (f"read as {kind}, although the extension differs", *notes)
-            return read, (*notes, *_missing(list_references(content, form), files))
+            return document, (*notes, *_note_missing_images(list_references(content, detected), files))
         text, notes = decode(content)
-        if form == "markdown":
-            read, more = self._markdown(replace(incoming, text=text), files)
-            return read, (*notes, *more, *_missing(references(text, form), files), *_note_remote_images(text))
+        if detected == "markdown":
+            document, image_notes = self._markdown(replace(incoming, text=text), files)
+            return document, (
+                *notes,
+                *image_notes,
+                *_note_missing_images(references(text, detected), files),
+                *_note_remote_images(text),
+            )
         return replace(incoming, text=text), notes
 
     def read_sent_text(self, incoming: Incoming) -> tuple[Incoming, Notes]:
@@ -100,13 +108,16 @@ class DocumentReader:
         form = detect_format(incoming.document, incoming.format)
         if form == "markdown":
             text, inline = take_inline_images(incoming.text)
-            return replace(incoming, text=text), (*_note_remote_images(text), *_inline(len(inline)))
+            return replace(incoming, text=text), (
+                *_note_remote_images(text),
+                *_note_inline_images(len(inline)),
+            )
         if form not in CONVERTED:
             return incoming, ()
         if form not in IN_TEXT:
             raise UnreadableDocument(
-                f"a file of the kind {form} is not text. Send the file itself, by `kg ingest FILE` or "
-                "as multipart/form-data. If this is its text, set a text format such as markdown"
+                f"a {form} document cannot be sent as text. Send the file with `kg ingest FILE` or "
+                "as multipart/form-data. If you already have its text, set a text format such as markdown"
             )
         # The byte order mark overrides an encoding declared in the page.
         content = ("\ufeff" + check_text(incoming.text)).encode()
@@ -116,59 +127,66 @@ class DocumentReader:
         self, content: bytes, incoming: Incoming, beside: Mapping[str, bytes] | None = None
     ) -> tuple[Incoming, Notes]:
         if incoming.format == "html" and beside:
-            made = self.converters.convert_with(content, "html", beside)
+            converted = self.converters.convert_with(content, "html", beside)
         else:
-            made = self.converters.convert(content, cast("ConvertedFormat", incoming.format), incoming.ocr)
+            converted = self.converters.convert(
+                content, cast("ConvertedFormat", incoming.format), incoming.ocr
+            )
         if incoming.format == "image":
-            made = add_search_text(made, incoming.document, incoming.title, incoming.metadata)
+            converted = add_search_text(converted, incoming.document, incoming.title, incoming.metadata)
         original = content if self.keep_pdfs and incoming.format == "pdf" else None
-        kept = self.images.keep([each.image for each in made.images], original)
-        read = replace(
+        stored = self.images.keep([placed.image for placed in converted.images], original)
+        document = replace(
             incoming,
-            text=made.text,
-            own_title=made.title,
-            metadata={**made.metadata, **incoming.metadata},
-            pages=tuple(made.pages),
-            words=tuple(made.words),
-            images=place_images(made.images, kept.images),
-            original=kept.original,
-            hold=kept.hold,
+            text=converted.text,
+            own_title=converted.title,
+            metadata={**converted.metadata, **incoming.metadata},
+            pages=tuple(converted.pages),
+            words=tuple(converted.words),
+            images=place_images(converted.images, stored.images),
+            original=stored.original,
+            hold=stored.hold,
         )
-        return read, made.notes
+        return document, converted.notes
 
     def _markdown(self, incoming: Incoming, beside: Mapping[str, bytes]) -> tuple[Incoming, Notes]:
-        """Keep the text except for images in data URLs. The converter only locates images."""
+        """Replace images in data URLs by names, keep all other text, and store the images."""
         text, inline = take_inline_images(incoming.text)
-        files, notes = {**beside, **inline}, _inline(len(inline))
+        files, notes = {**beside, **inline}, _note_inline_images(len(inline))
         if not files:
             return incoming, ()
         incoming = replace(incoming, text=text)
         try:
-            made = self.converters.convert_with(check_text(text).encode(), "markdown", files)
+            converted = self.converters.convert_with(check_text(text).encode(), "markdown", files)
         except UnreadableDocument as error:
             return incoming, (*notes, f"the images were skipped: {error}")
-        kept = self.images.keep([each.image for each in made.images])
-        read = replace(incoming, images=place_images(made.images, kept.images), hold=kept.hold)
-        return read, (*notes, *made.notes)
+        stored = self.images.keep([placed.image for placed in converted.images])
+        document = replace(incoming, images=place_images(converted.images, stored.images), hold=stored.hold)
+        return document, (*notes, *converted.notes)
 
 
 def place_images(found: Sequence[FoundImage], stored: Sequence[StoredImage]) -> tuple[PlacedImage, ...]:
     """Combine images with their stored files."""
-    both = zip(found, stored, strict=True)
-    return tuple(PlacedImage(each.start, each.end, image, each.image.original_hash) for each, image in both)
+    pairs = zip(found, stored, strict=True)
+    return tuple(
+        PlacedImage(place.start, place.end, file, place.image.original_hash) for place, file in pairs
+    )
 
 
 def add_search_text(
     made: Converted, document: str, title: str | None, metadata: Mapping[str, MetadataValue]
 ) -> Converted:
-    """Put name, title, description, and caption first: `2019/RedBoat_02.jpg` adds `2019 Red Boat 02`."""
+    """Add the name, title, description, and caption before the text of an image.
+
+    The name `2019/RedBoat_02.jpg` becomes `2019 Red Boat 02`.
+    """
     name = " ".join(_BETWEEN_WORDS.sub(" ", _SUFFIX.sub("", document)).split()) or document
-    values = [title, *(metadata.get(key) for key in SAYING)]
-    lines = [" ".join(each.split()) for each in values if isinstance(each, str)]
-    own = {*made.text.splitlines()}
-    search_lines = dict.fromkeys([name, *(line for line in lines if line not in own)])
+    values = [title, *(metadata.get(key) for key in SEARCHED_METADATA)]
+    lines = [" ".join(value.split()) for value in values if isinstance(value, str)]
+    text_lines = {*made.text.splitlines()}
+    search_lines = dict.fromkeys([name, *(line for line in lines if line not in text_lines)])
     text = "\n".join(filter(None, (*search_lines, made.text)))
-    return replace(made, text=text, images=tuple(replace(each, end=len(text)) for each in made.images))
+    return replace(made, text=text, images=tuple(replace(image, end=len(text)) for image in made.images))
 
 
 def _note_remote_images(text: str) -> Notes:
@@ -176,14 +194,14 @@ def _note_remote_images(text: str) -> Notes:
     return (f"images at URLs are not downloaded ({count:,})",) if count else ()
 
 
-def _inline(count: int) -> Notes:
-    return (f"images in data URLs are not stored as text ({count:,})",) if count else ()
+def _note_inline_images(count: int) -> Notes:
+    return (f"images in data URLs were removed from the text ({count:,})",) if count else ()
 
 
-def _missing(named: Sequence[str], beside: Collection[str]) -> Notes:
-    missing = [each for each in named if each not in beside]
+def _note_missing_images(names: Sequence[str], beside: Collection[str]) -> Notes:
+    missing = [name for name in names if name not in beside]
     if not missing:
         return ()
-    listed = ", ".join(each[-_MAX_SHOWN:] for each in missing[:_SHOWN])
+    listed = ", ".join(name[-_MAX_SHOWN:] for name in missing[:_SHOWN])
     more = ", ..." if len(missing) > _SHOWN else ""
     return (f"referenced images that are missing ({len(missing):,}): {listed}{more}",)

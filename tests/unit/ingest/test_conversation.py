@@ -131,7 +131,7 @@ def test_every_line_of_a_quotation_is_marked(text: str) -> None:
     assert all(line.startswith(">") for line in re.split(r"\r\n|\n|\r", quote_block(text)))
 
 
-TOLD = ("read as a picture, although the extension differs",)
+TOLD = ("read as an image, although the extension differs",)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_image_with_another_extension_is_reported(
 
 BOAT = encoded(drawn(64, 48))
 ADDRESS = f"data:image/png;base64,{base64.b64encode(BOAT).decode()}"
-TAKEN = "images in data URLs are not stored as text (1)"
+TAKEN = "images in data URLs were removed from the text (1)"
 
 
 @pytest.mark.parametrize(
