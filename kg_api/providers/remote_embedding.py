@@ -39,12 +39,12 @@ from kg_api.schemas.spaces import SpaceIdentity
 
 log = structlog.get_logger()
 ItemT = TypeVar("ItemT", str, bytes)
-AskedT_contra = TypeVar("AskedT_contra", str, bytes, contravariant=True)
+ItemT_contra = TypeVar("ItemT_contra", str, bytes, contravariant=True)
 
 KNOWN_GOOD = "The library on the hill opens at nine in the morning."
 """Text that can be embedded by every working server."""
-MAX_AT_FAULT = 20  # rejected texts before the first success, from which the server itself is at fault
-BYTES_PER_NUMBER = 32  # a number has up to 25 characters in JSON
+MAX_AT_FAULT = 20  # without a success, this many rejected texts mean that the server itself fails
+BYTES_PER_NUMBER = 32  # upper limit: JSON needs up to 25 characters
 MAX_BYTES = 256 * MIB
 EMBEDDING = Service(
     kind="embed",
@@ -64,7 +64,7 @@ PICTURES = Service(
     rejected=RejectedText,
 )
 RENDERING = Rendering(512, 512, "within", "lanczos")
-"""Size to use when an image is sent. This is not smaller than the input to the models."""
+"""Size of images in requests. The input of image models is not larger."""
 
 
 # Properties of a server, learned from its replies
@@ -72,7 +72,7 @@ RENDERING = Rendering(512, 512, "within", "lanczos")
 
 @dataclass
 class ServerTraits:
-    """Limits and request parameters that were learned for a model at a URL."""
+    """Limits and request parameters that kg learned for a model at a URL."""
 
     address: str
     model: str
@@ -80,12 +80,12 @@ class ServerTraits:
     max_items: int | None = None
     takes_base64: bool = True
     sends_dimensions: dict[int, bool] = field(default_factory=dict[int, bool])
-    """Whether to send `dimensions` for vectors with this size, if the default failed."""
+    """Whether to send `dimensions`, by vector size. Only sizes for which the default failed are listed."""
     learning: threading.RLock = field(default_factory=threading.RLock, repr=False, compare=False)
-    """Lock to hold when a rejected request is divided, so that only one thread has to find the limit."""
+    """Lock for dividing a rejected request, so that only one thread searches for the limit."""
 
     def learn_limit(self, max_items: int) -> None:
-        """Store the limit of items in a request, and log which setting to use to avoid rejected requests."""
+        """Store the limit of items in a request, and log the setting that avoids rejected requests."""
         with self.learning:
             if self.max_items is None or max_items < self.max_items:
                 self.max_items = max_items
@@ -96,16 +96,16 @@ class ServerTraits:
         if (self.takes_base64, self.sends_dimensions.get(size)) != (base64, sends_dimensions):
             self.takes_base64 = base64
             self.sends_dimensions[size] = sends_dimensions
-            log.info("embedding server takes requests in another form", notes=self.notes)
+            log.info("embedding server needs other request parameters", notes=self.notes)
 
     @property
     def notes(self) -> list[str]:
-        """Properties that were learned, as sentences that name the setting to use."""
+        """Learned properties as sentences that name the setting to change."""
         notes = list[str]()
         if self.max_items is not None:
             setting = f". Set {self.batch_setting}={self.max_items} to avoid rejected requests"
-            what = "texts" if self.batch_setting else "items"
-            limit = f"{self.address} accepts at most {self.max_items} {what} per request"
+            noun = "texts" if self.batch_setting else "items"
+            limit = f"{self.address} accepts at most {self.max_items} {noun} per request"
             notes.append(limit + setting * bool(self.batch_setting))
         if not self.takes_base64:
             notes.append(f"{self.address} does not return base64. kg requests plain numbers")
@@ -119,15 +119,15 @@ _known: dict[tuple[str, str], ServerTraits] = {}
 
 
 def get_server_traits(address: str, model: str, batch_setting: str = "") -> ServerTraits:
-    """Get the traits for a model at a URL. All embedders in the process use the same."""
+    """Get the traits for a model at a URL. All embedders in the process share them."""
     return _known.setdefault((address, model), ServerTraits(address, model, batch_setting))
 
 
 def list_learned() -> list[str]:
-    return [note for each in list(_known.values()) for note in each.notes]
+    return [note for traits in list(_known.values()) for note in traits.notes]
 
 
-# Requests with as many items as the server accepts, divided after failures
+# Requests: as many items as the server accepts, and fewer after a failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +136,11 @@ class EmbeddingReply:
     tokens: int | None = None  # billed tokens, or None if the provider does not report them
 
 
-class Endpoint(Protocol[AskedT_contra]):
-    """Protocol to use with a provider. Each call is an HTTP request."""
+class Endpoint(Protocol[ItemT_contra]):
+    """Protocol of a provider. Each call sends an HTTP request."""
 
     def ask(
-        self, items: Sequence[AskedT_contra], *, query: bool, seconds: float, max_bytes: int
+        self, items: Sequence[ItemT_contra], *, query: bool, seconds: float, max_bytes: int
     ) -> EmbeddingReply:
         """Embed texts (with the prefix or task of passages or queries) or JPEG files.
 
@@ -170,13 +170,13 @@ class _Call(Generic[ItemT]):
 
     items: Sequence[ItemT]
     sizes: Sequence[int]
-    own: int  # items after this index are probes, whose tokens are not counted
+    first_probe: int  # index of the first probe: tokens of probes are not counted
     query: bool
-    until: float | None
+    deadline: float | None
     vectors: Vectors
     accepted: int = 0
     largest: int = 0  # items of the largest successful request since the last failure
-    is_sound: bool = False  # whether the server embedded another item after a failure
+    is_server_working: bool = False  # whether the server embedded a known good item after a failure
     rejected: dict[int, str] = field(default_factory=dict[int, str])  # reason by index
 
 
@@ -220,9 +220,9 @@ class Batches(Generic[ItemT]):
         Returns:
             The vectors, and the reasons of failing items by index.
         """
-        until = self._policy.clock() + self._limits.query_seconds if query else None
+        deadline = self._policy.clock() + self._limits.query_seconds if query else None
         vectors = np.empty((len(items), self._dimensions), dtype=np.float32)
-        call = _Call(items, sizes, len(items) - probes, query, until, vectors)
+        call = _Call(items, sizes, len(items) - probes, query, deadline, vectors)
         self._embed(call, 0, len(items))
         return call.vectors, call.rejected
 
@@ -233,26 +233,26 @@ class Batches(Generic[ItemT]):
         self, call: _Call[ItemT], begin: int, end: int, *, dividing: bool = False
     ) -> None:
         while begin < end:
-            stop = self._fit(call.sizes, begin, end)
+            stop = self._find_batch_end(call.sizes, begin, end)
             failure = self._request(call, slice(begin, stop), is_part=dividing and stop - begin > 1)
             is_rejected = isinstance(failure, self._rejection)
             if failure is not None and stop - begin == 1:
-                # An item that fails alone is at fault, unless the whole server fails
-                if not is_rejected and not self._is_sound(query=call.query):
+                # Reject an item that fails alone, unless the whole server fails
+                if not is_rejected and not self._is_server_working(query=call.query):
                     raise failure
                 call.rejected[begin] = str(failure)
                 if not is_rejected and not call.accepted and len(call.rejected) >= MAX_AT_FAULT:
                     raise failure
             elif failure is not None and is_rejected:
                 with nullcontext() if call.query else self._traits.learning:
-                    if self._fit(call.sizes, begin, stop) < stop:  # another thread found the limit
+                    if self._find_batch_end(call.sizes, begin, stop) < stop:  # another thread found the limit
                         self._embed(call, begin, stop)
                     else:
                         middle = self._divide(call, begin, stop, failure)
                         if not any(at in call.rejected for at in range(begin, stop)):
                             self._traits.learn_limit(middle - begin)
             elif failure is not None and not dividing:
-                # No vectors after all retries: the request was too large if its parts succeed
+                # No vectors after all retries. If smaller requests succeed, this request was too large
                 call.largest = 0
                 self._divide(call, begin, stop, failure)
                 if not any(at in call.rejected for at in range(begin, stop)):
@@ -263,9 +263,9 @@ class Batches(Generic[ItemT]):
 
     def _divide(self, call: _Call[ItemT], begin: int, stop: int, failure: KgError) -> int:
         """Embed the items of a failed request in two requests, and return the start of the second."""
-        if not (call.is_sound or self._is_sound(query=call.query)):
+        if not (call.is_server_working or self._is_server_working(query=call.query)):
             raise failure
-        call.is_sound = True
+        call.is_server_working = True
         log.info("request divided", items=stop - begin, reason=str(failure))
         middle = begin + (stop - begin + 1) // 2
         self._embed(call, begin, middle, dividing=True)
@@ -273,49 +273,53 @@ class Batches(Generic[ItemT]):
         return middle
 
     def _request(self, call: _Call[ItemT], part: slice, *, is_part: bool) -> KgError | None:
-        """Send a request and store its vectors, or return a failure that may be due to an item or the size.
+        """Send a request and store its vectors, or return a failure that an item or the size may have caused.
 
         With `is_part`, the server has just failed on a larger request, so only rate limits are retried.
         """
-        items, last = call.items[part], list[RetryableError]()
+        items, errors = call.items[part], list[RetryableError]()
 
-        def once(left: float | None) -> EmbeddingReply:
-            seconds = self._limits.seconds if left is None else min(left, self._limits.seconds)
+        def attempt(seconds_left: float | None) -> EmbeddingReply:
+            seconds = (
+                self._limits.seconds if seconds_left is None else min(seconds_left, self._limits.seconds)
+            )
             try:
                 return self._send(items, query=call.query, seconds=seconds)
             except RetryableError as error:
-                last.append(error)
+                errors.append(error)
                 if is_part and not error.is_limit:
                     raise self._service.give_up(str(error), None) from None
                 raise
 
         try:
-            answer = self._policy.call(once, self._service.give_up, call.until, kind=self._service.kind)
+            reply = self._policy.call(attempt, self._service.give_up, call.deadline, kind=self._service.kind)
         except self._rejection as failure:
             return failure
         except EmbeddingUnavailable as failure:
-            if call.query or not last or last[-1].is_limit:
+            if call.query or not errors or errors[-1].is_limit:
                 raise
             return failure
-        call.vectors[part] = answer.vectors
+        call.vectors[part] = reply.vectors
         call.accepted += len(items)
         call.largest = max(call.largest, len(items))
         if self._bill is not None:
-            counted = sum(call.sizes[part])
-            billed = counted if answer.tokens is None else answer.tokens
+            token_count = sum(call.sizes[part])
+            billed = token_count if reply.tokens is None else reply.tokens
             self._bill(billed)
-            spend(round(billed * sum(call.sizes[part.start : min(part.stop, call.own)]) / counted))
+            spend(
+                round(billed * sum(call.sizes[part.start : min(part.stop, call.first_probe)]) / token_count)
+            )
         return None
 
-    def _is_sound(self, *, query: bool) -> bool:
+    def _is_server_working(self, *, query: bool) -> bool:
         """Check if the server embeds a known good item: one request with a short timeout."""
         seconds = min(self._limits.seconds, self._limits.query_seconds)
         try:
-            answer = self._send([self._known_good()], query=query, seconds=seconds)
+            reply = self._send([self._known_good()], query=query, seconds=seconds)
         except (RetryableError, KgError):
             return False
         if self._bill is not None:
-            self._bill(answer.tokens or 0)
+            self._bill(reply.tokens or 0)
         return True
 
     def _send(self, items: Sequence[ItemT], *, query: bool, seconds: float) -> EmbeddingReply:
@@ -323,7 +327,7 @@ class Batches(Generic[ItemT]):
         with nullcontext() if query else self._limiter.slot():
             return self._endpoint.ask(items, query=query, seconds=seconds, max_bytes=max_bytes)
 
-    def _fit(self, sizes: Sequence[int], begin: int, end: int) -> int:
+    def _find_batch_end(self, sizes: Sequence[int], begin: int, end: int) -> int:
         items = min(self._limits.items, self._traits.max_items or self._limits.items)
         stop, used = begin + 1, sizes[begin]
         while stop < end and stop - begin < items and used + sizes[stop] <= self._limits.tokens:
@@ -336,39 +340,42 @@ class RemoteEmbedder(TokenizedEmbedder):
     """Remote text model. Thread-safe."""
 
     def __init__(self, batches: Batches[str], identity: SpaceIdentity, tokenizer: Tokenizer) -> None:
-        """Configure the embedder without a request. `tokenizer` must count like the model."""
+        """Configure the embedder without a request. `tokenizer` must count tokens like the model."""
         super().__init__(identity, tokenizer)
         self._batches = batches
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """Embed texts. Blank or long texts raise an error before the first request."""
-        return self._rows(texts, query=False)
+        return self._embed_texts(texts, query=False)
 
     def embed_query(self, text: str) -> Vectors:
         """Embed a query within the time limit for queries."""
-        return average_pieces(self._rows(self._pieces(text), query=True))
+        return average_pieces(self._embed_texts(self._pieces(text), query=True))
 
     def embed_probed(self, texts: Sequence[str], probe: str, *, query: bool) -> Vectors:
         if not query:
-            return self._rows([*texts, probe], query=False, probes=1)
+            return self._embed_texts([*texts, probe], query=False, probes=1)
         pieces = [self._pieces(text) for text in texts]
-        rows = self._rows([*chain.from_iterable(pieces), probe], query=True, probes=1)
+        rows = self._embed_texts([*chain.from_iterable(pieces), probe], query=True, probes=1)
         ends = accumulate(map(len, pieces))
-        queries = [average_pieces(rows[end - len(own) : end]) for own, end in zip(pieces, ends, strict=True)]
+        queries = [
+            average_pieces(rows[end - len(query_pieces) : end])
+            for query_pieces, end in zip(pieces, ends, strict=True)
+        ]
         return np.stack([*queries, rows[-1]])
 
     def close(self) -> None:
         self._batches.close()
 
-    def _rows(self, texts: Sequence[str], *, query: bool, probes: int = 0) -> Vectors:
+    def _embed_texts(self, texts: Sequence[str], *, query: bool, probes: int = 0) -> Vectors:
         prefix = self._identity.query_prefix if query else self._identity.passage_prefix
-        sizes = [self._size(text, prefix) for text in texts]
+        sizes = [self._count_tokens(text, prefix) for text in texts]
         vectors, rejected = self._batches.embed(texts, sizes, query=query, probes=probes)
         if rejected:
             raise RejectedTexts({texts[at]: reason for at, reason in rejected.items()})
         return vectors
 
-    def _size(self, text: str, prefix: str) -> int:
+    def _count_tokens(self, text: str, prefix: str) -> int:
         require_text(text)
         if not fits(self._tokenizer, prefix + text, self._identity.max_tokens):
             raise too_long(self._identity.max_tokens)
@@ -376,7 +383,7 @@ class RemoteEmbedder(TokenizedEmbedder):
 
 
 class RejectedPictures(RejectedText):
-    """Error for images on which a server fails. It embeds other images."""
+    """Error for images that a server rejects although it embeds others."""
 
     def __init__(self, reasons: dict[int, str]) -> None:
         super().__init__(next(iter(reasons.values())))
@@ -435,7 +442,7 @@ def build_valid_image() -> bytes:
 # Checks of vectors in a reply
 
 INDEXES_WRONG: Final = (
-    "the reply of the embedding server does not assign vectors to texts: every `index` must be the "
+    "the embedding server returned wrong indexes: every `index` must be the "
     "position of a text, or all must be missing;"
 )
 MAX_SHOWN = 5
@@ -450,10 +457,10 @@ def normalize_rows(
         float32, shape (texts, dimensions).
     """
     if len(found) != texts:
-        raise EmbeddingFailed(f"{texts} {what} were sent and {len(found)} vectors came back")
+        raise EmbeddingFailed(f"{texts} {what} were sent, but the server returned {len(found)} vectors")
     rows = np.empty((texts, dimensions), dtype=np.float32)
-    for i, each in enumerate(found):
-        vector = _numbers(each)
+    for i, embedding in enumerate(found):
+        vector = _numbers(embedding)
         if vector.ndim > 1:
             raise EmbeddingFailed(
                 f"the reply has {len(vector)} vectors for one of the {what}, perhaps one for each "
@@ -470,24 +477,24 @@ def normalize_rows(
 def in_order(indexes: Sequence[object]) -> list[int]:
     """Return the position of each text's vector from the indexes in a reply.
 
-    A single missing index is the one that the others lack, because servers in Go omit zeros. If several are
-    missing, the list must be in the order of the texts, and the other indexes must confirm it.
+    If one index is missing, it is the only unused position, because servers in Go omit zeros. If several are
+    missing, the vectors must be in the order of the texts, and the other indexes must confirm this order.
     """
-    listed = str(list(indexes[:MAX_SHOWN]))
-    indexes = [_index(each) for each in indexes]
+    shown = str(list(indexes[:MAX_SHOWN]))
+    indexes = [_index(index) for index in indexes]
     known = [index for index in indexes if index is not None]
     missing = len(indexes) - len(known)
     if missing == 1:
-        absent = set(range(len(indexes))).difference(each for each in known if type(each) is int)
+        absent = set(range(len(indexes))).difference(index for index in known if type(index) is int)
         indexes = [min(absent) if index is None else index for index in indexes]
     elif missing:
         indexes = [at if index is None else index for at, index in enumerate(indexes)]
-    places = {index: at for at, index in enumerate(indexes) if type(index) is int}
-    if sorted(places) != list(range(len(indexes))):
-        raise EmbeddingFailed(f"{INDEXES_WRONG} {len(indexes)} texts got {listed}")
-    if missing > 1 and any(places[i] != i for i in places):
-        raise EmbeddingFailed(f"{INDEXES_WRONG} several are missing in {listed}")
-    return [places[i] for i in range(len(indexes))]
+    positions = {index: at for at, index in enumerate(indexes) if type(index) is int}
+    if sorted(positions) != list(range(len(indexes))):
+        raise EmbeddingFailed(f"{INDEXES_WRONG} {len(indexes)} texts got {shown}")
+    if missing > 1 and any(positions[i] != i for i in positions):
+        raise EmbeddingFailed(f"{INDEXES_WRONG} several are missing in {shown}")
+    return [positions[i] for i in range(len(indexes))]
 
 
 def _index(value: object) -> object:
@@ -519,9 +526,9 @@ def _numbers(value: object) -> NDArray[np.float64]:
     """Convert a vector to an array. Some servers nest it in a list."""
     try:
         with np.errstate(over="ignore"):
-            found = np.asarray(value, dtype=np.float64)
+            array = np.asarray(value, dtype=np.float64)
     except (ValueError, TypeError, OverflowError):
         raise EmbeddingFailed("a vector in the reply is not a list of numbers") from None
-    if found.ndim == 0:
+    if array.ndim == 0:
         raise EmbeddingFailed("a vector in the reply is not a list of numbers")
-    return found[0] if found.ndim > 1 and len(found) == 1 else found
+    return array[0] if array.ndim > 1 and len(array) == 1 else array

@@ -118,8 +118,8 @@ def test_permanent_error_is_not_retried(
 
 
 UNUSABLE: list[tuple[Behaviour, str]] = [
-    (Spoil(drop_one), "3 texts were sent and 2 vectors came back"),
-    (Spoil(add_one), "3 texts were sent and 4 vectors came back"),
+    (Spoil(drop_one), "3 texts were sent, but the server returned 2 vectors"),
+    (Spoil(add_one), "3 texts were sent, but the server returned 4 vectors"),
     (Spoil(shorten), r"have \d+ dimensions, not \d+"),
     (Spoil(fill(float("nan"))), "zero or not finite"),
     (Spoil(fill(0)), "zero or not finite"),

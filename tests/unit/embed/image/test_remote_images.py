@@ -250,7 +250,7 @@ def double(reply: dict[str, Any]) -> None:
 
 
 UNUSABLE: list[tuple[Behaviour, str]] = [
-    (Spoil(double), r"1 (pictures|texts) were sent and 2 vectors"),
+    (Spoil(double), r"1 (pictures|texts) were sent, but the server returned 2 vectors"),
     (Spoil(shorten), r"have \d+ dimensions, not \d+. To fix this, set KG_IMAGE_EMBEDDING__DIMENSIONS"),
     (Spoil(fill(float("nan"))), "zero or not finite"),
     (Spoil(fill("x")), "not a list of numbers|_BASE_URL"),
