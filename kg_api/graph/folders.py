@@ -1,4 +1,4 @@
-"""Synced folders: how to register them, pending scans, and their documents."""
+"""Synced folders: their registration, pending scans, and documents."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ DOCUMENTS_A_PORTION = 1000
 
 
 def register(graph: Graph, new: NewFolder, *, grant: str | None = None) -> str:
-    """Register a folder, and request the first scan."""
-    mark = uuid.uuid4().hex
-    return graph.transaction(lambda tx: _register(tx, new, mark, grant))
+    """Register a folder, and request its first scan."""
+    registration_id = uuid.uuid4().hex
+    return graph.transaction(lambda tx: _register(tx, new, registration_id, grant))
 
 
-def _register(tx: Transaction, new: NewFolder, mark: str, grant: str | None) -> str:
-    """Register a folder. If this runs twice, it will find its own mark."""
+def _register(tx: Transaction, new: NewFolder, registration_id: str, grant: str | None) -> str:
+    """Register a folder. After a lost response, the repeated transaction finds its own `registration_id`."""
     identity = folder_id(new.path, new.ontology)
     tx.run("folders/hold_ontology", ontology=new.ontology)
     others = tx.run("folders/registered", ontology=new.ontology)
-    if any(other["registered_by"] == mark for other in others):
+    if any(other["registered_by"] == registration_id for other in others):
         return identity
     for other in others:
         _reject_overlap(new, other["path"])
-    properties = {**new.model_dump(), "registered_by": mark, "grant": grant}
+    properties = {**new.model_dump(), "registered_by": registration_id, "grant": grant}
     tx.run("folders/register", folder_id=identity, properties=properties)
-    _use_job(tx, identity, new.ontology, allow_empty=False)
+    _replace_job(tx, identity, new.ontology, allow_empty=False)
     return identity
 
 
@@ -64,12 +64,12 @@ def _reject_overlap(new: NewFolder, other: str) -> None:
 
 
 def request_scan(graph: Graph, identity: str, *, allow_empty: bool = False) -> str:
-    """Request a scan now. You get the id of the job, which can be unfinished."""
-    found = find_folder(graph, identity)
+    """Request a scan now. Return the id of the new job, or of the job that is still unfinished."""
+    folder = find_folder(graph, identity)
 
     def request(tx: Transaction) -> str | None:
-        held = tx.run("folders/hold", folder_id=identity)
-        return _use_job(tx, identity, found.ontology, allow_empty=allow_empty) if held else None
+        locked = tx.run("folders/hold", folder_id=identity)
+        return _replace_job(tx, identity, folder.ontology, allow_empty=allow_empty) if locked else None
 
     job_id = graph.transaction(request)
     if job_id is None:
@@ -78,22 +78,22 @@ def request_scan(graph: Graph, identity: str, *, allow_empty: bool = False) -> s
 
 
 def enqueue_due(graph: Graph) -> int:
-    """Request a scan for each folder that is pending. This uses the clock of the database."""
-    # Several schedulers can do so at once. Each locks a folder and checks it again before creating the job.
-    # Folders with a running scan are skipped.
+    """Request the pending scans, by the clock of the database. Return their number."""
+    # Several schedulers can run this in parallel, so each locks a folder and checks it again before creating
+    # the job. Folders with a running scan are skipped.
     due = graph.read("folders/due")
 
     def enqueue(tx: Transaction, row: Row) -> bool:
-        held = tx.run("folders/hold", folder_id=row["folder_id"])
-        if is_due := bool(held) and held[0]["due"]:
-            _use_job(tx, row["folder_id"], row["ontology"], allow_empty=False)
+        locked = tx.run("folders/hold", folder_id=row["folder_id"])
+        if is_due := bool(locked) and locked[0]["due"]:
+            _replace_job(tx, row["folder_id"], row["ontology"], allow_empty=False)
         return is_due
 
     return sum(graph.transaction(partial(enqueue, row=row)) for row in due)
 
 
-def _use_job(tx: Transaction, identity: str, ontology: str, *, allow_empty: bool) -> str:
-    """Request the only job for a folder. If it is finished, it will be replaced."""
+def _replace_job(tx: Transaction, identity: str, ontology: str, *, allow_empty: bool) -> str:
+    """Request the scan job of a folder, of which there is only one. A finished job is replaced."""
     tx.run("folders/forget_job", folder_id=identity)
     job_id = request_job(tx, SCAN_KIND, ontology, added=0, about=identity, limited=False)
     tx.run("folders/use_job", folder_id=identity, job_id=job_id, allow_empty=allow_empty)
@@ -138,7 +138,7 @@ def remove(graph: Graph, identity: str) -> None:
 
 
 def iterate_folder_documents(graph: Graph, identity: str) -> Iterator[tuple[str, str]]:
-    """Iterate over the documents of a folder, id and name, sorted by id."""
+    """Yield the id and name of each document of a folder, sorted by id."""
     after = ""
     while rows := graph.read("folders/documents", folder_id=identity, after=after, limit=DOCUMENTS_A_PORTION):
         yield from ((row["document_id"], row["document"]) for row in rows)
@@ -147,7 +147,7 @@ def iterate_folder_documents(graph: Graph, identity: str) -> Iterator[tuple[str,
 
 @dataclass(frozen=True, slots=True)
 class KnownFile:
-    as_filed: bool  # whether the document belongs to this folder and has not changed since its ingestion
+    as_filed: bool  # whether the document belongs to this folder and is unchanged since its ingestion
     stamp: str | None  # fingerprint of the file, equal if the content is unchanged
     file_hash: str | None
     taken_by: str | None  # another folder to which the document belongs
@@ -158,7 +158,7 @@ def read_known_documents(graph: Graph, identity: str, document_ids: Sequence[str
     return {row.pop("document_id"): KnownFile(**row) for row in rows}
 
 
-# Writes of a scan, each in a transaction of its job and safe to repeat
+# Writes of a scan: each runs in a transaction of its job, and can be repeated safely
 
 
 class FolderGone(KgError):
@@ -166,7 +166,7 @@ class FolderGone(KgError):
 
 
 class NameTaken(Conflict):
-    """Another folder has a document of that name."""
+    """Another folder has a document with this name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ class ScannedFolder:
     grant: str | None  # grant with which the user of this home requested the sync
     review: bool  # whether new and changed documents wait for approval
     allow_empty: bool
-    progress: ScanTally | None  # of an interrupted scan
+    progress: ScanTally | None  # counts of an interrupted scan
     last_scan: ScanTally | None
 
 
@@ -190,7 +190,7 @@ class FileMark:
 
 
 def find_folder_of_job_id(graph: Graph, job_id: str) -> ScannedFolder | None:
-    """Find the folder that is scanned by a job. If it is no longer registered, return None."""
+    """Find the folder that a job scans, or return None if the folder is no longer registered."""
     rows = graph.read("folders/of_job", job_id=job_id)
     if not rows:
         return None
@@ -214,7 +214,7 @@ def take_documents(tx: Transaction, folder_id: str, marks: Sequence[FileMark]) -
 
 
 def touch_documents(tx: Transaction, folder_id: str, marks: Sequence[FileMark]) -> None:
-    """Update the fingerprints if the content of a file has not changed."""
+    """Update the fingerprints of files with unchanged content."""
     rows = [asdict(mark) for mark in sorted(marks, key=lambda mark: mark.document_id)]
     if rows:
         tx.run("folders/touch_documents", folder_id=folder_id, rows=rows)
