@@ -1,8 +1,8 @@
-"""Stores and deletes documents.
+"""Storing and deleting documents.
 
-Each statement writes the differences of several documents of one ontology. The caller locks the documents.
-Workers that embed or extract sources do not, so rows of existing sources are in the order of their ids, as
-the workers' rows are.
+Each statement writes the differences of several documents of one ontology. The caller locks these documents.
+Workers lock only the sources that they embed or extract. To avoid deadlocks, kg and its workers write
+existing sources in the order of their ids.
 """
 
 from __future__ import annotations
@@ -59,8 +59,7 @@ AskForExtraction = Callable[[Transaction, str, int], None]
 """Function to request extraction for new sources, in the transaction that stores them."""
 MAX_SOURCES_PER_TRANSACTION = 2000
 MAX_CHARACTERS_PER_TRANSACTION = 4_000_000
-"""Limit of one transaction, unless a single document exceeds it, because Neo4j holds all of it in its heap.
-"""
+"""Limits of a transaction of several documents, because Neo4j holds all of it in the heap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +84,7 @@ def store_document(
 def store_documents(
     graph: Graph, records: Sequence[DocumentRecord], extract: AskForExtraction | None = None
 ) -> list[StoreResult]:
-    """Store documents in one transaction, and request to embed and extract their new sources."""
+    """Store documents in one transaction, and request jobs to embed and extract their new sources."""
     # Sources with the same text keep their node, vector, and evidence, even if they moved.
     forget_evidence_of_gone(graph, records)
     return graph.transaction(storing(records, extract))
@@ -104,61 +103,61 @@ def split_to_transactions(records: Sequence[DocumentRecord]) -> Iterator[list[Do
 
 
 def forget_evidence_of_gone(graph: Graph, records: Sequence[DocumentRecord]) -> None:
-    """Delete the evidence for sources that will be removed from a document.
+    """Delete the evidence of sources that new versions of documents do not contain.
 
-    If there is much, this is done in parts.
+    kg does this before the transaction if the evidence is too much for one.
     """
     rows = [
-        {"document_id": each.document_id, "content_hash": each.content_hash}
-        for each in records
-        if each.waits_as is None
+        {"document_id": record.document_id, "content_hash": record.content_hash}
+        for record in records
+        if record.waits_as is None
     ]
     stored = graph.read("sources/ids_of_changed", documents=rows)
     kept = {source.source_id for record in records for source in record.sources} if stored else set[str]()
-    gone = [row["source_id"] for row in stored if row["source_id"] not in kept]
-    if len(gone) > concept_writes.MAX_SOURCES_PER_TRANSACTION:
-        forget_in_parts(graph, gone)
+    removed = [row["source_id"] for row in stored if row["source_id"] not in kept]
+    if len(removed) > concept_writes.MAX_SOURCES_PER_TRANSACTION:
+        forget_in_parts(graph, removed)
 
 
 def storing(
     records: Sequence[DocumentRecord], extract: AskForExtraction | None = None
 ) -> Callable[[Transaction], list[StoreResult]]:
-    """Build the work for `store_documents`. It is idempotent, because a transaction may run twice."""
-    # After a lost response to a commit, the second run finds its own documents by a mark and returns the
-    # first outcome.
-    mark, outcomes = uuid.uuid4().hex, dict[str, StoreResult]()
+    """Build the idempotent transaction of `store_documents`."""
+    # After a lost response to a commit, the transaction runs again. It recognizes its own documents by
+    # `write_id` and returns the first outcome.
+    write_id, outcomes = uuid.uuid4().hex, dict[str, StoreResult]()
 
     def store(tx: Transaction) -> list[StoreResult]:
-        if waiting := [each for each in records if each.waits_as is not None]:
-            changes = put_waiting(tx, waiting)
+        if pending := [record for record in records if record.waits_as is not None]:
+            changes = put_waiting(tx, pending)
             outcomes.update({name: StoreResult(change, None) for name, change in changes.items()})
-        if wanted := [each for each in records if each.waits_as is None]:
-            before, left = _lock(tx, wanted), list[tuple[DocumentRecord, Row]]()
-            for each in wanted:
-                row = before[each.document_id]
-                if each.document_id in outcomes and row["written_by"] == mark:
+        if to_store := [record for record in records if record.waits_as is None]:
+            stored_rows, locked = _lock(tx, to_store), list[tuple[DocumentRecord, Row]]()
+            for record in to_store:
+                row = stored_rows[record.document_id]
+                if record.document_id in outcomes and row["written_by"] == write_id:
                     continue
-                if each.approves is not None and not row["waited"]:
+                if record.approves is not None and not row["waited"]:
                     raise Conflict(
-                        f"{each.document!r} was approved, rejected, or replaced during the request. "
+                        f"{record.document!r} was approved, rejected, or replaced during the request. "
                         "List the pending documents again"
                     )
-                left.append((apply_stored_changes(each, row["changes"]), row))
-            outcomes.update(_store(tx, left, mark, extract))
-        release_holds(tx, [each.hold for each in records if each.hold])
-        return [outcomes[each.document_id] for each in records]
+                locked.append((apply_stored_changes(record, row["changes"]), row))
+            outcomes.update(_store(tx, locked, write_id, extract))
+        release_holds(tx, [record.hold for record in records if record.hold])
+        return [outcomes[record.document_id] for record in records]
 
     return store
 
 
 def find_sent(graph: Graph, document_id: str, sent_hash: str) -> SentDocument | None:
-    """Find a document that was read from the same file with the same options, and waits for no approval."""
+    """Find a document that was read from the same file with the same options, and is not pending."""
     rows = graph.read("documents/as_sent", document_id=document_id, sent_hash=sent_hash)
     return next((SentDocument(row["title"], row["sources"], to_blobs(row["blobs"])) for row in rows), None)
 
 
 def preview_document(graph: Graph, record: DocumentRecord) -> tuple[StoredChange, list[SourceRecord]]:
-    """Show what would change if a document was stored, with its new sources."""
+    """Return the change that storing a document would cause, and its new sources."""
     rows = graph.read("documents/stored", document_id=record.document_id)
     before: Row = rows[0] if rows else {"content_hash": None, "uri": None, "sources": 0}
     if before["content_hash"] == record.content_hash:
@@ -169,13 +168,16 @@ def preview_document(graph: Graph, record: DocumentRecord) -> tuple[StoredChange
 
 
 def _store(
-    tx: Transaction, known: Sequence[tuple[DocumentRecord, Row]], mark: str, extract: AskForExtraction | None
+    tx: Transaction,
+    records: Sequence[tuple[DocumentRecord, Row]],
+    write_id: str,
+    extract: AskForExtraction | None,
 ) -> dict[str, StoreResult]:
-    same = [row for record, row in known if row["content_hash"] == record.content_hash]
-    outcomes = {row["document_id"]: StoreResult(unchanged(row), None) for row in same}
-    # The file, such as its time, may change although its document is unchanged
+    unchanged_rows = [row for record, row in records if row["content_hash"] == record.content_hash]
+    outcomes = {row["document_id"]: StoreResult(unchanged(row), None) for row in unchanged_rows}
+    # Properties of the file, such as its time, can change although the text is unchanged
     files = list[Row]()
-    for record, row in known:
+    for record, row in records:
         properties: Row = {}
         if record.has_file_time and row["metadata"] != record.metadata:
             properties = {
@@ -188,47 +190,50 @@ def _store(
             files.append({"document_id": record.document_id, "properties": properties})
     if files:
         tx.run("documents/write_properties", rows=files)
-    wanted = [(record, row) for record, row in known if record.document_id not in outcomes]
-    if not wanted:
+    changed = [(record, row) for record, row in records if record.document_id not in outcomes]
+    if not changed:
         return outcomes
-    places: dict[str, list[Row]] = {row["document_id"]: [] for _, row in wanted}
-    there = [row["document_id"] for _, row in wanted if row["content_hash"] is not None]
-    for row in tx.run("documents/source_places", document_ids=there) if there else ():
+    places: dict[str, list[Row]] = {row["document_id"]: [] for _, row in changed}
+    existing_ids = [row["document_id"] for _, row in changed if row["content_hash"] is not None]
+    for row in tx.run("documents/source_places", document_ids=existing_ids) if existing_ids else ():
         places[row["document_id"]].append(row)
-    differences = [find_difference(record, row, places[row["document_id"]]) for record, row in wanted]
-    return outcomes | _write(tx, differences, mark, extract)
+    differences = [find_difference(record, row, places[row["document_id"]]) for record, row in changed]
+    return outcomes | _write(tx, differences, write_id, extract)
 
 
 def _write(
-    tx: Transaction, differences: Sequence[DocumentDifference], mark: str, extract: AskForExtraction | None
+    tx: Transaction,
+    differences: Sequence[DocumentDifference],
+    write_id: str,
+    extract: AskForExtraction | None,
 ) -> dict[str, StoreResult]:
-    """Write documents. Properties that are used by all writers are last, so that locks are short."""
+    """Write documents. Nodes that all writers lock are written last, so that locks are short."""
     ontology = differences[0].record.ontology
     stored = read_configuration(tx, ontology)
-    new = {each.record.document_id: len(each.new) for each in differences}
-    unread, due = _write_sources(tx, differences)
+    new_sources = {each.record.document_id: len(each.new) for each in differences}
+    unread, to_embed = _write_sources(tx, differences)
     images = write_images(tx, differences)
     write_originals(tx, differences)
-    unread.update(new)
-    due.update(new)
-    due.update(_unmark_touched(tx, differences, stored))
-    rows = [build_document_row(each.record, each.before, mark) for each in differences]
+    unread.update(new_sources)
+    to_embed.update(new_sources)
+    to_embed.update(_set_touched_sources_pending(tx, differences, stored))
+    rows = [build_document_row(each.record, each.before, write_id) for each in differences]
     space = differences[0].before["space"]
-    held = tx.run("documents/describe", ontology=ontology, space=space, documents=rows)
-    require_language(held, differences[0].language)
-    wanted = stored.embed_on_ingest and not stored.paused
+    ontology_rows = tx.run("documents/describe", ontology=ontology, space=space, documents=rows)
+    require_language(ontology_rows, differences[0].language)
+    must_embed = stored.embed_on_ingest and not stored.paused
     jobs = [
-        (request_job(tx, kind, ontology, added=due_of.total(), paused=False), due_of)
-        for kind, due_of in ((SOURCE_EMBEDDING, due), (IMAGE_EMBEDDING, images))
-        if wanted and due_of.total()
+        (request_job(tx, kind, ontology, added=counts.total(), paused=False), counts)
+        for kind, counts in ((SOURCE_EMBEDDING, to_embed), (IMAGE_EMBEDDING, images))
+        if must_embed and counts.total()
     ]
     if extract is not None and unread.total():
         extract(tx, ontology, unread.total())
-    same = find_same_texts(tx, [each.record for each in differences])
+    same_texts = find_same_texts(tx, [each.record for each in differences])
     return {
         identity: StoreResult(
-            replace(each.change, same_text=same[identity]),
-            next((job_id for job_id, due_of in jobs if due_of[identity]), None),
+            replace(each.change, same_text=same_texts[identity]),
+            next((job_id for job_id, counts in jobs if counts[identity]), None),
             unread[identity],
         )
         for identity, each in ((each.record.document_id, each) for each in differences)
@@ -238,21 +243,21 @@ def _write(
 def _write_sources(
     tx: Transaction, differences: Sequence[DocumentDifference]
 ) -> tuple[Counter[str], Counter[str]]:
-    """Write sources. Count those that have to be extracted or embedded again, by document."""
-    owners = _owners(differences)
+    """Write sources. Return by document how many existing sources to extract and to embed again."""
+    document_ids = _map_sources_to_documents(differences)
     blocks = [
         build_block_row(build_source_row(source)) for each in differences for source in each.other_blocks
     ]
-    changed = [row for part in _parts(blocks) for row in tx.run("sources/set_blocks", rows=part)]
-    gone = [identity for each in differences for identity in each.gone]
-    forget_evidence(tx, gone)
-    bereft = set[str]()  # sources that shared a chunk with a deleted source
-    for ids in portions(sorted(gone), SOURCES_A_STATEMENT):
-        bereft.update(tx.run("sources/delete_many", ids=ids)[0]["shared"])
+    changed = [row for part in _sort_in_batches(blocks) for row in tx.run("sources/set_blocks", rows=part)]
+    removed = [identity for each in differences for identity in each.gone]
+    forget_evidence(tx, removed)
+    sharing = set[str]()  # sources that shared a chunk with a deleted source
+    for ids in portions(sorted(removed), SOURCES_A_STATEMENT):
+        sharing.update(tx.run("sources/delete_many", ids=ids)[0]["shared"])
     moved = [
         build_placed_row(each.record, source, each.language) for each in differences for source in each.moved
     ]
-    for rows in _parts(moved):
+    for rows in _sort_in_batches(moved):
         tx.run("sources/move_many", rows=rows)
     new = [build_new_row(each.record, source, each.language) for each in differences for source in each.new]
     for rows in portions(new, SOURCES_A_STATEMENT):
@@ -261,28 +266,33 @@ def _write_sources(
     for each in differences:
         title, metadata = each.record.title, each.record.metadata
         for source in each.kept:
-            was = each.before["title"], get_aliases(source.paragraph, each.before["metadata"])
-            if was != (title, get_aliases(source.paragraph, metadata)):
+            previous = (
+                each.before["title"],
+                get_aliases(source.paragraph, each.before["metadata"]),
+            )
+            if previous != (title, get_aliases(source.paragraph, metadata)):
                 scope = build_scope_tokens(each.record, source, each.language)
                 titles.append({"source_id": source.source_id, "title": title, "scope": scope})
-    for rows in _parts(titles):
+    for rows in _sort_in_batches(titles):
         tx.run("sources/set_title", rows=rows)
     return (
-        Counter(owners[row["source_id"]] for row in changed),
-        Counter(owners[identity] for identity in bereft.difference(gone)),
+        Counter(document_ids[row["source_id"]] for row in changed),
+        Counter(document_ids[identity] for identity in sharing.difference(removed)),
     )
 
 
-def _unmark_touched(
+def _set_touched_sources_pending(
     tx: Transaction, differences: Sequence[DocumentDifference], stored: StoredConfiguration
 ) -> Counter[str]:
-    """Set sources to pending if their chunks or contexts can change. Count them by document."""
-    there = [each.record.document_id for each in differences if each.before["content_hash"] is not None]
-    if not there:
+    """Set existing sources to pending if their chunks or contexts can change. Count them by document."""
+    existing_ids = [
+        each.record.document_id for each in differences if each.before["content_hash"] is not None
+    ]
+    if not existing_ids:
         return Counter()
-    owners = _owners(differences)
-    broken = tx.run("chunks/delete_broken", document_ids=there)
-    found = Counter(owners[each] for each in {each for row in broken for each in row["shared"]})
+    document_by_source = _map_sources_to_documents(differences)
+    broken = tx.run("chunks/delete_broken", document_ids=existing_ids)
+    pending = Counter(document_by_source[each] for each in {each for row in broken for each in row["shared"]})
     configs = [layout.config(embed_on_ingest=True) for layout in stored.texts.kept_up]
     crosses = any(config.crosses_sources for config in configs)
     ids = [
@@ -297,47 +307,50 @@ def _unmark_touched(
     if ids:
         mark_property = stored.texts.answering.mark_property
         rows = tx.run("sources/unmark_documents", document_ids=ids, mark_property=mark_property)
-        found.update({row["document_id"]: row["unmarked"] for row in rows})
-    return found
+        pending.update({row["document_id"]: row["unmarked"] for row in rows})
+    return pending
 
 
-def _owners(differences: Sequence[DocumentDifference]) -> dict[str, str]:
+def _map_sources_to_documents(differences: Sequence[DocumentDifference]) -> dict[str, str]:
     return {source.source_id: each.record.document_id for each in differences for source in each.kept}
 
 
-def _parts(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
-    """Yield rows for existing sources in the order that is used by workers to lock them."""
+def _sort_in_batches(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+    """Yield batches of existing sources, in the order in which workers lock sources."""
     return portions(sorted(rows, key=lambda row: row["source_id"]), SOURCES_A_STATEMENT)
 
 
 def _lock(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, Row]:
-    """Lock the documents, to get their state by id."""
+    """Lock the documents, and return their state by id."""
     rows = [
-        {"document_id": each.document_id, "document": each.document, "approves": each.approves}
-        for each in sorted(records, key=lambda each: each.document_id)
+        {"document_id": record.document_id, "document": record.document, "approves": record.approves}
+        for record in sorted(records, key=lambda record: record.document_id)
     ]
-    found = tx.run("documents/lock", ontology=records[0].ontology, documents=rows)
-    if any(row["document_id"] is None for row in found):
+    locked = tx.run("documents/lock", ontology=records[0].ontology, documents=rows)
+    if any(row["document_id"] is None for row in locked):
         raise ConcurrentChange
-    return {row["document_id"]: row for row in found}
+    return {row["document_id"]: row for row in locked}
 
 
 # Deleting documents and ontologies
 
 DOCUMENTS_A_PORTION = 100
-Goes = Callable[[Transaction, str], bool]  # locks a document and returns whether it should still be deleted
+ShouldDelete = Callable[[Transaction, str], bool]
+"""Function that locks a document and returns whether it should still be deleted."""
 
 
-def delete_document(graph: Graph, document_id: str, goes: Goes = lambda _tx, _id: True) -> Deleted:
+def delete_document(
+    graph: Graph, document_id: str, should_delete: ShouldDelete = lambda _tx, _id: True
+) -> Deleted:
     """Delete a document with its sources and chunks. Idempotent."""
     # kg first deletes the evidence of a large document in parts. Repeat an interrupted deletion.
 
     def delete(tx: Transaction) -> Deleted:
-        if not goes(tx, document_id):
+        if not should_delete(tx, document_id):
             return Deleted(documents=0, sources=0)
         return delete_document_in_transaction(tx, document_id)
 
-    delete_evidence_in_parts(graph, [document_id], goes)
+    delete_evidence_in_parts(graph, [document_id], should_delete)
     return graph.transaction(delete)
 
 
@@ -357,27 +370,31 @@ def delete_by_name(graph: Graph, identifier: str, ontology: str | None = None) -
 
 
 def delete_ontology(graph: Graph, name: str) -> Deleted:
-    """Delete an ontology, one document in each transaction. If it does not exist, add a note."""
+    """Delete an ontology, one document in each transaction. A missing ontology becomes a note."""
     # kg also removes its synced folders, because their next scan would restore the documents.
     graph.write("folders/remove_of_ontology", ontology=name)
     delete_pending_documents(graph, name)
     missing = note_on_ontologies(graph, [name])
-    gone = Deleted(documents=0, sources=0, notes=[f"nothing was deleted: {each}" for each in missing])
+    total = Deleted(documents=0, sources=0, notes=[f"nothing was deleted: {each}" for each in missing])
     while rows := graph.read("ontologies/document_ids", name=name, limit=DOCUMENTS_A_PORTION):
         for row in rows:
             deleted = delete_document(graph, row["document_id"])
-            gone.documents += deleted.documents
-            gone.sources += deleted.sources
+            total.documents += deleted.documents
+            total.sources += deleted.sources
     graph.write("ontologies/delete_empty", name=name)
-    return gone
+    return total
 
 
-def delete_evidence_in_parts(graph: Graph, document_ids: Sequence[str], goes: Goes) -> None:
-    """Delete the evidence for documents that will be deleted. If there is much, this is done in parts."""
+def delete_evidence_in_parts(graph: Graph, document_ids: Sequence[str], should_delete: ShouldDelete) -> None:
+    """Delete the evidence of documents in several transactions if it is too much for one."""
     rows = {each: graph.read("sources/ids_of_document", document_id=each) for each in document_ids}
     if sum(map(len, rows.values())) > concept_writes.MAX_SOURCES_PER_TRANSACTION:
-        for each, found in rows.items():
-            forget_in_parts(graph, [row["source_id"] for row in found], lambda tx, each=each: goes(tx, each))
+        for each, sources in rows.items():
+            forget_in_parts(
+                graph,
+                [row["source_id"] for row in sources],
+                lambda tx, each=each: should_delete(tx, each),
+            )
 
 
 def delete_document_in_transaction(tx: Transaction, document_id: str) -> Deleted:
@@ -391,7 +408,7 @@ def delete_document_in_transaction(tx: Transaction, document_id: str) -> Deleted
 
 def delete_matching(graph: Graph, request: DocumentDeletion) -> DeletedMatching:
     """Delete the documents that match a filter, each in its own transaction. In a dry run, list them."""
-    # An interrupted deletion leaves some documents, for which the digest of an earlier dry run is not valid.
+    # After an interruption, the digest of an earlier dry run does not match the remaining documents.
     require_ontologies(graph, request.ontologies)
     matching = find_matching_documents(graph, request.where, request.ontologies, in_order=True)
     ids = [each for of_ontology in matching.values() for each in of_ontology]
@@ -401,28 +418,28 @@ def delete_matching(graph: Graph, request: DocumentDeletion) -> DeletedMatching:
         notes += [each.effect for each in unknown]
     if not ids:
         notes.append("nothing was deleted: no document fits the conditions of the filter")
-    own_digest = digest("documents", *sorted(ids))
+    matching_digest = digest("documents", *sorted(ids))
     first = read_summaries(graph, ids[:MAX_SHOWN])
     if request.dry_run or not ids:
         sources = count_sources(graph, list(matching), ids) if ids else 0
-        counts: Row = {"documents": len(ids), "sources": sources, "digest": own_digest}
+        counts: Row = {"documents": len(ids), "sources": sources, "digest": matching_digest}
         return DeletedMatching(**counts, notes=notes, dry_run=request.dry_run, first=first)
-    other = "nothing was deleted. Repeat with dry_run and check the matching documents"
-    if request.expected_digest not in {None, own_digest}:
-        raise Conflict(f"other documents fit now than were expected: {other}")
+    advice = "nothing was deleted. Repeat the dry run and check the matching documents"
+    if request.expected_digest not in {None, matching_digest}:
+        raise Conflict(f"other documents match now than in the dry run: {advice}")
 
     def check_still_matches(tx: Transaction, document_id: str) -> bool:
         tx.run("documents/hold", document_id=document_id)
         return bool(find_matching_documents(tx, request.where, None, [document_id]))
 
-    gone = Deleted(documents=0, sources=0)
+    total = Deleted(documents=0, sources=0)
     for each in ids:
         deleted = delete_document(graph, each, check_still_matches)
-        gone.documents, gone.sources = gone.documents + deleted.documents, gone.sources + deleted.sources
-    if kept := len(ids) - gone.documents:
+        total.documents, total.sources = total.documents + deleted.documents, total.sources + deleted.sources
+    if kept := len(ids) - total.documents:
         notes.append(
             f"{pluralize(kept, 'document')} changed or were deleted during the request and no longer match"
         )
     return DeletedMatching(
-        documents=gone.documents, sources=gone.sources, notes=notes, dry_run=False, first=first
+        documents=total.documents, sources=total.sources, notes=notes, dry_run=False, first=first
     )

@@ -132,7 +132,7 @@ def test_deletion_requires_the_digest_of_its_preview(library: Graph) -> None:
     change_document(library, numbered(39).document_id, DocumentChange(metadata={"number": 0}))
     change_document(library, numbered(1).document_id, DocumentChange(metadata={"number": 99}))
     assert deletion(library, "number>=38").documents == seen.documents == 2
-    with pytest.raises(Conflict, match="other documents fit now than were expected: nothing was deleted"):
+    with pytest.raises(Conflict, match="other documents match now than in the dry run: nothing was deleted"):
         deletion(library, "number>=38", dry_run=False, expected_digest=seen.digest)
     assert len(left(library)) == DOCUMENTS
     again = deletion(library, "number>=38")
