@@ -1,12 +1,12 @@
 """Stems, word forms, and misspellings, for the full-text index and for queries.
 
-kg indexes the normal form of words (kg_api.normal_form) and the parts of words that the analyzer keeps
-joined.
+kg indexes the normal form of words (kg_api.normal_form), and the parts of words that the analyzer does not
+split.
 
 Neo4j's `english` analyzer splits by Unicode rules (UAX #29, version 12.1). It indexes `title:secret`,
 `1,000`, `x·y`, `l'homme`, and `snake_case` as one token each, so a query cannot find their parts. It keeps a
-soft hyphen within a word and ignores `½`. The character classes were measured with that analyzer. A wrong
-joining character costs some bytes, but a missing one loses a word.
+soft hyphen within a word and ignores `½`. The character classes were measured with that analyzer. An
+unnecessary character only adds some bytes to the index, but a missing one hides a word from searches.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from kg_api.schemas.metadata import find_aliases
 
 
 def _list_characters(categories: Container[str]) -> list[int]:
-    planes = (*range(0x80, 0x20000), *range(0xE0000, 0xE0200))
-    return [at for at in planes if unicodedata.category(chr(at)) in categories and at != ord("\u200b")]
+    codes = (*range(0x80, 0x20000), *range(0xE0000, 0xE0200))
+    return [code for code in codes if unicodedata.category(chr(code)) in categories and code != ord("\u200b")]
 
 
 def _build_character_class(found: Sequence[int]) -> str:
-    """Build a regular-expression class, as ranges for speed."""
+    """Build the ranges of a regular-expression class from sorted code points. Ranges are faster."""
     ends = [at for at, following in zip(found, [*found[1:], -1], strict=True) if following != at + 1]
     firsts = [at for at, before in zip(found, [-1, *found], strict=False) if before != at - 1]
     return "".join(f"{chr(first)}-{chr(last)}" for first, last in zip(firsts, ends, strict=True))
@@ -100,9 +100,11 @@ LATIN = "a-zA-Z\u00aa-\u03ff\u1e00-\u1fff"
 _OTHER_LETTER = rf"[^\W\d_{LATIN}\u2100-\u2bff\ua720-\ua7ff\u30a0-\u30ff{SINGLE}]"
 """Letters that start a new word after a digit. The analyzer itself separates Chinese and Japanese from
 digits."""
-_TURN = rf"(?<=\d)(?={_OTHER_LETTER})|(?<={_OTHER_LETTER})(?=\d)|(?<={_OTHER_LETTER}[{EXTENDING}])(?=\d)"
-_BETWEEN_PARTS = re.compile(rf"[^\w{EXTENDING}]+|_+|{_TURN}")
-TURNS = re.compile(_TURN)
+_SCRIPT_CHANGE = (
+    rf"(?<=\d)(?={_OTHER_LETTER})|(?<={_OTHER_LETTER})(?=\d)|(?<={_OTHER_LETTER}[{EXTENDING}])(?=\d)"
+)
+_BETWEEN_PARTS = re.compile(rf"[^\w{EXTENDING}]+|_+|{_SCRIPT_CHANGE}")
+TURNS = re.compile(_SCRIPT_CHANGE)
 PIECES = re.compile(f"[{SINGLE}][{EXTENDING}]*|[^{SINGLE}]+")
 _POSSESSIVE = re.compile(r"[^\W_]+['’＇][sS]")
 _WITHOUT_TOKEN = re.compile(rf"[{_build_character_class(_list_characters({'No'}))}{_UNKNOWN}]")
@@ -111,13 +113,13 @@ KNOWN_WORDS = 65_536
 MAX_NUMBER = 16  # maximum characters of a number that kg indexes with its unit
 _UNIT = r"[a-zA-Z\u00b5\u0370-\u03ff]{1,5}\d?"
 _IS_UNIT = re.compile(_UNIT)
-_UNIT_BEHIND = re.compile(rf"\s{_UNIT}(?!\w)")
+_UNIT_AFTER = re.compile(rf"\s{_UNIT}(?!\w)")
 _NUMBER_BEFORE = re.compile(r"(?<!\w)\d+(?:[.,]\d+)*\s\Z")
 _SCOPE = re.compile(r"kg[oda][0-9a-f]{16}", re.IGNORECASE)
 
 
 def runs(text: str) -> Iterator[re.Match[str]]:
-    """Yield the runs that the analyzer may index as one or more tokens."""
+    """Yield the parts of a text that the analyzer may index as one or more tokens."""
     return (_ASCII_RUN if text.isascii() else _ANY_RUN).finditer(text)
 
 
@@ -136,7 +138,7 @@ def parts(word: str) -> str:
 
 
 def find_hidden_parts(texts: Iterable[str]) -> list[str]:
-    """Find the visible parts of words that the analyzer does not find, each once."""
+    """Find the distinct parts of words that readers see but the analyzer does not index."""
     return [*dict.fromkeys(found for text in texts for found in _find_hidden(text))]
 
 
@@ -145,7 +147,7 @@ def _find_hidden(text: str) -> Iterator[str]:
         yield from _find_written_otherwise(text)
         return
     has_turns = not text.isascii() and TURNS.search(text) is not None
-    for run in (found[0] for found in runs(text)):
+    for run in (match[0] for match in runs(text)):
         if run.isalnum() and not _SCOPE.match(run) and not (has_turns and TURNS.search(run)):
             continue
         seen = parts(run)
@@ -164,7 +166,7 @@ def _find_written_otherwise(text: str) -> Iterator[str]:
             if not seen or piece[0] == seen:
                 continue
             start, end = run.start() + piece.start(), run.start() + piece.end()
-            if piece[0].isdecimal() and (unit := _UNIT_BEHIND.match(text, end)):
+            if piece[0].isdecimal() and (unit := _UNIT_AFTER.match(text, end)):
                 yield f"{seen} {parts(unit[0])}"
             elif _IS_UNIT.fullmatch(seen) and (
                 number := _NUMBER_BEFORE.search(text[max(0, start - MAX_NUMBER) : start])
@@ -175,12 +177,12 @@ def _find_written_otherwise(text: str) -> Iterator[str]:
 
 
 def _token(part: str) -> str:
-    """Return a part that the analyzer indexes and that cannot equal a scope token, which filters use."""
-    known = "".join(_known(character) for character in part)
-    return f"x{known}" if _SCOPE.match(known) else known
+    """Return the indexable spelling of a part. It never equals a scope token, which filters use."""
+    spelled = "".join(_spell_character(character) for character in part)
+    return f"x{spelled}" if _SCOPE.match(spelled) else spelled
 
 
-def _known(character: str) -> str:
+def _spell_character(character: str) -> str:
     if unicodedata.category(character) == "No":
         return f"{Fraction(unicodedata.numeric(character)).limit_denominator(1000)}".replace("/", "_")
     return f"u{ord(character):x}" if _WITHOUT_TOKEN.match(character) else character
@@ -236,10 +238,10 @@ def normalize_word(word: str) -> str:
 def _stem(word: str) -> str:
     if len(word) < MIN_STEMMED:
         return word
-    found = stem(word, "porter")
-    if found.endswith("bli"):
-        return stem(f"{found[:-1]}e", "porter")
-    return found[:-1] if found.endswith("logi") and _MEASURED.search(found[:-4]) else found
+    stemmed = stem(word, "porter")
+    if stemmed.endswith("bli"):
+        return stem(f"{stemmed[:-1]}e", "porter")
+    return stemmed[:-1] if stemmed.endswith("logi") and _MEASURED.search(stemmed[:-4]) else stemmed
 
 
 _SUFFIXES = """
@@ -253,8 +255,13 @@ def complete_stems(begun: str) -> list[str]:
 
     The index contains `manag` for `management`, which `managem*` does not match.
     """
-    cuts = ((each, at) for each in _SUFFIXES for at in range(1, len(each)) if begun.endswith(each[:at]))
-    forms = {normalize_word(word): word for each, at in cuts if (word := begun[:-at] + each)}
+    cuts = (
+        (suffix, length)
+        for suffix in _SUFFIXES
+        for length in range(1, len(suffix))
+        if begun.endswith(suffix[:length])
+    )
+    forms = {normalize_word(word): word for suffix, length in cuts if (word := begun[:-length] + suffix)}
     return [
         word for form, word in forms.items() if begun.startswith(form) and MIN_WORD < len(form) < len(begun)
     ]
@@ -287,11 +294,11 @@ def find_stop_words(words: Iterable[str], languages: Iterable[str | None] = ()) 
     given languages (English names) always count.
     """
     folded_words = frozenset(word.lower() for word in words)
-    most = max((folded_words & listed for listed in load_stop_words().values()), key=len)
+    best = max((folded_words & listed for listed in load_stop_words().values()), key=len)
     listed = load_stop_words()
-    word_counts = [folded_words & listed[each] for each in languages if each is not None]
-    enough = most if len(most) >= _FEWEST else frozenset[str]()
-    return enough.union(*word_counts)
+    language_stop_words = [folded_words & listed[each] for each in languages if each is not None]
+    detected = best if len(best) >= _FEWEST else frozenset[str]()
+    return detected.union(*language_stop_words)
 
 
 @cache
@@ -315,27 +322,29 @@ def _read_list(language: str) -> frozenset[str]:
 # can name them.
 
 MIN_WORD = 3
-"""Minimum characters of a word to correct. kg corrects only the accents of three characters."""
-MIN_TYPO = 4
+"""Minimum characters of a word to correct. In a word of three characters, kg corrects only accents."""
+MIN_TYPO = 4  # minimum length for one edit
 MIN_SUBSTITUTED = 6
-"""Minimum length for replacing or dropping a letter. `hope` does not match `home`, nor `tyres` `tres`."""
+"""Minimum length for replacing or dropping a letter: `hope` does not match `home`."""
 LONG_WORD = 8  # minimum length for two edits
 MIN_SHARED = 3  # characters that must be equal at the start for two edits
-MIN_PREFIXED = 9
+MIN_PREFIXED = 9  # minimum length for a search by prefix
 ENDING = 5  # characters that stemming may remove: the index contains `configur` for `configuration`
 MAX_MEANT = 3  # suggestions for one word
 
 _MARKS = re.compile("[\u0300-\u036f]+")
 """Accents. Vowel signs of Hindi and Thai are letters. Normalization has removed Hebrew and Arabic ones.
 """
-_OTHERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"})
+_PLAIN_LETTERS = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
+)
 _WORDS = re.compile(r"[^\W\d_]+")
 
 
 def fold(word: str) -> str:
     """Return a word without case and accents: `Kürbis` equals `Kurbis`, and `ß` equals `ss`."""
     plain = _MARKS.sub("", unicodedata.normalize("NFD", normalise_text(word).casefold()))
-    return unicodedata.normalize("NFC", plain.translate(_OTHERS))
+    return unicodedata.normalize("NFC", plain.translate(_PLAIN_LETTERS))
 
 
 def may_be_misspelt(word: str) -> bool:
@@ -350,13 +359,13 @@ def get_max_edits(word: str) -> int:
 
 @cache
 def _accented() -> dict[int, str]:
-    """Return by Latin or Greek letter a class of Lucene regular expressions with its accented forms."""
+    """Return a Lucene character class with the accented forms, by Latin or Greek letter."""
     letters = map(chr, chain(range(0xC0, 0x250), range(0x370, 0x400), range(0x1E00, 0x2000)))
     forms: dict[str, str] = {}
-    for each in filter(str.islower, letters):
-        if (plain := fold(each)) != each and len(plain) == 1:
-            forms[plain] = forms.get(plain, plain) + each
-    return str.maketrans({plain: f"[{several}]" for plain, several in forms.items()})
+    for letter in filter(str.islower, letters):
+        if (plain := fold(letter)) != letter and len(plain) == 1:
+            forms[plain] = forms.get(plain, plain) + letter
+    return str.maketrans({plain: f"[{variants}]" for plain, variants in forms.items()})
 
 
 def build_fuzzy_clauses(word: str) -> str:
@@ -367,54 +376,57 @@ def build_fuzzy_clauses(word: str) -> str:
     lower = unicodedata.normalize("NFC", word).lower()
     plain = fold(lower)
     stemmed = stem(plain, "english")
-    letters = [each for each in dict.fromkeys([lower, plain, stemmed]) if each.isalpha()]
-    clauses = [f"{each}~{max(1, get_max_edits(each))}" for each in letters]
-    clauses += [f"/{each.translate(_accented())}/" for each in letters if each in {plain, stemmed}]
+    spellings = [spelling for spelling in dict.fromkeys([lower, plain, stemmed]) if spelling.isalpha()]
+    clauses = [f"{spelling}~{max(1, get_max_edits(spelling))}" for spelling in spellings]
+    clauses += [
+        f"/{spelling.translate(_accented())}/" for spelling in spellings if spelling in {plain, stemmed}
+    ]
     if len(lower) >= MIN_PREFIXED:
         clauses.append(f"{lower[:-ENDING]}*")
     return " ".join(clauses)
 
 
 def suggest_words(word: str, texts: Iterable[str]) -> list[str]:
-    """Suggest the words of texts that an unknown word may mean: nearest first, then most frequent.
+    """Suggest words of the texts for an unknown word: nearest first, then most frequent.
 
     Words that differ only by accents are nearest, followed by words with an equal beginning.
     """
-    wanted, written = fold(word), word.lower()
+    folded, lower = fold(word), word.lower()
     counts = Counter(
-        candidate
-        for candidate in chain.from_iterable(map(split_words, texts))
-        if candidate.lower() != written
+        candidate for candidate in chain.from_iterable(map(split_words, texts)) if candidate.lower() != lower
     )
-    ranks = {said: _distance(wanted, fold(said)) for said in counts}
-    near = [(rank, -counts[said], said) for said, rank in ranks.items() if rank is not None]
-    best = min((rank for rank, _, _ in near), default=None)
-    once: dict[str, str] = {}
-    for _, _, said in sorted(each for each in near if each[0] == best):
-        once.setdefault(said.lower(), said)
-    return [*once.values()][:MAX_MEANT]
+    ranks = {other: _distance(folded, fold(other)) for other in counts}
+    ranked = [(rank, -counts[other], other) for other, rank in ranks.items() if rank is not None]
+    best = min((rank for rank, _, _ in ranked), default=None)
+    suggestions: dict[str, str] = {}
+    for _, _, other in sorted(each for each in ranked if each[0] == best):
+        suggestions.setdefault(other.lower(), other)
+    return [*suggestions.values()][:MAX_MEANT]
 
 
-def _distance(wanted: str, said: str) -> tuple[int, int] | None:
+def _distance(word: str, candidate: str) -> tuple[int, int] | None:
     """Return the edits and the characters after the common beginning, or None for too many differences.
 
     The first letter must match, because people rarely mistype it.
     """
-    most = get_max_edits(wanted)
-    edits = OSA.distance(wanted, said, score_cutoff=most)
-    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(wanted, said, strict=False)))
-    if edits > most or not shared or (edits > 1 and shared < MIN_SHARED):
+    max_edits = get_max_edits(word)
+    edits = OSA.distance(word, candidate, score_cutoff=max_edits)
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, candidate, strict=False)))
+    if edits > max_edits or not shared or (edits > 1 and shared < MIN_SHARED):
         return None
-    if len(wanted) - len(said) > 1:  # nobody types two letters too many: `schedule` is not `Schule`
+    # People rarely type two extra letters: `schedule` does not match `Schule`
+    if len(word) - len(candidate) > 1:
         return None
-    if edits and len(wanted) < MIN_SUBSTITUTED and _replaces_letters(wanted, said):
+    if edits and len(word) < MIN_SUBSTITUTED and _replaces_letters(word, candidate):
         return None
-    return edits, len(wanted) - shared
+    return edits, len(word) - shared
 
 
-def _replaces_letters(wanted: str, said: str) -> bool:
-    """Check if a letter is replaced or dropped, not only swapped with another or typed twice."""
-    return not set(said).issuperset(wanted) or (len(wanted) == len(said) and sorted(wanted) != sorted(said))
+def _replaces_letters(word: str, candidate: str) -> bool:
+    """Check if a letter is replaced or dropped. Swapped and doubled letters do not count."""
+    return not set(candidate).issuperset(word) or (
+        len(word) == len(candidate) and sorted(word) != sorted(candidate)
+    )
 
 
 def split_words(text: str) -> list[str]:
@@ -424,18 +436,18 @@ def split_words(text: str) -> list[str]:
 
 # Stems of other languages: `Zwiebel` finds `Zwiebeln`
 #
-# They come from Snowball's stemmers without accents. kg indexes them in the field `scope` as tokens that no
-# text contains. English texts need none, because the analyzer stems English.
+# Snowball creates these stems, and kg removes their accents. kg indexes them in the field `scope` as tokens
+# that no text contains. English texts need none, because the analyzer stems English.
 
 MARK = "kgs"  # prefix of a stem, which separates stems from words
 LANGUAGES = ("german", "spanish", "turkish", "russian", "romanian", "arabic", "greek", "hindi")
-"""Languages with better results by stems (ADR 57 has the figures)."""
+"""Languages for which stems improve results (ADR 57 has the figures)."""
 MIN_STOP_WORDS = 2
 MIN_SHARE = 0.1
-"""Minimum share of stop words for recognizing a language. A list of names has none."""
+"""Minimum share of stop words for recognizing a language. A list of names contains none."""
 ENOUGH = 1000  # words of a text that kg reads to recognize its language
 STEMS_MIN_STEMMED = 3
-_TAKEN_APART = re.compile(f"[{SINGLE}]")
+_SINGLE_CHARACTER = re.compile(f"[{SINGLE}]")
 MAX_GUESSED = 8
 """Maximum words of a query in an unknown language that kg stems in each language. Longer queries are
 sentences."""
@@ -448,13 +460,13 @@ def detect_stop_word_language(words: Iterable[str]) -> str | None:
     """
     counts = Counter(islice(words, ENOUGH))
     # Iterating over a view of keys reads the whole stop word list: 70 times slower
-    different = frozenset(counts)
-    little = {
-        name: sum(map(counts.__getitem__, different & listed)) for name, listed in load_stop_words().items()
+    distinct = frozenset(counts)
+    hits = {
+        name: sum(map(counts.__getitem__, distinct & listed)) for name, listed in load_stop_words().items()
     }
-    best = max(little, key=lambda name: (little[name], name == "english", name in LANGUAGES))
-    enough = little[best] >= MIN_STOP_WORDS and little[best] >= MIN_SHARE * counts.total()
-    return best if enough else None
+    best = max(hits, key=lambda name: (hits[name], name == "english", name in LANGUAGES))
+    is_reliable = hits[best] >= MIN_STOP_WORDS and hits[best] >= MIN_SHARE * counts.total()
+    return best if is_reliable else None
 
 
 SAMPLE: Final = 8000  # characters of a text that kg reads to recognize its language
@@ -478,35 +490,37 @@ def detect_language(text: str) -> str | None:
 
 
 def stem_texts(texts: Sequence[str], chosen: str | None = None) -> list[str]:
-    """Return the stems to index for the texts of one source, as one string. English texts have none.
+    """Return a list with one string of all stems of a source, or an empty list, for example for English.
 
-    Without a chosen language, the first text determines it. Names and titles do not help.
+    Without a chosen language, kg detects the language of the first text, because names and titles mislead.
     """
     language = chosen or detect_stop_word_language(_words(texts[0]) if texts else ())
     if language is None or language == "english" or not (chosen or language in LANGUAGES):
         return []
-    little = load_stop_words()[language]
+    stop_words = load_stop_words()[language]
     words = (word for text in texts for word in _words(text))
-    found = (_stem_by_rules(word, language) for word in words if word not in little and _has_stem(word))
-    return [" ".join(found)]
+    stems = (_stem_by_rules(word, language) for word in words if word not in stop_words and _has_stem(word))
+    return [" ".join(stems)]
 
 
 def stem_question(words: Sequence[str], chosen: Collection[str | None] = (None,)) -> list[str]:
     """Return the stems to query, in the languages of the searched ontologies.
 
-    `chosen` contains None for ontologies without a language. kg searches them in the language of the query.
-    If a few keywords do not show a language, kg uses each language.
+    `chosen` contains None for ontologies without a language. For these, kg uses the language of the query. If
+    kg cannot detect the language of a few keywords, it uses all languages.
     """
     lower = [word for each in words for word in _words(each)]
-    own = {each for each in chosen if each is not None} - {"english"}
-    languages = [*dict.fromkeys([*sorted(own), *(_guessed(lower) if None in chosen else ())])]
-    guesses = (
+    ontology_languages = {each for each in chosen if each is not None} - {"english"}
+    languages = [
+        *dict.fromkeys([*sorted(ontology_languages), *(_guess_languages(lower) if None in chosen else ())])
+    ]
+    stems = (
         _stem_by_rules(word, language)
         for word in lower
         for language in languages
         if _has_stem(word) and word not in load_stop_words()[language]
     )
-    return [*dict.fromkeys(guesses)]
+    return [*dict.fromkeys(stems)]
 
 
 @lru_cache(KNOWN_FORMS)
@@ -520,7 +534,7 @@ def get_word_forms(word: str) -> frozenset[str]:
     return frozenset({fold(word), *stems, *regroup_thousands(word)})
 
 
-def _guessed(words: Sequence[str]) -> Sequence[str]:
+def _guess_languages(words: Sequence[str]) -> Sequence[str]:
     language = detect_stop_word_language(words)
     if language is None:
         return LANGUAGES if len(words) <= MAX_GUESSED else ()
@@ -533,7 +547,7 @@ def _words(text: str) -> list[str]:
 
 def _has_stem(word: str) -> bool:
     """Check if kg stems a word. Characters that the analyzer separates would score like rare words."""
-    return len(word) >= STEMS_MIN_STEMMED and not _TAKEN_APART.search(word)
+    return len(word) >= STEMS_MIN_STEMMED and not _SINGLE_CHARACTER.search(word)
 
 
 def _stem_by_rules(word: str, language: str) -> str:
@@ -542,8 +556,8 @@ def _stem_by_rules(word: str, language: str) -> str:
 
 # The property `scope` of sources and concepts: full-text tokens in addition to their text
 #
-# It holds one token each for ontology and document, which filters use, the hidden parts of words, and stems
-# of other languages. The first source of a document also has the document's aliases.
+# It contains a token for the ontology and one for the document (for filters), the hidden parts of words, and
+# stems of other languages. The first source of a document also has the aliases of the document.
 
 PORTION: Final = 1000  # sources per transaction that indexes them in another language
 
@@ -558,8 +572,8 @@ def build_source_scope(
 ) -> list[str]:
     """Build the tokens to index for a source in addition to its visible texts.
 
-    `texts` starts with the source's own text. `language` is the ontology's (None: the text's own). Only the
-    first source of a document has `aliases`.
+    `texts` starts with the text of the source. `language` is the setting of the ontology (None: detect it).
+    Only the first source of a document has `aliases`.
     """
     seen = [*texts]
     scopes = [build_ontology_scope(ontology), build_document_scope(document_id)]
@@ -567,20 +581,20 @@ def build_source_scope(
 
 
 def get_aliases(paragraph: int, metadata: str | None) -> list[str]:
-    """Return the aliases in a document's JSON metadata for its first source, and none for further sources."""
+    """Return the aliases in the JSON metadata of a document if the paragraph is its first source."""
     return find_aliases(json.loads(metadata or "{}")) if paragraph == 0 else []
 
 
 def index_language_batch(
     tx: Transaction, ontology: str, language: str | None, after: tuple[str, int]
 ) -> list[Row]:
-    """Index the next batch of an ontology's sources in a language. Return the checked sources in order."""
+    """Index the next batch of sources of an ontology in a language. Return these sources in order."""
     document, paragraph = after
-    found = tx.run(
+    batch = tx.run(
         "sources/to_index", ontology=ontology, after=document, after_paragraph=paragraph, limit=PORTION
     )
-    _write_sources(tx, found, lambda _: language)
-    return found
+    _write_source_scopes(tx, batch, lambda _: language)
+    return batch
 
 
 def build_concept_scope(
@@ -591,32 +605,34 @@ def build_concept_scope(
 
 
 def _index_aliases(aliases: Iterable[str]) -> Iterator[str]:
-    """Yield the token of each alias, because it may be the whole query, and its words."""
+    """Yield the words of each alias, and its token, which matches a query that equals the alias."""
     for alias in aliases:
         yield build_alias_scope(alias)
         yield " ".join(filter(None, (parts(run[0]) for run in runs(alias))))
 
 
-def _write_sources(tx: Transaction, found: Iterable[Row], language: Callable[[Row], str | None]) -> None:
+def _write_source_scopes(
+    tx: Transaction, sources: Iterable[Row], language: Callable[[Row], str | None]
+) -> None:
     """Re-index sources, each in the language of its ontology, in the common lock order."""
-    rows = [{**row, "scope": _source(row, language(row))} for row in found]
+    rows = [{**row, "scope": _build_row_scope(row, language(row))} for row in sources]
     changed = [{name: row[name] for name in _COMPARED} for row in rows if row["scope"] != row["before"]]
     tx.run("sources/write_scopes", rows=sorted(changed, key=lambda row: row["source_id"]))
 
 
-def _source(row: Row, language: str | None) -> list[str]:
+def _build_row_scope(row: Row, language: str | None) -> list[str]:
     texts = (row["full_text"], *row["heading"], row["title"], row["document"])
     aliases = get_aliases(row["paragraph"], row["metadata"])
     return build_source_scope(row["ontology"], row["document_id"], texts, language, aliases=aliases)
 
 
 _COMPARED: Final = ("source_id", "content_hash", "heading", "title", "paragraph", "metadata", "scope")
-"""Properties that kg compares with a locked source and then writes."""
+"""Properties of a row. kg writes the scope only if the others still equal those of the locked source."""
 
 
 # Joined and separate numbers and letters: `5kg` and `5 kg`, `ISO9001` and `ISO 9001`
 #
-# kg queries both spellings, as one word and as a phrase. A phrase is exact: `5kg` does not find `7 kg`.
+# kg queries both spellings: one word, and a phrase. A phrase is exact: `5kg` does not find `7 kg`.
 
 MAX_VARIANTS = 32
 JOINED = 2.0  # weight of one word that joins two words of the query
@@ -644,15 +660,15 @@ def find_variants(question: str) -> list[Variant]:
     """Return other spellings of a query's numbers and adjacent letters, at most 32."""
     normal = normalise_text(question)
     words = [*_WORD.finditer(normal)]
-    apart = [each for word in words for each in _part(word[0])]
-    apart += [Variant(" ".join(found.groups())) for found in _FORMULA.finditer(normal)]
-    apart += [Variant(other) for word in words for other in regroup_thousands(word[0])]
+    separate = [variant for word in words for variant in _separate(word[0])]
+    separate += [Variant(" ".join(formula.groups())) for formula in _FORMULA.finditer(normal)]
+    separate += [Variant(other) for word in words for other in regroup_thousands(word[0])]
     joined = (
         Variant(first[0] + last[0], JOINED)
         for first, last in pairwise(words)
         if _may_join(normal, first, last)
     )
-    return [*islice(dict.fromkeys([*apart, *joined]), MAX_VARIANTS)]
+    return [*islice(dict.fromkeys([*separate, *joined]), MAX_VARIANTS)]
 
 
 def regroup_thousands(word: str) -> list[str]:
@@ -663,8 +679,8 @@ def regroup_thousands(word: str) -> list[str]:
     return [each for each in (f"{digits}", f"{digits:,}".replace(",", "."), f"{digits:,}") if each != word]
 
 
-def _part(word: str) -> Iterator[Variant]:
-    """Yield the separate spelling. The index ignores `a` and `in`, so of `16 A` only `16` remains."""
+def _separate(word: str) -> Iterator[Variant]:
+    """Yield the spelling with a space. The index ignores `a` and `in`, so only `16` remains of `16 A`."""
     if quantity := _QUANTITY.fullmatch(word):
         number, unit = quantity.groups()
         yield Variant(number, 0.5) if unit.lower() in OMITTED else Variant(f"{number} {unit}")
@@ -677,5 +693,5 @@ def _may_join(text: str, first: re.Match[str], last: re.Match[str]) -> bool:
         return False
     if _IS_NUMBER.fullmatch(first[0]):
         return not last[0][0].isdecimal()
-    is_said = len(first[0]) > 1 and first[0].lower() in OMITTED  # `in 2024` is not a code
-    return first[0].isalpha() and not is_said and _IS_NUMBER.fullmatch(last[0]) is not None
+    is_preposition = len(first[0]) > 1 and first[0].lower() in OMITTED  # `in 2024` is not a code
+    return first[0].isalpha() and not is_preposition and _IS_NUMBER.fullmatch(last[0]) is not None
