@@ -39,9 +39,9 @@ _BULLETS = {
     0xF0A8: "□", 0xF0FC: "✓", 0xF0FB: "✗", 0xF0FD: "☒", 0xF0FE: "☑", 0xF0E0: "→",
 }  # fmt: skip
 """Codes of bullets in Symbol and Wingdings."""
-_NOTHING = dict.fromkeys((0x200B, 0xFEFF, 0xFFFF), "")
-_LETTERS = _LIGATURES | _TEX | _HYPHENS | _BULLETS | _NOTHING
-UNKNOWN = "\ufdd0"  # stands for a control code, which some fonts render as a letter
+_INVISIBLE = dict.fromkeys((0x200B, 0xFEFF, 0xFFFF), "")
+_LETTERS = _LIGATURES | _TEX | _HYPHENS | _BULLETS | _INVISIBLE
+UNKNOWN = "\ufdd0"  # replaces a control code, which some fonts render as a letter
 MEANINGLESS = frozenset((*range(0x20), *range(0x7F, 0xA0), *range(0xE000, 0xF900), 0xFFFD)) - _LETTERS.keys()
 """Codes without a letter in any script."""
 _CJK = re.compile("[\u2e80-\u30ff\u3100-\u312f\u31a0-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef]")
@@ -50,12 +50,12 @@ _CJK = re.compile("[\u2e80-\u30ff\u3100-\u312f\u31a0-\u9fff\uf900-\ufaff\ufe30-\
 
 @lru_cache(maxsize=8192)
 def decode_letters(code: int) -> str:
-    """Return the visible letters: the letters of a ligature, and nothing for a control code."""
+    """Return the visible letters of a code: several for a ligature, and none for a control code."""
     return _LETTERS.get(code, chr(code) if _FIRST_PRINTED <= code <= 0x10FFFF else "")  # noqa: PLR2004  # Unicode's last
 
 
 def are_cjk(before: str, after: str) -> bool:
-    """Check if a gap between two texts is not a space between words."""
+    """Check if two adjacent texts are Chinese or Japanese, so that a gap between them is not a space."""
     return bool(_CJK.match(before[-1:]) and _CJK.match(after[:1]))
 
 
@@ -66,8 +66,10 @@ def is_from_right(code: int) -> bool:
 
 def combine_accent(accent: str, letter: str) -> str | None:
     """Return the letter combined with a separately drawn accent, or None."""
-    mark = _ACCENTS.get(accent)
-    return unicodedata.normalize("NFC", letter[0] + mark + letter[1:]) if mark and letter.isalpha() else None
+    combining = _ACCENTS.get(accent)
+    if combining is None or not letter.isalpha():
+        return None
+    return unicodedata.normalize("NFC", letter[0] + combining + letter[1:])
 
 
 def join_letters(parts: Sequence[str]) -> str:
@@ -79,7 +81,7 @@ def join_letters(parts: Sequence[str]) -> str:
 
 
 def get_visible_text(text: str) -> str:
-    """Return PDFium's text of a page with visible letters."""
+    """Convert the text that PDFium returns for a page to visible letters."""
     return text.replace("\r\n", "\n").translate(_LETTERS)
 
 
@@ -136,7 +138,7 @@ class Styles:
         return Style(turn, baseline, round(size, 1), self.font.bold, self.font.mono)
 
     def get_vertical_style(self, style: Style, i: int) -> Style:
-        """Get the style of a text object with vertically stacked letters."""
+        """Return the style for a text object with vertically stacked letters."""
         raw.FPDFText_GetMatrix(self._page, i, self._matrix)
         return style._replace(turn=DOWN, baseline=self._matrix.e)
 
@@ -175,11 +177,11 @@ def _classify_font(font: Any) -> tuple[bool, bool]:
 
 # Superscript and subscript digits next to a number: `10` with a small raised `6` is `10⁶`, not 106
 #
-# Only digits next to a number change. Reference marks after words, and letters, stay unchanged.
+# Other characters do not change, for example letters, and reference marks after words.
 
-_SMALLER = 0.85
-_RAISED, _LOWERED = 0.2, 0.08  # in font sizes: minimum shifts of the baseline
-_BEGINS = re.compile(r"[-+−–]?\d")
+_MAX_SCRIPT_SIZE = 0.85
+_RAISED, _LOWERED = 0.2, 0.08  # minimum shifts of the baseline, relative to the font size
+_NUMBER_START = re.compile(r"[-+−–]?\d")
 
 
 class SizedText(NamedTuple):
@@ -189,27 +191,27 @@ class SizedText(NamedTuple):
 
 
 def write_scripts(parts: Sequence[SizedText]) -> list[str]:
-    """Write the texts of adjacent parts, with superscript and subscript digits marked."""
+    """Return the texts of adjacent parts, with superscript and subscript digits as Unicode characters."""
     texts = [part.text for part in parts]
     for at in range(1, len(parts)):
         before, part = parts[at - 1], parts[at]
-        if not (before.text[-1:].isdigit() and _BEGINS.match(part.text)):
+        if not (before.text[-1:].isdigit() and _NUMBER_START.match(part.text)):
             continue
         if shift := _find_shift(part, before):
-            texts[at] = _write(part.text, shift)
+            texts[at] = _shift_text(part.text, shift)
         elif texts[at - 1] == before.text and (shift := _find_shift(before, part)):
-            texts[at - 1] = _write(before.text, shift)
+            texts[at - 1] = _shift_text(before.text, shift)
     return texts
 
 
 def _find_shift(part: SizedText, base: SizedText) -> float:
-    """Find the shift of a superscript or subscript from its base (0: neither)."""
+    """Return the shift of a superscript or subscript from its base, or 0 for other parts."""
     shift = part.baseline - base.baseline
     is_script = shift > _RAISED * base.size or shift < -_LOWERED * base.size
-    return shift if is_script and part.size < _SMALLER * base.size else 0
+    return shift if is_script and part.size < _MAX_SCRIPT_SIZE * base.size else 0
 
 
-def _write(text: str, shift: float) -> str:
+def _shift_text(text: str, shift: float) -> str:
     return raise_text(text) if shift > 0 else lower_text(text)
 
 
@@ -233,7 +235,7 @@ class DrawnObject:
         return cast("Box", self.matrix.on_rect(0, 0, 1, 1))
 
     def get_image(self, page: pdfium.PdfPage) -> pdfium.PdfImage:
-        """Return the image for reading. Without the page, pypdfium2 would free the object."""
+        """Return the image. Pass its page, because otherwise pypdfium2 would free the object."""
         return pdfium.PdfImage(self.handle, page=page)
 
     @property
@@ -254,38 +256,38 @@ class PageObjects:
 
 
 def list_objects(page: pdfium.PdfPage) -> PageObjects:
-    found = PageObjects(is_blank=not raw.FPDFPage_CountObjects(page.raw))
+    objects = PageObjects(is_blank=not raw.FPDFPage_CountObjects(page.raw))
     items = _walk(page.raw, raw.FPDFPage_CountObjects, raw.FPDFPage_GetObject, PdfMatrix(), 0)
-    for kind, item, matrix in islice(items, MAX_OBJECTS):
-        if kind == raw.FPDF_PAGEOBJ_TEXT:
-            found.texts.append(item)
-        elif kind == raw.FPDF_PAGEOBJ_IMAGE:
-            found.images.append(DrawnObject(item, matrix))
-    return found
+    for object_type, item, matrix in islice(items, MAX_OBJECTS):
+        if object_type == raw.FPDF_PAGEOBJ_TEXT:
+            objects.texts.append(item)
+        elif object_type == raw.FPDF_PAGEOBJ_IMAGE:
+            objects.images.append(DrawnObject(item, matrix))
+    return objects
 
 
 def _walk(
     parent: Any, count: Callable[[Any], int], get: Callable[[Any, int], Any], outer: PdfMatrix, depth: int
 ) -> Iterator[tuple[int, Any, PdfMatrix]]:
-    """Yield objects with their transformation, with direct PDFium calls because a page may have thousands."""
+    """Yield objects with their transformation. Direct PDFium calls are faster for thousands of objects."""
     for i in range(max(0, count(parent))):
         item = get(parent, i)
-        kind = raw.FPDFPageObj_GetType(item) if item else raw.FPDF_PAGEOBJ_UNKNOWN
-        if kind == raw.FPDF_PAGEOBJ_FORM and depth < _MAX_NESTED:
+        object_type = raw.FPDFPageObj_GetType(item) if item else raw.FPDF_PAGEOBJ_UNKNOWN
+        if object_type == raw.FPDF_PAGEOBJ_FORM and depth < _MAX_NESTED:
             inner = _read_matrix(item).multiply(outer)
             yield from _walk(item, raw.FPDFFormObj_CountObjects, raw.FPDFFormObj_GetObject, inner, depth + 1)
-        matrix = _read_matrix(item).multiply(outer) if kind == raw.FPDF_PAGEOBJ_IMAGE else outer
-        yield kind, item, matrix
+        matrix = _read_matrix(item).multiply(outer) if object_type == raw.FPDF_PAGEOBJ_IMAGE else outer
+        yield object_type, item, matrix
 
 
 def _read_matrix(item: Any) -> PdfMatrix:
-    found = raw.FS_MATRIX()
-    raw.FPDFPageObj_GetMatrix(item, found)
-    return PdfMatrix.from_raw(found)
+    matrix = raw.FS_MATRIX()
+    raw.FPDFPageObj_GetMatrix(item, matrix)
+    return PdfMatrix.from_raw(matrix)
 
 
 def turn_box(box: Box, turn: int) -> Box:
-    """Return a box in the coordinates of lines with this turn."""
+    """Return a box in the coordinates of lines that are turned by `turn` quarters."""
     left, bottom, right, top = box
     return (box, (bottom, -right, top, -left), (-right, -top, -left, -bottom), (-top, left, -bottom, right))[
         turn
