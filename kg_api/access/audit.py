@@ -16,15 +16,15 @@ from kg_api.graph.keys import AuditRecord, write_audit
 
 log = structlog.get_logger()
 
-MAX_WAITING = 10_000  # limit of waiting entries, beyond which entries appear only in the request log
+MAX_WAITING = 10_000  # limit of queued entries: further entries appear only in the request log
 MAX_AT_ONCE = 500
 RETRY_SECONDS = 2.0
-CLOSING_SECONDS = 5.0  # time limit for writing waiting entries at shutdown
+CLOSING_SECONDS = 5.0  # time limit for writing queued entries at shutdown
 NOT_WRITTEN: Final = "changes are not written to the audit log"
 
 
 class AuditWriter:
-    """A writer with its own thread, so that no request waits for it."""
+    """Writer with its own thread, so that no request waits for the audit log."""
 
     def __init__(self, graph: Callable[[], Graph]) -> None:
         self._graph = graph
@@ -43,7 +43,7 @@ class AuditWriter:
         log.error(NOT_WRITTEN, changes=1, request_id=record.request_id)
 
     def close(self) -> None:
-        """Write the waiting entries if the database responds in time."""
+        """Write the queued entries if the database responds in time."""
         self._closing.set()
         with suppress(queue.Full):
             self._waiting.put_nowait(None)
@@ -59,23 +59,23 @@ class AuditWriter:
                     break
 
     def _take(self) -> list[AuditRecord] | None:
-        """Return the next waiting entries, or None at the end."""
-        first = self._waiting.get()
-        if first is None:
+        """Wait for queued entries and return them, or return None at the end."""
+        record = self._waiting.get()
+        if record is None:
             return None
-        taken = [first]
-        while len(taken) < MAX_AT_ONCE and not self._waiting.empty():
-            if (following := self._waiting.get()) is None:
+        records = [record]
+        while len(records) < MAX_AT_ONCE and not self._waiting.empty():
+            if (next_record := self._waiting.get()) is None:
                 self._waiting.put(None)
                 break
-            taken.append(following)
-        return taken
+            records.append(next_record)
+        return records
 
     def _try_to_write(self, records: list[AuditRecord]) -> bool:
         try:
             write_audit(self._graph(), records)
         except KgError as error:
-            log.warning("the audit log waits", changes=len(records), reason=str(error))
+            log.warning("the audit log is not written, kg retries", changes=len(records), reason=str(error))
             return False
         except Exception:  # thread boundary: an entry that cannot be written must not end the thread
             log.exception(NOT_WRITTEN, changes=len(records))

@@ -1,7 +1,7 @@
 """MCP server at /mcp over streamable HTTP, without sessions.
 
 The current protocol has no sessions, and kg handles each request of older clients separately. So memory does
-not grow with the number of clients. As the protocol allows, kg rejects GET.
+not grow with the number of clients. kg rejects GET, which the protocol allows.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PATH = "/mcp"
 
 
 class McpMount:
-    """ASGI application at /mcp. It can be used during `running`."""
+    """ASGI application at /mcp. It responds only inside the context `running`."""
 
     def __init__(self, opening: StartUp, settings: ApiSettings) -> None:
         self._library = Library(opening.container)
@@ -51,37 +51,37 @@ class McpMount:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
-            raise HTTPException(405, "MCP is spoken here by POST", headers={"Allow": "POST"})
+            raise HTTPException(405, "the MCP endpoint accepts only POST", headers={"Allow": "POST"})
         if self._manager is None:
-            raise Unavailable("not ready yet: the service is starting or ending")
+            raise Unavailable("not ready: the service is starting or stopping")
         try:
             body = await read_bounded(Request(scope, receive))  # the SDK would parse the body without limits
         except HTTPException as error:
-            await _unread(error)(scope, receive, send)
+            await _build_read_error(error)(scope, receive, send)
             return
-        await self._manager.handle_request(_accepting(scope), _replay(body, receive), send)
+        await self._manager.handle_request(_add_accept_header(scope), _replay(body, receive), send)
 
 
-def _accepting(scope: Scope) -> Scope:
-    """Add an Accept header to the request. HTTP does not need this, but the SDK does."""
+def _add_accept_header(scope: Scope) -> Scope:
+    """Add an Accept header if the request has none. Only the SDK requires it."""
     headers: list[tuple[bytes, bytes]] = scope["headers"]
     if any(name == b"accept" and value.strip() for name, value in headers):
         return scope
-    others = [(name, value) for name, value in headers if name != b"accept"]
-    return {**scope, "headers": [*others, (b"accept", b"*/*")]}
+    other_headers = [(name, value) for name, value in headers if name != b"accept"]
+    return {**scope, "headers": [*other_headers, (b"accept", b"*/*")]}
 
 
-def _unread(error: HTTPException) -> JSONResponse:
+def _build_read_error(error: HTTPException) -> JSONResponse:
     """Build the JSON-RPC error for a body that cannot be read."""
-    told = {"code": PARSE_ERROR, "message": str(error.detail)}
-    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": told}, error.status_code)
+    parse_error = {"code": PARSE_ERROR, "message": str(error.detail)}
+    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": parse_error}, error.status_code)
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Make a `receive` to read the body again, and then later messages such as a disconnect."""
-    ahead: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+    """Return a `receive` that first returns the body again, and then later messages such as a disconnect."""
+    replayed: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
-    async def receiving() -> Message:
-        return ahead.pop() if ahead else await receive()
+    async def receive_replayed() -> Message:
+        return replayed.pop() if replayed else await receive()
 
-    return receiving
+    return receive_replayed

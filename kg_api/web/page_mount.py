@@ -48,12 +48,12 @@ NAMELESS: Final = {"where": "Check the filter", "query_text": "Check the query"}
 
 def heading_of(problem: dict[str, Any]) -> str:
     fields = {each["field"].partition(".")[0] for each in problem.get("errors", ())}
-    named = next((NAMELESS[each] for each in fields if each in NAMELESS), None)
-    return named or HEADINGS.get(problem["status"], "Something went wrong")
+    heading = next((NAMELESS[field] for field in fields if field in NAMELESS), None)
+    return heading or HEADINGS.get(problem["status"], "Something went wrong")
 
 
 def sentences_of(problem: dict[str, Any], path: str) -> list[str]:
-    """Get the message from an error to show it to people. Paths to fields are omitted."""
+    """Return the sentences of a problem to show, without nested field paths."""
     if problem["status"] == HTTPStatus.NOT_FOUND and problem["type"] == "urn:kg:http":
         return [f"No page at {path[:MAX_SHOWN_PATH]}."]
     messages: dict[str, str] = {}
@@ -66,25 +66,25 @@ def sentences_of(problem: dict[str, Any], path: str) -> list[str]:
 
 
 KEPT: Final = ("retry-after", "www-authenticate", "allow", "set-cookie", "x-request-id")
-"""Headers that an error page keeps."""
+"""Headers that an error page copies from the problem response."""
 
 
 class ErrorPages:
-    """Middleware to show problem documents as pages, and to redirect anonymous users to the sign-in page."""
+    """Middleware that shows problem documents as pages and redirects anonymous users to the sign-in page."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and is_page(scope["path"]):
-            answer = _Problem(scope, receive, send)
-            await self.app(scope, receive, answer.send)
+            problem = _Problem(scope, receive, send)
+            await self.app(scope, receive, problem.send)
             return
         await self.app(scope, receive, send)
 
 
 class _Problem:
-    """Response that is buffered if it is a problem document."""
+    """Response that becomes an error page if it is a problem document, and is forwarded otherwise."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._scope, self._receive, self._send = scope, receive, send
@@ -103,16 +103,16 @@ class _Problem:
                 await self._show(self._start)
 
     async def _show(self, start: Message) -> None:
-        request, sent = Request(self._scope), Headers(raw=start["headers"])
+        request, sent_headers = Request(self._scope), Headers(raw=start["headers"])
         has_key = request.headers.get("authorization", "").lower().startswith("bearer ")  # browsers send none
-        is_opened = request.method == "GET" and not wants_part(request)
+        is_navigation = request.method == "GET" and not wants_part(request)
         if start["status"] == HTTPStatus.UNAUTHORIZED and not has_key:
             page, kept = redirect_to_sign_in(request), {"x-request-id"}
-        elif start["status"] == HTTPStatus.METHOD_NOT_ALLOWED and is_opened:
+        elif start["status"] == HTTPStatus.METHOD_NOT_ALLOWED and is_navigation:
             page, kept = lead_to_page(request), {"x-request-id"}
         else:
             page, kept = self._page(request, start["status"]), set(KEPT)
-        page.headers.update({name: sent[name] for name in kept if name in sent})
+        page.headers.update({name: sent_headers[name] for name in kept if name in sent_headers})
         await page(self._scope, self._receive, self._send)
 
     def _page(self, request: Request, status: int) -> Response:
