@@ -28,7 +28,7 @@ PARALLEL_DOWNLOADS = 8
 
 
 def fetch(lock: Path, cache: Path, on_progress: Progress | None = None) -> list[Path]:
-    """Fetch the locked files. Download missing files. Several processes may call it in parallel."""
+    """Return the paths of the locked files, and download missing files. Safe for parallel processes."""
     from jgo.env import LockFile  # noqa: PLC0415 - jgo imports requests and more, 0.2 s
 
     entries = LockFile.load(lock).dependencies
@@ -47,9 +47,9 @@ def fetch(lock: Path, cache: Path, on_progress: Progress | None = None) -> list[
 def _fetch_all(entries: list[LockedDependency], cache: Path, on_progress: Progress | None) -> None:
     with ThreadPoolExecutor(PARALLEL_DOWNLOADS) as pool:
         fetched = pool.map(partial(_fetch_one, cache), entries)
-        for there, path in enumerate(fetched, start=1):
+        for finished, path in enumerate(fetched, start=1):
             if on_progress:
-                on_progress(there, len(entries), path.name)
+                on_progress(finished, len(entries), path.name)
 
 
 def _fetch_one(cache: Path, entry: LockedDependency) -> Path:
@@ -82,7 +82,7 @@ def _path(cache: Path, entry: LockedDependency) -> Path:
     component = _context(cache).project(entry.groupId, entry.artifactId).at_version(entry.version)
     path = component.artifact(entry.classifier or "", entry.packaging).cached_path
     if path is None:
-        raise ManagedProcessError(f"{entry.artifactId} has no place in the cache {cache}")
+        raise ManagedProcessError(f"{entry.artifactId} has no path in the cache {cache}")
     return path
 
 

@@ -1,4 +1,4 @@
-"""Plurals, page numbers, weaker results, and host names for messages."""
+"""Plurals and page numbers for messages, detection of weaker results, and host names."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def name_pages(numbers: Sequence[int]) -> str:
 
 # Weaker results
 
-MIN_DROPS: Final = 2  # a pair of hits has no gap
+MIN_DROPS: Final = 2  # two hits are too few for a gap
 GAP: Final = 0.15  # minimum drop before weaker hits, as a share of the best score
 
 
 def find_gap(scores: Sequence[float]) -> int | None:
-    """Find the index of the first weaker hit: behind a drop of more than half of the range of scores."""
+    """Find the index of the first weaker hit, after a drop by more than half of the score range."""
     drops = [better - worse for better, worse in pairwise(scores)]
     if len(drops) < MIN_DROPS or min(drops) < 0:  # diversified hits are not ordered by score
         return None

@@ -25,7 +25,7 @@ log = structlog.get_logger()
 
 RETRY_SECONDS = 1.0
 STOPPING = (signal.SIGTERM, signal.SIGINT)
-GRACE_EXIT_CODE = 75  # the last batch exceeded its time limit
+GRACE_EXIT_CODE = 75  # the current batch exceeded the grace period
 
 
 def work(settings: Settings) -> None:
@@ -43,7 +43,7 @@ def work(settings: Settings) -> None:
         except OSError as error:
             raise ConfigurationError(
                 f"port {port} of KG_WORKER__METRICS_PORT cannot be used ({error.strerror}). Each "
-                "worker of a machine needs its own port: set another, or unset the variable"
+                "worker on a machine needs its own port. Set another port, or unset the variable"
             ) from error
     container = _open(settings, stopping)
     if container is None:
@@ -75,15 +75,15 @@ def _open(settings: Settings, stopping: threading.Event) -> Container | None:
 def _stop_on_signals(grace_seconds: float) -> threading.Event:
     """Return an event for the first signal. A second signal or the end of the grace period ends the process.
 
-    Python runs a signal handler only when the main thread returns from a call, which can be a model. The
-    wakeup socket receives signals at once, and a separate thread reads it.
+    Python runs a signal handler only after the current call of the main thread, such as a model call. The
+    wakeup socket receives signals immediately, and a separate thread reads it.
     """
     stopping = threading.Event()
-    receiver, telling = socket.socketpair()
-    telling.setblocking(False)
+    receiver, sender = socket.socketpair()
+    sender.setblocking(False)
     for number in STOPPING:
         signal.signal(number, _ignore)
-    signal.set_wakeup_fd(telling.fileno(), warn_on_full_buffer=False)
+    signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
 
     def watch() -> None:
         receiver.recv(1)
@@ -94,7 +94,7 @@ def _stop_on_signals(grace_seconds: float) -> threading.Event:
         except TimeoutError:
             code = GRACE_EXIT_CODE
             log.critical("worker stops: the current batch exceeds the grace period", seconds=grace_seconds)
-        telling.close()  # keep the socket open until here
+        sender.close()  # this reference keeps the socket open until here
         os._exit(code)
 
     threading.Thread(target=watch, name="signals", daemon=True).start()

@@ -45,7 +45,7 @@ class Methods(
 
     @request
     def readiness(self) -> Call[Readiness]:
-        """Check if you can use the service. If not, you can see the reason in `waiting_for`."""
+        """Check if the service is ready. If not, `waiting_for` contains the reason."""
         return Call("GET", "/ready", Readiness, accepted=frozenset({503}))
 
 
@@ -67,13 +67,13 @@ class KgClient(Methods, Sending):
         Raises:
             InvalidInput: The search has more than 1,000 hits, and 1,000 have been returned.
         """
-        asked = SourceSearch(query_text=search) if isinstance(search, str) else search
+        page_search = SourceSearch(query_text=search) if isinstance(search, str) else search
         while True:
-            page = self._send(get_page(asked))
+            page = self._send(get_page(page_search))
             yield page
             if page.next_cursor is None:
                 return
-            asked = asked.model_copy(update={"cursor": page.next_cursor})
+            page_search = page_search.model_copy(update={"cursor": page.next_cursor})
 
 
 class AsyncKgClient(Methods, AsyncSending):
@@ -94,10 +94,10 @@ class AsyncKgClient(Methods, AsyncSending):
         Raises:
             InvalidInput: The search has more than 1,000 hits, and 1,000 have been returned.
         """
-        asked = SourceSearch(query_text=search) if isinstance(search, str) else search
+        page_search = SourceSearch(query_text=search) if isinstance(search, str) else search
         while True:
-            page = await self._send(get_page(asked))
+            page = await self._send(get_page(page_search))
             yield page
             if page.next_cursor is None:
                 return
-            asked = asked.model_copy(update={"cursor": page.next_cursor})
+            page_search = page_search.model_copy(update={"cursor": page.next_cursor})
