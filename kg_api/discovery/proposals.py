@@ -1,4 +1,4 @@
-"""Proposed links between documents: the job that finds them, and the decisions of users."""
+"""Proposed links between documents: the job that finds links, and the decisions of users."""
 
 from __future__ import annotations
 
@@ -69,9 +69,7 @@ from kg_api.wording import are, pluralize
 
 # Mutual nearest neighbours
 
-NEIGHBOURS_COMPARED = (
-    10  # Nearest neighbours of a node that kg compares. Their texts also show whether a text is repeated.
-)
+NEIGHBOURS_COMPARED = 10  # per node: their texts also show whether its text is repeated
 MAX_SOURCES = 50  # a concept with more sources is too common for a link
 
 
@@ -84,52 +82,52 @@ class Neighbour:
 
 
 Neighbours = Mapping[str, Sequence[Neighbour]]
-"""Neighbours by id, nearest first, without nodes of the same document."""
+"""Neighbours by node id, nearest first, without nodes of the same document."""
 
 
 def list_unknown_neighbours(
-    node_ids: Iterable[str], near: Neighbours, within: int, least: float
+    node_ids: Iterable[str], near: Neighbours, within: int, min_similarity: float
 ) -> list[str]:
-    """Return near enough neighbours whose own neighbours are not known yet."""
-    found = (each for own in node_ids for each in near.get(own, ())[:within])
-    return list({each.id for each in found if each.similarity >= least} - near.keys())
+    """Return the similar neighbours whose neighbours have not been read yet."""
+    nearest_nodes = (each for node_id in node_ids for each in near.get(node_id, ())[:within])
+    return list({each.id for each in nearest_nodes if each.similarity >= min_similarity} - near.keys())
 
 
 def find_mutual_pairs(
-    node_ids: Sequence[str], near: Neighbours, within: int, least: float
+    node_ids: Sequence[str], near: Neighbours, within: int, min_similarity: float
 ) -> Iterator[tuple[str, Neighbour]]:
-    """Yield pairs of nodes that are among the nearest `within` neighbours of each other, each pair once."""
+    """Yield each pair of nodes that are both among the `within` nearest neighbours of the other."""
     seen = set[frozenset[str]]()
-    for own in node_ids:
-        for each in near.get(own, ())[:within]:
-            pair = frozenset((own, each.id))
-            if each.similarity < least or pair in seen:
+    for node_id in node_ids:
+        for neighbour in near.get(node_id, ())[:within]:
+            pair = frozenset((node_id, neighbour.id))
+            if neighbour.similarity < min_similarity or pair in seen:
                 continue
-            if any(back.id == own for back in near.get(each.id, ())[:within]):
+            if any(back.id == node_id for back in near.get(neighbour.id, ())[:within]):
                 seen.add(pair)
-                yield own, each
+                yield node_id, neighbour
 
 
-def compute_contrast(own: str, near: Neighbour, every: Neighbours) -> float:
-    """Compute the cosine of two nodes minus the mean cosine of both with their other neighbours.
+def compute_contrast(node_id: str, near: Neighbour, neighbours: Neighbours) -> float:
+    """Return the cosine of two nodes, minus the mean cosine of both nodes with their other neighbours.
 
     A node in a dense region is near to all its neighbours (cross-domain similarity local scaling: Conneau et
     al., ICLR 2018).
     """
-    around = [
+    similarities = [
         each.similarity
-        for end in (own, near.id)
-        for each in every.get(end, ())
-        if each.id not in {own, near.id}
+        for end in (node_id, near.id)
+        for each in neighbours.get(end, ())
+        if each.id not in {node_id, near.id}
     ]
-    return near.similarity - (sum(around) / len(around) if around else 0.0)
+    return near.similarity - (sum(similarities) / len(similarities) if similarities else 0.0)
 
 
 # Reason of a proposal
 
 MAX_WORDS: Final = 6
 COMMON: Final = 5.0
-"""Zipf frequency (5: once in ten thousand words) from which a word is too common for a reason."""
+"""Minimum Zipf frequency of words that are too common for a reason (5: once in ten thousand words)."""
 _WORD = regex.compile(r"[\p{L}\p{N}_]{3,}")
 _NOUNS: Final[dict[ProposalKind, str]] = {"source": "passage", "concept": "concept"}
 
@@ -140,28 +138,28 @@ def describe_link_reason(
     noun = _NOUNS[kind]
     closest = "Closest" if within == 1 else f"Among the {within} closest"
     near = f"similarity {similarity:.2f}, {contrast:.2f} above other neighbours"
-    told = f"{closest} {noun}s of two documents ({near}). Not connected within {pluralize(hops, 'step')}."
-    return f"{told} Shared words: {', '.join(shared)}." if shared else told
+    reason = f"{closest} {noun}s of two documents ({near}). Not connected within {pluralize(hops, 'step')}."
+    return f"{reason} Shared words: {', '.join(shared)}." if shared else reason
 
 
 def find_shared_words(one: str, other: str) -> list[str]:
     """Find up to `MAX_WORDS` of the rarest words in both texts, rarest first."""
     a, b = (dict.fromkeys(each.casefold() for each in _WORD.findall(text)) for text in (one, other))
     rarity = {each: get_zipf_frequency(each, "en") or 0.0 for each in a if each in b and not each.isdigit()}
-    rare = [each for each, common in rarity.items() if common < COMMON]
+    rare = [each for each, frequency in rarity.items() if frequency < COMMON]
     return sorted(rare, key=lambda each: (rarity[each], each))[:MAX_WORDS]
 
 
 # Repeated texts and texts with little content
 
-MIN_SHARED: Final = 0.35  # share of the phrases of a text in another text
-MAX_REPEATING: Final = 1  # other documents that may repeat a text
-MIN_FORM: Final = 0.1  # as MIN_SHARED, for sections with the same heading, which suggest a form
-MIN_PHRASES: Final = 12  # about as many words
+MIN_SHARED: Final = 0.35  # minimum share of the phrases of a text that another text repeats
+MAX_REPEATING: Final = 1  # maximum number of other documents that repeat a text
+MIN_FORM: Final = 0.1  # like MIN_SHARED, for sections with the same heading, which may be a form
+MIN_PHRASES: Final = 12  # minimum trigrams of a text, about equal to its words
 MIN_LETTERS: Final = 0.72
 """Share of letters in the visible characters. Prose has 0.9, listings and data 0.6 to 0.7."""
-MAX_FIELDS: Final = 0.5  # share of the lines that may be `Name: value`
-COPIED: Final = 0.7  # share of the phrases of the shorter text that makes it a copy
+MAX_FIELDS: Final = 0.5  # maximum share of lines like `Name: value`
+COPIED: Final = 0.7  # minimum share of the phrases of the shorter text for a copy
 _LETTER = regex.compile(r"[\p{L}\p{M}]")
 _VISIBLE = regex.compile(r"\S")
 _FIELD = regex.compile(r"^\p{L}[\p{L}-]*:(\s|$)", regex.MULTILINE)
@@ -220,9 +218,9 @@ KINDS: Final[tuple[ProposalKind, ...]] = ("source", "concept")
 
 VERSION: Final = 1  # version of the algorithm: a change flags all nodes again
 SIMILARITY: Final[dict[ProposalKind, float]] = {"source": 1.55, "concept": 1.74}
-"""Threshold between the cosines of unrelated (0) and related (1) texts (ADR 76)."""
+"""Minimum similarity on the scale from unrelated (0) to related (1) texts (ADR 76)."""
 CONTRAST: Final[dict[ProposalKind, float]] = {"source": 0.22, "concept": 0.37}
-"""Difference of cosines, relative to the gap between related and unrelated texts."""
+"""Minimum contrast, relative to the gap between the cosines of related and unrelated texts."""
 MAX_THRESHOLD: Final = 0.97
 
 
@@ -240,22 +238,22 @@ def find_thresholds(kind: ProposalKind, settings: ProposalSettings, space: Space
 
 
 def compute_link_score(contrast: float, space: Space) -> float:
-    """Compute the contrast relative to the gap between related and unrelated texts, limited to 0 to 1."""
+    """Return the contrast relative to the gap between related and unrelated texts, at most 1."""
     return max(0.0, min(1.0, contrast / max((space.calibration or USUAL).gap, 1e-6)))
 
 
 def compute_proposal_fingerprint(settings: ProposalSettings, space: Space) -> str:
     """Return a fingerprint that changes if kg would propose other links."""
     thresholds = [find_thresholds(kind, settings, space) for kind in KINDS]
-    chosen = repr((thresholds, settings.neighbours, settings.hops))
-    return digest("proposals", str(VERSION), space.key, space.fingerprint, chosen)
+    options = repr((thresholds, settings.neighbours, settings.hops))
+    return digest("proposals", str(VERSION), space.key, space.fingerprint, options)
 
 
 # Search for links between nodes of different documents
 
 MAX_PARTS: Final = 4  # first chunks of a source that are compared
-PASSAGES: Final = NEIGHBOURS_COMPARED + 2  # hits of the index per vector: several may be of one source
-ANY_COSINE: Final = -2.0  # no minimum: distant neighbours are needed for the contrast
+PASSAGES: Final = NEIGHBOURS_COMPARED + 2  # index hits per vector: several may belong to one source
+ANY_COSINE: Final = -2.0  # no minimum, because the contrast needs distant neighbours
 
 
 class LinkSearch:
@@ -272,6 +270,7 @@ class LinkSearch:
         self._least, self._min_contrast = find_thresholds(kind, settings, space)
 
     def propose(self, due: Sequence[DueNode]) -> list[NewProposal]:
+        """Return the links to propose for pending nodes."""
         self._near = dict[str, list[Neighbour]]()
         self._texts = dict[str, str]()
         self._hashes = dict[str, str]()
@@ -338,13 +337,13 @@ class LinkSearch:
         self._places |= {each.place.source_id: each.place for each in found} | places
         self._texts |= {each: place.full_text for each, place in self._places.items()}
         best: dict[str, dict[str, Neighbour]] = {own: {} for own in known}
-        for each in sorted(found, key=lambda near: -near.similarity):  # the nearest passage of each source
+        for each in sorted(found, key=lambda near: -near.similarity):  # keep the nearest hit of each source
             near = Neighbour(each.place.source_id, each.similarity, each.part, each.chunk_id)
             best[known[each.asked]].setdefault(near.id, near)
         self._near |= {own: list(near.values())[:NEIGHBOURS_COMPARED] for own, near in best.items()}
 
     def _is_worth_reading(self, own: str, other: str) -> bool:
-        """Check if two sources are prose, no copies, and not repeated by many documents."""
+        """Check if two sources are prose, not copies of each other, and not repeated in many documents."""
         if self._kind == "concept":
             return True
         texts = self._texts[own], self._texts[other]
@@ -379,7 +378,7 @@ def _build_placed_text(place: Place) -> PlacedText:
     return PlacedText(place.document_id, place.heading, place.full_text)
 
 
-# Requests for a search, by the backfill or by a user
+# Search requests from the backfill and from users
 
 PRECEDING_JOBS = (SOURCE_EMBEDDING, EXTRACTION, CONCEPT_EMBEDDING)
 """Jobs that must finish first, because they change neighbours and connections."""
@@ -387,7 +386,7 @@ PRECEDING_JOBS = (SOURCE_EMBEDDING, EXTRACTION, CONCEPT_EMBEDDING)
 
 MAX_DESCRIBED = 5  # ontologies whose progress an empty list describes
 CHECKS_ALL_AGAIN = "the next search checks all sources and concepts again"
-ALGORITHM_CHANGED = f"{CHECKS_ALL_AGAIN}: links are proposed in another way now"
+ALGORITHM_CHANGED = f"{CHECKS_ALL_AGAIN}, because the model, the thresholds, or the algorithm changed"
 
 
 class ProposalService:
@@ -397,7 +396,7 @@ class ProposalService:
         self._begun = time.monotonic()
 
     def start_pending_searches(self) -> None:
-        """Create the jobs of ontologies with pending nodes that are embedded and extracted."""
+        """Create the search jobs of ontologies whose pending nodes are embedded and extracted."""
         if not self._settings.enabled:
             return
         for stored in read_all_proposals(self._graph):
@@ -414,7 +413,7 @@ class ProposalService:
                     ensure_job(self._graph, LINK_PROPOSAL, ontology, total=due)
 
     def search(self, ontology: str, *, anew: bool) -> JobStarted:
-        """Request a search now."""
+        """Request a search now, of all nodes with `anew`."""
         stored = read_proposals(self._graph, ontology)
         if anew:
             flag_all_nodes(self._graph, ontology)
@@ -444,8 +443,8 @@ class ProposalService:
                 each for each in read_all_proposals(self._graph) if is_visible(each.ontology)
             ]
             notes += filter(None, map(self._describe_progress, stored_states[:MAX_DESCRIBED]))
-            if (more := len(stored_states) - MAX_DESCRIBED) > 0:
-                notes.append(f"and {pluralize(more, 'more ontology', 'more ontologies')}")
+            if (omitted := len(stored_states) - MAX_DESCRIBED) > 0:
+                notes.append(f"and {pluralize(omitted, 'more ontology', 'more ontologies')}")
         searched_at = stored[0].searched_at if stored else None
         page = {"total": total, "offset": offset, "limit": limit}
         return Proposals(proposals=found, searched_at=searched_at, notes=notes, **page)
@@ -462,7 +461,7 @@ class ProposalService:
         return compute_proposal_fingerprint(self._settings, space)
 
     def _describe_progress(self, stored: StoredProposals) -> str:
-        """Describe the progress of an ontology without proposals, or return '' if it was just deleted."""
+        """Describe the progress of an ontology without proposals, or return '' for a deleted ontology."""
         name, off = stored.ontology, ""
         if not self._settings.enabled:
             off = " (KG_PROPOSALS__ENABLED is false, so workers do not search automatically)"
@@ -485,13 +484,13 @@ class ProposalService:
         return f"{text}, {left} {are(due)} pending" if due else text
 
 
-# The job: flag all nodes if the thresholds changed, then search the flagged nodes
+# The job flags all nodes if the thresholds changed, and then searches the flagged nodes
 
 BATCH = 32  # nodes per round trip and transaction
 
 
 class LinkProposal:
-    """Handler of `link_proposal` jobs. Each job has a limit of nodes, and the next check continues."""
+    """Handler of `link_proposal` jobs. A job checks a limited number of nodes, and the next job continues."""
 
     kind = LINK_PROPOSAL
 
@@ -537,11 +536,11 @@ class LinkProposal:
             run.commit(partial(note_searched, ontology=ontology), after=run.cursor, done=0)
 
     def _flag(self, run: JobRun, ontology: str, space: Space, fingerprint: str) -> None:
-        """Flag all nodes of the ontology. They stay flagged after an interruption."""
+        """Flag all nodes of the ontology as pending. After an interruption, flagged nodes stay pending."""
         for kind in KINDS:
-            flagged: FlaggedTo | None = BEGINNING
-            while flagged:
-                flag = partial(flag_portion, kind=kind, ontology=ontology, space=space, after=flagged)
-                flagged = run.commit(flag, after=run.cursor, done=0)
+            position: FlaggedTo | None = BEGINNING
+            while position:
+                flag = partial(flag_portion, kind=kind, ontology=ontology, space=space, after=position)
+                position = run.commit(flag, after=run.cursor, done=0)
                 run.checkpoint()
         run.commit(partial(note_flagged, ontology=ontology, mark=fingerprint), after=run.cursor, done=0)
