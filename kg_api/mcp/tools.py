@@ -1,4 +1,4 @@
-"""MCP tools: functions with the titles, descriptions and arguments that agents see."""
+"""MCP tools: their functions, and the titles, descriptions, and arguments that agents see."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ TOOLS: dict[str, Tool[Any]] = {}  # by name, in the order for agents
 def tool(
     title: str, arguments: type[ArgumentsT], description: str
 ) -> Callable[[Run[ArgumentsT]], Run[ArgumentsT]]:
-    """Register a function as the tool of its name."""
+    """Register a function as a tool with the name of the function."""
 
     def register(run: Run[ArgumentsT]) -> Run[ArgumentsT]:
         name = run.__name__
@@ -75,12 +75,12 @@ def tool(
 
 
 class _Scope(Body):
-    """Scope of a call with the limits of REST. Agents see shorter schemas."""
+    """Scope of a call, checked with the limits of REST. The schemas for agents are shorter."""
 
     ontology: OntologyName | None = None
 
 
-def _located(found: Place, **fields: Any) -> Item:
+def _build_passage(found: Place, **fields: Any) -> Item:
     where = {"ontology": found.ontology, "document": found.document, "heading": found.heading}
     return passage(parse_citation_place(found), found.full_text, **where, **fields)
 
@@ -118,20 +118,20 @@ class SearchArguments(Scoped):
     """\
 Find passages of the user's documents that answer a question. Start here.
 
-Ask in plain words: a whole question finds by meaning, names and terms find by words, and `hybrid` does \
-both. Each hit is one paragraph, the best first, with the citation to quote it by. To read around a hit use \
-get_source_context. Few or poor hits: ask in other words, or for one thing at a time. list_ontologies \
-first only to narrow the search.""",
+Write a whole question for semantic search, or names and terms for keyword search: `hybrid` does both. Each \
+hit is one paragraph with its citation, the best hit first. To read around a hit, use get_source_context. If \
+hits are few or poor, rephrase the question, or search for one fact at a time. Call list_ontologies first \
+only to narrow the search.""",
 )
 def search_sources(library: Library, arguments: SearchArguments, pager: Pager) -> Item:
-    same = arguments.model_dump(include={"documents", "limit", "per_document", "mode"})
+    options = arguments.model_dump(include={"documents", "limit", "per_document", "mode"})
     fields = {
         "query_text": arguments.query,
         "ontology": arguments.ontologies,
         "where": arguments.where or [],
         "kinds": [arguments.kind] if arguments.kind else None,
         "collapse_duplicates": not arguments.all_copies,
-        **same,
+        **options,
     }
     found = library.search(valid(SourceSearch, fields))
     hits = [build_hit(each) for each in found.sources]
@@ -141,14 +141,14 @@ def search_sources(library: Library, arguments: SearchArguments, pager: Pager) -
 
 
 def build_hit(found: SourceHit, **more: Any) -> Item:
-    return _located(
+    return _build_passage(
         found,
         title=None if found.title in found.heading else found.title,
         date=find_document_date(found.metadata),
         page=found.page,
         last_page=None if found.last_page == found.page else found.last_page,
         kind=get_source_kind(found),
-        ocr_confidence=found.ocr_confidence,  # below 1, words may be wrong
+        ocr_confidence=found.ocr_confidence,  # below 1: some words may be wrong
         similarity=None if found.similarity is None else round(found.similarity, 4),
         matched=_cite_part(found, found.chunk),
         parent=_cite_part(found, found.parent),
@@ -158,9 +158,9 @@ def build_hit(found: SourceHit, **more: Any) -> Item:
 
 
 def _cite_part(source: SourceHit, chunk: MatchedChunk | None) -> str | None:
-    """Return the citation of a chunk, or None if the chunk is the whole source apart from whitespace.
+    """Return the citation of a chunk, or None if the chunk is the whole source except for whitespace.
 
-    A range with the length of its source means the source, even after the source has moved.
+    A range that is as long as its source cites the whole source, even after the source has moved.
     """
     if chunk is None or chunk.end - chunk.start == source.end - source.start:
         return None
@@ -197,9 +197,9 @@ Each passage lists its concepts and, in `through`, the concepts that led to it. 
 concept, use get_concept_context with its concept_id. For a plain question, use search_sources.""",
 )
 def hybrid_search(library: Library, arguments: HybridArguments, pager: Pager) -> Item:
-    same = arguments.model_dump(include={"documents", "where", "mode", "concept_limit", "source_limit"})
+    options = arguments.model_dump(include={"documents", "where", "mode", "concept_limit", "source_limit"})
     fields = {"query_text": arguments.query, "ontology": arguments.ontologies}
-    found = library.hybrid(valid(HybridSearch, {**fields, "collapse_duplicates": True, **same}))
+    found = library.hybrid(valid(HybridSearch, {**fields, "collapse_duplicates": True, **options}))
     concepts = [
         item(
             concept_id=each.concept_id,
@@ -220,7 +220,7 @@ def hybrid_search(library: Library, arguments: HybridArguments, pager: Pager) ->
     ]
     frame = item(
         notes=[each for each in (found.note, found.concepts_note) if each] or None,
-        concepts=concepts if arguments.cursor is None else [],  # in the first answer only
+        concepts=concepts if arguments.cursor is None else [],  # only in the first answer
         hits=[],
         degraded=degradations(found.degraded),
     )
@@ -257,27 +257,29 @@ window. `page` shows a page of a PDF as an image: tables, formulas, figures.""",
 def get_source_context(library: Library, arguments: ContextArguments, pager: Pager) -> Item:
     source_id, citation = called(arguments.citation)
     context = library.context(source_id, arguments.window)
-    around = context.sources
-    source = next(each for each in around if each.source_id == context.source_id)
-    now = citation and _find_now(citation, source)
+    sources = context.sources
+    source = next(each for each in sources if each.source_id == context.source_id)
+    current = citation and _find_current_place(citation, source)
     frame = item(
         ontology=source.ontology,
         document=source.document,
         document_id=source.document_id,
-        moved=None if now == citation else str(now),
+        moved=None if current == citation else str(current),
         paragraphs=[],
         degraded=[],
     )
     if arguments.page is not None and arguments.cursor is None:
         _show_page(library, source, arguments.page, frame, pager)
     items, keys = list[Item](), list[str]()
-    if now is not None:
-        items.append(passage(str(now), _get_place_text(library, now, around), kind=get_source_kind(source)))
-        keys.append(f"CitedPassage {now}")
-    for each in around:
-        if now is None or parse_citation_place(each) != str(now):
-            about = {"paragraph": each.paragraph, "heading": each.heading, "kind": get_source_kind(each)}
-            items.append(passage(parse_citation_place(each), each.full_text, **about))
+    if current is not None:
+        items.append(
+            passage(str(current), _get_place_text(library, current, sources), kind=get_source_kind(source))
+        )
+        keys.append(f"CitedPassage {current}")
+    for each in sources:
+        if current is None or parse_citation_place(each) != str(current):
+            details = {"paragraph": each.paragraph, "heading": each.heading, "kind": get_source_kind(each)}
+            items.append(passage(parse_citation_place(each), each.full_text, **details))
             keys.append(f"ContextParagraph {parse_citation_place(each)}")
     passages = pager.step(frame, items, keys, "passages")
     frame["paragraphs"] = [each for each in passages if "paragraph" in each]
@@ -285,7 +287,7 @@ def get_source_context(library: Library, arguments: ContextArguments, pager: Pag
     return frame if quote is None else {**frame, "quote": quote}
 
 
-def _find_now(citation: CitationPlace, source: Place) -> CitationPlace:
+def _find_current_place(citation: CitationPlace, source: Place) -> CitationPlace:
     """Find the current place of a citation. A source that moves within a document keeps its id and text."""
     if citation.end - citation.start == source.end - source.start:
         return CitationPlace(source.source_id, source.start, source.end)
@@ -296,7 +298,7 @@ def _find_now(citation: CitationPlace, source: Place) -> CitationPlace:
 
 
 def _get_place_text(library: Library, citation: CitationPlace, around: list[Place]) -> str:
-    """Get the text of a place from the contiguous paragraphs around its source, or from the document."""
+    """Get the text of a citation from the paragraphs around its source, or from the document."""
     begin = around[0].start
     if begin <= citation.start and citation.end <= around[-1].end:
         text = "".join(each.full_text for each in around)
@@ -349,15 +351,15 @@ def read_document(library: Library, arguments: ReadArguments, pager: Pager) -> I
             "the cursor"
         )
         raise Conflict(effect) from None
-    about = part.document
+    record = part.document
     frame = item(
-        ontology=about.ontology,
-        document=about.document,
-        document_id=about.document_id,
-        title=None if about.title == about.document else about.title,
-        date=find_document_date(about.metadata),
-        modified=about.metadata.get(MODIFIED),
-        uri=about.uri,
+        ontology=record.ontology,
+        document=record.document,
+        document_id=record.document_id,
+        title=None if record.title == record.document else record.title,
+        date=find_document_date(record.metadata),
+        modified=record.metadata.get(MODIFIED),
+        uri=record.uri,
         paragraphs=[],
         degraded=degradations(part.degraded),
     )
@@ -381,7 +383,7 @@ def read_document(library: Library, arguments: ReadArguments, pager: Pager) -> I
         "paragraphs",
         first=part.start,
         start=part.start,
-        total=about.sources,
+        total=record.sources,
         remembered=1,
     )
     return frame
@@ -408,7 +410,7 @@ Use this tool to collect statements about a person, thing, or idea. Pass a conce
 or a name. `quotes` cite the words that prove the concept. To find concepts, use hybrid_search.""",
 )
 def get_concept_context(library: Library, arguments: ConceptArguments, pager: Pager) -> Item:
-    concept_id, notes = _take_concept(library, arguments.concept, arguments.ontologies)
+    concept_id, notes = _find_concept(library, arguments.concept, arguments.ontologies)
     try:
         found = library.concept_context(concept_id, arguments.window, arguments.limit)
     except NotFound as error:
@@ -456,7 +458,7 @@ def get_concept_context(library: Library, arguments: ConceptArguments, pager: Pa
     return frame
 
 
-def _take_concept(
+def _find_concept(
     library: Library, text: str, ontologies: Sequence[str] | None
 ) -> tuple[str, list[Degradation]]:
     """Return the id of the requested concept, and degradations if the text is not its exact name."""
@@ -465,10 +467,10 @@ def _take_concept(
     found = library.concepts(text, ontologies, 20)
     best = find_meant(found.concepts)
     if best is None:
-        why = "".join(f". {each.effect}" for each in found.degraded)
+        reasons = "".join(f". {each.effect}" for each in found.degraded)
         nearest = format_nearest_labels(found.concepts)
         raise NotFound(
-            f"no concept matches {text!r}{nearest}{why}. search_sources finds passages by any words"
+            f"no concept matches {text!r}{nearest}{reasons}. search_sources finds passages by any words"
         )
     return best.concept_id, [*found.degraded, *_describe_doubts(text, best, found.concepts)]
 
@@ -478,9 +480,13 @@ def _describe_doubts(text: str, best: ConceptHit, found: Sequence[ConceptHit]) -
         effect = f"no concept has the name {text!r}. kg chose the best match {best.label!r}"
         yield Degradation(part="concepts", effect=effect)
         return
-    named = [each.ontology for each in found if each.fits == "name" and each.concept_id != best.concept_id]
-    if others := ", ".join(map(repr, list(dict.fromkeys(named))[:3])):
-        effect = f"kg chose the one of {best.ontology!r}. Another is in {others}: choose with `ontologies`"
+    same_name = [
+        each.ontology for each in found if each.fits == "name" and each.concept_id != best.concept_id
+    ]
+    if others := ", ".join(map(repr, list(dict.fromkeys(same_name))[:3])):
+        effect = (
+            f"kg chose the concept of {best.ontology!r}. Others are in {others}: choose with `ontologies`"
+        )
         yield Degradation(part="concepts", effect=effect)
 
 
@@ -509,10 +515,10 @@ documents, to compare documents, or to find copies (`near_duplicate`). For a que
 )
 def find_similar_sources(library: Library, arguments: SimilarArguments, pager: Pager) -> Item:
     source_id, _ = called(arguments.citation)
-    same = arguments.model_dump(include={"limit", "min_similarity", "same_document", "where"})
-    found = library.similar(source_id, valid(SimilarSearch, {"ontology": arguments.ontologies, **same}))
+    options = arguments.model_dump(include={"limit", "min_similarity", "same_document", "where"})
+    found = library.similar(source_id, valid(SimilarSearch, {"ontology": arguments.ontologies, **options}))
     passages = [
-        _located(
+        _build_passage(
             each,
             similarity=None if each.similarity is None else round(each.similarity, 4),
             ocr_confidence=each.ocr_confidence,
@@ -548,20 +554,20 @@ file name: trust the thumbnail.""",
 )
 def search_images(library: Library, arguments: ImageArguments, pager: Pager) -> Item:
     if (arguments.query is None) == (arguments.like is None):
-        raise InvalidInput("give `query` or `like`, one of them")
-    same = {"ontology": arguments.ontologies, "where": arguments.where or None, "limit": arguments.limit}
+        raise InvalidInput("pass exactly one of `query` and `like`")
+    options = {"ontology": arguments.ontologies, "where": arguments.where or None, "limit": arguments.limit}
     note: str | None = None
     found: Sequence[ImageHit | RelatedSource]
     source_id, kind = None, "image"
     if arguments.like is not None:
-        (own,) = library.context(called(arguments.like)[0], 0).sources
-        source_id, kind = own.source_id, own.kind
+        (source,) = library.context(called(arguments.like)[0], 0).sources
+        source_id, kind = source.source_id, source.kind
     if source_id is not None and kind == "passage":
-        related = library.related(source_id, valid(RelatedSearch, {"kinds": ["image"], **same}))
+        related = library.related(source_id, valid(RelatedSearch, {"kinds": ["image"], **options}))
         found, degraded = related.sources, related.degraded
     else:
         fields = {"query_text": arguments.query} if source_id is None else {"source_id": source_id}
-        images = library.images(valid(ImageSearch, {**fields, **same}))
+        images = library.images(valid(ImageSearch, {**fields, **options}))
         found, degraded, note = images.images, images.degraded, images.note
     hits = [_build_image_hit(each) for each in found]
     frame = item(note=note, hits=[], degraded=degradations(degraded))
@@ -571,40 +577,40 @@ def search_images(library: Library, arguments: ImageArguments, pager: Pager) -> 
 
 
 def _build_image_hit(found: ImageHit | RelatedSource) -> Item:
-    similarities = [way.similarity for way in found.through if way.lane == "picture_space"]
+    similarities = [signal.similarity for signal in found.through if signal.lane == "picture_space"]
     similarity = next((each for each in similarities if each is not None), None)
-    return _located(
+    return _build_passage(
         found,
         page=found.page,
         width=found.image.width if found.image else 0,
         height=found.image.height if found.image else 0,
-        found_by=[*dict.fromkeys(way.lane for way in found.through)],
+        found_by=[*dict.fromkeys(signal.lane for signal in found.through)],
         similarity=None if similarity is None else round(similarity, 4),
         near_duplicate=(isinstance(found, ImageHit) and found.near_duplicate) or None,
     )
 
 
-def _show_thumbnails(library: Library, frame: Item, pager: Pager, room: int) -> None:
+def _show_thumbnails(library: Library, frame: Item, pager: Pager, bytes_left: int) -> None:
     """Add the thumbnails that fit. `shown` of a hit is the number of its thumbnail."""
-    without_room = gone = 0
+    too_large = missing = 0
     for hit in frame["hits"]:
         try:
             content = library.thumbnail(hit["citation"].partition("#")[0])
         except NotFound:  # deleted during the call, or stored in another place
-            gone += 1
+            missing += 1
             continue
         size = len(b64encode(content))
-        if size > room:
-            without_room += 1
+        if size > bytes_left:
+            too_large += 1
         else:
-            room -= size
+            bytes_left -= size
             pager.shown.append(InlineImage(content, "image/webp"))
             hit["shown"] = len(pager.shown)
     notes: list[str] = []
-    if without_room:
-        notes.append(f"{pluralize(without_room, 'thumbnail')} omitted. Request fewer, or raise image_bytes")
-    if gone:
-        notes.append(f"{pluralize(gone, 'thumbnail')} missing in the image store")
+    if too_large:
+        notes.append(f"{pluralize(too_large, 'thumbnail')} omitted. Lower `limit`, or raise `image_bytes`")
+    if missing:
+        notes.append(f"{pluralize(missing, 'thumbnail')} missing in the image store")
     if notes:
         frame["not_shown"] = "; ".join(notes)
 
@@ -613,7 +619,7 @@ def _show_thumbnails(library: Library, frame: Item, pager: Pager, room: int) -> 
 
 
 class OntologiesArguments(Paged):
-    """Only the budget."""
+    """Arguments of `Paged` only."""
 
 
 @tool(
@@ -664,7 +670,7 @@ def list_documents(library: Library, arguments: DocumentsArguments, pager: Pager
     ]
     frame: Item = {"total": page.total, "documents": [], "notes": page.notes, "degraded": []}
     keys = [each["document_id"] for each in entries]
-    # one item before this position shows whether the list has changed
+    # The item before this position shows whether the list has changed
     frame["documents"] = pager.step(
         frame, entries, keys, "documents", first=page.offset, total=page.total, remembered=1
     )

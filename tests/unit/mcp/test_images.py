@@ -82,7 +82,7 @@ def test_missing_thumbnails_are_reported(
 
 @pytest.mark.parametrize("asked", [{}, {"query": "a", "like": "b"}])
 def test_exactly_one_query_is_required(server: Server[Any], asked: dict[str, str]) -> None:
-    assert "give `query` or `like`" in failure(call(server, "search_images", **asked))
+    assert "pass exactly one of `query` and `like`" in failure(call(server, "search_images", **asked))
 
 
 def test_an_unknown_source_is_an_error_that_helps(server: Server[Any]) -> None:

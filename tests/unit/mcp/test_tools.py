@@ -288,7 +288,7 @@ def test_missing_concept_message_suits_agents(server: Server[Any], library: Memo
 def test_ontologies_distinguish_equal_names(server: Server[Any], library: MemoryLibrary) -> None:
     library.add("another", "they.txt", ["They are others."])
     either = answer(call(server, "get_concept_context", concept="They"))
-    assert "Another is in 'another': choose with `ontologies`" in either["degraded"][0]["effect"]
+    assert "Others are in 'another': choose with `ontologies`" in either["degraded"][0]["effect"]
     asked = answer(call(server, "get_concept_context", concept="They", ontologies=["another"]))
     assert (asked["ontology"], asked["degraded"]) == ("another", [])
 
