@@ -1,4 +1,4 @@
-"""Exporting an ontology in pages of complete documents, each consistent in itself."""
+"""Export of an ontology in pages. Each page contains complete documents in a consistent state."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from kg_api.transfer.bundles import pack
 
 DOCUMENTS_A_PAGE = 100
 SOURCES_A_PART = 100
-LOOKS = 5  # attempts to read a page whose documents or embedding change during the read
+READ_ATTEMPTS = 5  # kg reads a page again if its documents or the embedding change during the read
 
 
 def schema_version() -> int:
@@ -43,7 +43,7 @@ class ExportService:
         self._files = files
 
     def offer(self, ontologies: Sequence[str] | None) -> bundles.BundleOffer:
-        """Return the contents available for export, of some ontologies or of all."""
+        """Return the content to export of some ontologies, or of all."""
         states = select_embedding_states(self._graph, ontologies)
         counts, waiting = (
             {row["ontology"]: row["documents"] for row in self._graph.read("bundle/counts")},
@@ -54,7 +54,7 @@ class ExportService:
             format=bundles.FORMAT,
             kg_version=__version__,
             schema_version=schema_version(),
-            ontologies=[self._configuration(each) for each in states],
+            ontologies=[self._build_configuration(each) for each in states],
             documents={name: counts.get(name, 0) for name in names},
             waiting={
                 name: count for name, count in waiting.items() if ontologies is None or name in ontologies
@@ -63,8 +63,8 @@ class ExportService:
         )
 
     def export_documents(self, ontology: str, after: str) -> bytes:
-        """Return the lines of the next documents after a name, or none at the end."""
-        for _ in range(LOOKS):
+        """Return the lines of the documents after a name, or no bytes at the end."""
+        for _ in range(READ_ATTEMPTS):
             plan = read_embedding_state(self._graph, ontology).answering
             documents, sources = list[Row](), 0
             for row in self._graph.read(
@@ -79,15 +79,17 @@ class ExportService:
                 read_part(self._graph, documents, plan.space, plan.mark, range(at, at + SOURCES_A_PART))
                 for at in range(0, largest, SOURCES_A_PART)
             ]
-            now = read_embedding_state(self._graph, ontology).answering
-            if now.mark == plan.mark and not have_changed(self._graph, documents):
+            current = read_embedding_state(self._graph, ontology).answering
+            if current.mark == plan.mark and not have_changed(self._graph, documents):
                 return _pack_lines(documents, parts, plan.mark.value)
-        raise Unavailable(f"documents of {ontology!r} change faster than they can be read: try again")
+        raise Unavailable(
+            f"documents of {ontology!r} changed during every attempt to read them. Retry the export later"
+        )
 
     def read_blob(self, key: str) -> bytes:
         return self._files.read(key)
 
-    def _configuration(self, state: EmbeddingState) -> bundles.BundledOntology:
+    def _build_configuration(self, state: EmbeddingState) -> bundles.BundledOntology:
         name, plan = state.ontology, state.answering
         identity = plan.space.identity
         return bundles.BundledOntology(
@@ -112,41 +114,41 @@ class ExportService:
 
 
 def _pack_lines(documents: Sequence[Row], parts: Sequence[StoredPart], mark: str) -> bytes:
-    """Return the lines of documents: each document with its sources, then their vectors and evidence."""
+    """Return for each document a line with its sources, then lines with their vectors and evidence."""
     lines = list[bundles.BundledLine]()
     for document in documents:
-        own = [_of_document(part, document["document_id"]) for part in parts]
-        lines.append(_document_line(document, [row for part in own for row in part.sources]))
-        for part in own:
-            if passages := [*_passages(part)]:
+        document_parts = [_select_document_rows(part, document["document_id"]) for part in parts]
+        lines.append(_build_document_line(document, [row for part in document_parts for row in part.sources]))
+        for part in document_parts:
+            if passages := [*_build_passages(part)]:
                 line = bundles.BundledPassages(
                     kind="passages",
                     document=document["document"],
                     content_hash=document["content_hash"],
                     mark=mark,
                     passages=passages,
-                    chunks=[_chunk(row) for row in part.chunks],
+                    chunks=[_build_chunk(row) for row in part.chunks],
                 )
                 lines.append(line)
     return b"".join(each.model_dump_json(exclude_defaults=True).encode() + b"\n" for each in lines)
 
 
-def _of_document(part: StoredPart, document_id: str) -> StoredPart:
+def _select_document_rows(part: StoredPart, document_id: str) -> StoredPart:
     sources, chunks = (
         [row for row in rows if row["document_id"] == document_id] for rows in (part.sources, part.chunks)
     )
     return StoredPart(sources, chunks, part.evidence, part.labels)
 
 
-def _document_line(row: Row, sources: Sequence[Row]) -> bundles.BundledDocument:
+def _build_document_line(row: Row, sources: Sequence[Row]) -> bundles.BundledDocument:
     changes = None if row["changes"] is None else bundles.BundledChanges.model_validate_json(row["changes"])
-    known: dict[str, Any] = {name: row[name] for name in bundles.BundledDocument.model_fields if name in row}
-    known |= {"kind": "document", "metadata": json.loads(row["metadata"] or "{}"), "changes": changes}
-    known["sources"] = [_source(each) for each in sources]
-    return bundles.BundledDocument(**known)
+    fields: dict[str, Any] = {name: row[name] for name in bundles.BundledDocument.model_fields if name in row}
+    fields |= {"kind": "document", "metadata": json.loads(row["metadata"] or "{}"), "changes": changes}
+    fields["sources"] = [_build_source(each) for each in sources]
+    return bundles.BundledDocument(**fields)
 
 
-def _source(row: Row) -> bundles.BundledSource:
+def _build_source(row: Row) -> bundles.BundledSource:
     boxes = row["word_boxes"]
     return bundles.BundledSource(
         text=row["full_text"],
@@ -160,7 +162,7 @@ def _source(row: Row) -> bundles.BundledSource:
     )
 
 
-def _chunk(row: Row) -> bundles.BundledChunk:
+def _build_chunk(row: Row) -> bundles.BundledChunk:
     return bundles.BundledChunk(
         chunk_id=row["chunk_id"],
         first=row["paragraphs"][0],
@@ -180,26 +182,26 @@ class _Evidence:
     relations: list[RelationRow] = field(default_factory=list[RelationRow])
 
 
-def _passages(part: StoredPart) -> Iterator[bundles.BundledPassage]:
+def _build_passages(part: StoredPart) -> Iterator[bundles.BundledPassage]:
     """Yield the sources with a vector or evidence."""
-    found: dict[str, _Evidence] = {}
+    evidence_by_source: dict[str, _Evidence] = {}
 
-    def of(row: AppearanceRow | QuoteRow | RelationRow) -> _Evidence:
-        return found.setdefault(row.source_id, _Evidence(row.extracted_with))
+    def get_evidence(row: AppearanceRow | QuoteRow | RelationRow) -> _Evidence:
+        return evidence_by_source.setdefault(row.source_id, _Evidence(row.extracted_with))
 
     for appearance in part.evidence.appearances:
-        of(appearance).appearances.append(appearance)
+        get_evidence(appearance).appearances.append(appearance)
     for quote in part.evidence.quotes:
-        of(quote).quotes.append(quote)
+        get_evidence(quote).quotes.append(quote)
     for relation in part.evidence.relations:
-        of(relation).relations.append(relation)
+        get_evidence(relation).relations.append(relation)
     for row in part.sources:
-        own = found.get(row["source_id"])
+        stored = evidence_by_source.get(row["source_id"])
         evidence = list[bundles.BundledEvidence]()
         # An extractor may have read the source without a result
-        if mark := (not row["refused"] and row["extracted_with"]) or (own and own.mark):
-            counted = {"unverified": row["unverified"] or 0}
-            evidence.append(_bundle(own or _Evidence(mark), part.labels, extracted_with=mark, **counted))
+        if mark := (not row["refused"] and row["extracted_with"]) or (stored and stored.mark):
+            fields = {"extracted_with": mark, "unverified": row["unverified"] or 0}
+            evidence.append(_build_evidence(stored or _Evidence(mark), part.labels, **fields))
         if row["embedded"] or evidence:
             yield bundles.BundledPassage(
                 paragraph=row["paragraph"],
@@ -209,7 +211,7 @@ def _passages(part: StoredPart) -> Iterator[bundles.BundledPassage]:
             )
 
 
-def _bundle(evidence: _Evidence, labels: Mapping[str, str], **about: Any) -> bundles.BundledEvidence:
+def _build_evidence(evidence: _Evidence, labels: Mapping[str, str], **fields: Any) -> bundles.BundledEvidence:
     quotes = defaultdict[str, list[bundles.BundledQuote]](list)
     for each in evidence.quotes:
         quote = bundles.BundledQuote(start=each.start, end=each.end, score=each.score, said=each.said)
@@ -237,4 +239,4 @@ def _bundle(evidence: _Evidence, labels: Mapping[str, str], **about: Any) -> bun
         )
         for row in evidence.relations
     ]
-    return bundles.BundledEvidence(concepts=concepts, relations=relations, **about)
+    return bundles.BundledEvidence(concepts=concepts, relations=relations, **fields)
