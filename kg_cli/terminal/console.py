@@ -30,25 +30,25 @@ if TYPE_CHECKING:
 Part: TypeAlias = "str | tuple[str, str]"  # text, or text and style
 Shown: TypeAlias = "str | Text | Sequence[Part]"
 
-# control characters, and characters that change the writing direction
-_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# control characters of terminals, and characters that change the writing direction
+_CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def runnable() -> str:
-    """Return `kg` if PATH finds the running kg, or its path, relative to this directory if possible."""
-    own = Path(sys.argv[0]).absolute()
+    """Return `kg` if the running kg is on PATH, or else its path, relative to this directory if possible."""
+    program = Path(sys.argv[0]).absolute()
     found = shutil.which("kg")
-    if own.name != "kg" or not own.is_file() or (found is not None and own.samefile(found)):
+    if program.name != "kg" or not program.is_file() or (found is not None and program.samefile(found)):
         return "kg"
-    here = Path.cwd()
-    if own.parent == here:
+    folder = Path.cwd()
+    if program.parent == folder:
         return "./kg"
-    return shlex.quote(str(own.relative_to(here) if own.is_relative_to(here) else own))
+    return shlex.quote(str(program.relative_to(folder) if program.is_relative_to(folder) else program))
 
 
 def escape_text(text: str) -> str:
-    """Replace terminal control characters by `�`."""
-    return _OBEYED.sub("\ufffd", text.replace("\r\n", "\n"))
+    """Replace control characters with `�`."""
+    return _CONTROL_CHARACTERS.sub("\ufffd", text.replace("\r\n", "\n"))
 
 
 def _open_console(*, stderr: bool) -> Console:
@@ -57,14 +57,15 @@ def _open_console(*, stderr: bool) -> Console:
     from rich.text import Text
 
     class SafeConsole(Console):
-        """Console that escapes control characters in all texts but its own styles."""
+        """Console that escapes control characters in all texts, except in its own styles."""
 
         def render(
             self, renderable: RenderableType, options: ConsoleOptions | None = None
         ) -> Iterable[Segment]:
-            if isinstance(renderable, Text) and _OBEYED.search(renderable.plain):
+            if isinstance(renderable, Text) and _CONTROL_CHARACTERS.search(renderable.plain):
                 renderable = renderable.copy()
-                renderable.plain = _OBEYED.sub("\ufffd", renderable.plain)  # same length: styles stay
+                # The styles still apply, because the length is the same
+                renderable.plain = _CONTROL_CHARACTERS.sub("\ufffd", renderable.plain)
             for each in super().render(renderable, options):
                 yield each if each.control else Segment(escape_text(each.text), each.style)
 
@@ -82,7 +83,7 @@ def stderr() -> Console:
 
 
 def styled(shown: Shown, style: str = "") -> Text:
-    """Return a styled text without interpretation of markup."""
+    """Return a styled text. Markup in the text is not interpreted."""
     from rich.text import Text
 
     if isinstance(shown, Text):
@@ -116,7 +117,7 @@ def complain(message: str) -> None:
 
 
 def is_watched() -> bool:
-    """Check if a person sits at the terminal."""
+    """Check if the output goes to a terminal, and not to a CI log."""
     return sys.stdout.isatty() and "CI" not in os.environ
 
 
@@ -195,7 +196,7 @@ def waiting_line() -> Generator[Callable[[str], None]]:
 # Cost of embedding
 
 MINUTE = 60
-MIN_EXACT = 0.0001  # US dollars: smaller prices are shown as a limit
+MIN_EXACT = 0.0001  # US dollars: kg shows smaller prices as `less than`
 
 
 def cost_rows(cost: Cost) -> list[tuple[str, str]]:
@@ -231,7 +232,7 @@ def describe_price(dollars: float | None) -> str:
 
 def describe(error: Exception) -> str:
     message = f"unexpected {type(error).__name__}: {error}"
-    return f"{message}\nThis is a bug of kg. Set KG_LOG__LEVEL=debug to see the trace."
+    return f"{message}\nThis is a bug in kg. Set KG_LOG__LEVEL=debug to see the stack trace."
 
 
 def trace_when_debugging(error: Exception) -> None:
@@ -263,26 +264,26 @@ def read_text(path: Path) -> str:
 def read_messages(path: Path) -> list[dict[str, Any]]:
     """Read a conversation: a JSON list, an object with `messages`, or JSON Lines."""
 
-    def fail(why: str) -> InvalidInput:
-        form = f"A conversation is a JSON list, or lines, of messages like {_EXAMPLE}"
-        return InvalidInput(f"{_name(path)}: {why}. {form}")
+    def fail(reason: str) -> InvalidInput:
+        expected = f"A conversation is a JSON list, or lines, of messages like {_EXAMPLE}"
+        return InvalidInput(f"{_describe_path(path)}: {reason}. {expected}")
 
     text = read_text(path)
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except ValueError:
-        found = []
+        value = []
         for number, each in numbered_lines(text):
             try:
-                found.append(json.loads(each))
+                value.append(json.loads(each))
             except (ValueError, RecursionError):
                 raise fail(f"line {number} is not valid JSON") from None
     except RecursionError:
         raise fail("the JSON is nested too deeply") from None
-    if isinstance(found, dict):  # an object with messages, or a single line of JSON Lines
-        table = cast("dict[str, Any]", found)
-        found = table.get("messages", [table])
-    messages = cast("list[Any]", found) if isinstance(found, list) else [found]
+    if isinstance(value, dict):  # an object with messages, or a single line of JSON Lines
+        fields = cast("dict[str, Any]", value)
+        value = fields.get("messages", [fields])
+    messages = cast("list[Any]", value) if isinstance(value, list) else [value]
     if not all(isinstance(each, dict) for each in messages):
         raise fail("an item is not a message")
     return messages
@@ -291,17 +292,17 @@ def read_messages(path: Path) -> list[dict[str, Any]]:
 def read_object(path: Path) -> dict[str, Any]:
     """Read the JSON object of a file. `-` is standard input."""
     try:
-        found = json.loads(read_text(path))
+        value = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"{_name(path)} is not valid JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise InvalidInput(f"{_name(path)} contains no JSON object. Write {{...}}")
-    return cast("dict[str, Any]", found)
+        raise InvalidInput(f"{_describe_path(path)} is not valid JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise InvalidInput(f"{_describe_path(path)} contains no JSON object. Write {{...}}")
+    return cast("dict[str, Any]", value)
 
 
 def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
     return ((number, each) for number, each in enumerate(text.split("\n"), start=1) if each.strip())
 
 
-def _name(path: Path) -> str:
+def _describe_path(path: Path) -> str:
     return "standard input" if path == STDIN else str(path)

@@ -37,4 +37,4 @@ def test_a_taken_port_of_the_metrics_is_named(server: Neo4jServer, tmp_path: Pat
         with started(["worker"], env, tmp_path / "worker.log") as worker:
             assert worker.process.wait(60) == 78
     assert "KG_WORKER__METRICS_PORT" in worker.output()
-    assert "bug of kg" not in worker.output()
+    assert "bug in kg" not in worker.output()
