@@ -1,4 +1,4 @@
-"""Cypher statements by area: `documents/hold` is `// name: hold` in `cypher/documents.cypher`."""
+"""Cypher statements: `documents/hold` is the statement `// name: hold` in `cypher/documents.cypher`."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _FITTING: Final = """all(any_of IN $fits WHERE any(group IN any_of WHERE
   AND (group.image IS NULL OR s:Image = group.image)
   AND all(pages IN group.pages WHERE pages.wanted = any(span IN pages.spans WHERE
     coalesce(s.page <= span.last AND coalesce(s.last_page, s.page) >= span.first, false)))))"""
-"""Replacement of `fits(s)` in statements: whether a source satisfies the conditions in `$fits`
-(kg_api.graph.filters). Without conditions, every source does."""
+"""Replacement for `fits(s)` in statements, which checks if a source matches the filter `$fits`
+(kg_api.graph.filters). An empty filter matches all sources."""
 _ITEMS = re.compile(r"^ +items\((after)?\)\n", re.MULTILINE)
 _ITEM_KEYS: Final = {
     "Concept": ("(n:Concept)", "concept_id"),
@@ -38,23 +38,23 @@ _ITEM_KEYS: Final = {
     "RELATED_TO": ("()-[n:RELATED_TO]->()", "relation_id"),
     "RelationType": ("(n:RelationType)", "type_id"),
 }
-"""Patterns and id properties to use for items that have one vector, by label."""
+"""Patterns and id properties of items with one vector, by label."""
 _PARAMETER = re.compile(r"\$(\w+)")
 _HEAD = re.compile(r"^// name: ([\w/]+)\n", re.MULTILINE)
 _PREAMBLE = re.compile(r"^(?://.*|CYPHER 25)\n", re.MULTILINE)
 _INDEXES = (FIRST_INDEX, FIRST_CONCEPT_INDEX, FIRST_IMAGE_INDEX, FIRST_RELATION_INDEX)
 _NAMES = "|".join((*_INDEXES, rf"n\.{FIRST_PROPERTY}"))
-_OF_A_SPACE = re.compile(rf"\b({_NAMES})\b")
+_SPACE_NAMES = re.compile(rf"\b({_NAMES})\b")
 
 
 def folder() -> Traversable:
-    """Find the folder that has all areas: in the package of a wheel, or in a checkout."""
+    """Find the folder of the Cypher files: in an installed package, or in a checkout."""
     packaged = resources.files("kg_api") / "cypher"
     return packaged if packaged.is_dir() else Path(__file__).parents[2] / "cypher"
 
 
 def of_space(name: str, key: str) -> str:
-    """Build the name of an index or property for a space: the name in the first space, with the key."""
+    """Build the name of an index or property for a space: add the key to the name in the first space."""
     if not re.fullmatch(SLUG_PATTERN, key.removesuffix(SECOND_SLOT)):
         raise ValueError(f"{key!r} is not a valid space slug")
     return name if key == FIRST_SLUG else f"{name}_{key}"
@@ -62,33 +62,32 @@ def of_space(name: str, key: str) -> str:
 
 @cache
 def area(name: str) -> Mapping[str, str]:
-    """Read the statements in an area by their full names, in the same order as in the file."""
+    """Read the statements of a Cypher file, by full name and in the order of the file."""
     text = folder().joinpath(f"{name}.cypher").read_text(encoding="utf-8")
     _, *parts = _HEAD.split(text)
-    found = {
+    statements = {
         f"{name}/{head}": f"{body.strip()}\n" for head, body in zip(parts[::2], parts[1::2], strict=True)
     }
-    if len(found) != len(parts) // 2:
-        raise ValueError(f"cypher/{name}.cypher has two statements of one name")
-    return found
+    if len(statements) != len(parts) // 2:
+        raise ValueError(f"cypher/{name}.cypher has two statements with the same name")
+    return statements
 
 
 @cache
 def statement(name: str, space: str = FIRST_SLUG) -> LiteralString:
     # Cypher has no parameters for the name of a vector index, or for its property at creation. So statements
-    # name the index of the first space, and kg adds the slug of another space. This is the only cast to
-    # LiteralString. The driver requires that type, so type checking rejects queries that are composed at run
-    # time.
+    # contain the names of the first space, and kg adds the slug of another space. The driver requires
+    # LiteralString, so that type checking rejects queries built at run time. This module has the only casts.
     text = area(name.partition("/")[0])[name]
-    text = _ITEMS.sub(lambda found: _items(text, after=found[1] is not None), text)
+    text = _ITEMS.sub(lambda found: _build_item_branches(text, after=found[1] is not None), text)
     text = _FITS.sub(lambda found: re.sub(r"\bs\b", found[1], _FITTING), text)
-    return cast("LiteralString", _OF_A_SPACE.sub(lambda found: of_space(found[1], space), text))
+    return cast("LiteralString", _SPACE_NAMES.sub(lambda found: of_space(found[1], space), text))
 
 
-def _items(text: str, *, after: bool) -> str:
-    """Build the branches for `items()` in a statement: the items with `$label` in an ontology."""
-    # `items(after)` returns the items after `$after`, sorted by id. A branch in the statement itself has
-    # precedence.
+def _build_item_branches(text: str, *, after: bool) -> str:
+    """Build the branches that replace `items()`, which matches the items with `$label` in an ontology."""
+    # `items(after)` returns the items after `$after`, sorted by id. A statement may already have a branch for
+    # a label.
     branches = ""
     for label, (pattern, key) in _ITEM_KEYS.items():
         if f"WHEN $label = '{label}'" not in text:
@@ -104,9 +103,9 @@ def _items(text: str, *, after: bool) -> str:
 
 @cache
 def together(*parts: tuple[str, str]) -> LiteralString:
-    """Combine statements that read into one, to get all results in one row."""
-    # Each statement returns one row, `found`. They run one after the other. Parameters get the suffix of
-    # their statement: `_0`, `_1`, and so on.
+    """Combine read statements into one, which returns all results in one row."""
+    # Each statement returns one row with the column `found`. The statements run in order. Parameters get the
+    # suffix of their statement: `_0`, `_1`, and so on.
     lines = ["CYPHER 25"]
     for at, (name, space) in enumerate(parts):
         body = _PARAMETER.sub(rf"$\1_{at}", _PREAMBLE.sub("", statement(name, space)))
