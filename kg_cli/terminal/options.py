@@ -57,69 +57,56 @@ def given(options: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name not in names and value is not None}
 
 
-Query = Annotated[
-    str,
-    typer.Argument(metavar="QUERY", help="Text to search for.", callback=require_words),
-]
+def option(text: str, *names: str, **details: Any) -> Any:
+    """Return an option with its help, names (default: that of the parameter) and details for typer."""
+    return typer.Option(*names, help=text, **details)
 
-Ontology = Annotated[str, typer.Option("--ontology", "-o", help="Ontology to use.")]
-OnlyOntology = Annotated[str | None, typer.Option("--ontology", "-o", help="Only use this ontology.")]
-OnlyOntologies = Annotated[
-    list[str] | None,
-    typer.Option("--ontology", "-o", help=("Only use this ontology. You can repeat this option.")),
-]
-WhichOntology = Annotated[
-    str | None,
-    typer.Option(
-        "--ontology",
-        "-o",
-        help=("Ontology of the document, if more than one ontology has a document with this name."),
-    ),
-]
-IntoOntology = Annotated[
-    str, typer.Option("--ontology", "-o", help=("Ontology to ingest the documents into."))
-]
-Prefix = Annotated[str, typer.Option(help="Prefix to add to the name of each document.")]
-Review = Annotated[
-    bool,
-    typer.Option("--review", help=("Wait for you to approve new and changed files before kg uses them.")),
-]
+
+def repeated(text: str, *names: str, **details: Any) -> Any:
+    return option(f"{text} You can repeat this option.", *names, **details)
+
+
+def at_most(what: str, maximum: int, *names: str, least: int = 1) -> Any:
+    return option(f"Maximum number of {what}.", *(names or ("--limit", "-n")), min=least, max=maximum)
+
+
+def argument(text: str, **details: Any) -> Any:
+    return typer.Argument(help=text, **details)
+
+
+Query = Annotated[str, argument("Text to search for.", metavar="QUERY", callback=require_words)]
+
+Ontology = Annotated[str, option("Ontology to use.", "--ontology", "-o")]
+OnlyOntology = Annotated[str | None, option("Only use this ontology.", "--ontology", "-o")]
+OnlyOntologies = Annotated[list[str] | None, repeated("Only use this ontology.", "--ontology", "-o")]
+WhichOntology = Annotated[str | None, option("Ontology, if several have this document.", "--ontology", "-o")]
+IntoOntology = Annotated[str, option("Ontology to ingest the documents into.", "--ontology", "-o")]
+Prefix = Annotated[str, option("Prefix to add to the name of each document.")]
+Review = Annotated[bool, option("Wait for your approval before kg uses new and changed files.", "--review")]
 Where = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
+        "Filter for documents, such as 'date>=2025-01-01', tags=oncall, 'format in rst,text', "
+        "'author exists', 'tags=a || author=Ada && draft=false', or for sources, such as 'page>=3' "
+        "or kind=image. If you repeat this option, all filters must match.",
         "--where",
-        help="Filter for documents, such as 'date>=2025-01-01', tags=oncall, 'format in rst,text', "
-        "'author exists', 'tags=a || author=Ada && draft=false', or for sources, such as 'page>=3' or "
-        "kind=image. If you repeat this option, all filters must match.",
     ),
 ]
 OnlyDocuments = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--document",
-        "-d",
-        help=("Only search this document: its name, ONTOLOGY/NAME or id. You can repeat this option."),
-    ),
+    list[str] | None, repeated("Only search this document: name, ONTOLOGY/NAME or id.", "--document", "-d")
 ]
 
-Limit = Annotated[
-    int, typer.Option("--limit", "-n", min=1, max=MAX_LIMIT, help=("Maximum number of results to return."))
-]
-Page = Annotated[
-    int, typer.Option("--limit", "-n", min=1, max=MAX_PAGE, help=("Maximum number of results to return."))
-]
-Offset = Annotated[int, typer.Option(min=0, help="Number of items to skip.")]
-Neighbours = Annotated[
-    int,
-    typer.Option(
-        "--window", "-w", min=0, max=MAX_WINDOW, help=("Number of paragraphs to show before and after.")
-    ),
-]
+Limit = Annotated[int, at_most("results to return", MAX_LIMIT)]
+Page = Annotated[int, at_most("results to return", MAX_PAGE)]
+Offset = Annotated[int, option("Number of items to skip.", min=0)]
+WINDOW = option("Number of paragraphs to show before and after.", "--window", "-w", min=0, max=MAX_WINDOW)
+Neighbours = Annotated[int, WINDOW]
+Similarity = Annotated[float | None, option("Minimum cosine similarity.", "--min-similarity", min=-1, max=1)]
 
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the REST response as JSON.")]
+Yes = Annotated[bool, option("Do not ask for confirmation.", "--yes", "-y")]
+Json = Annotated[bool, option("Print the REST response as JSON.", "--json")]
 # for commands with output other than the REST response
-OwnJson = Annotated[bool, typer.Option("--json", help="Print JSON to use in a program.")]
+OwnJson = Annotated[bool, option("Print JSON to use in a program.", "--json")]
 
 # Options of changes
 
@@ -129,15 +116,8 @@ def _get_user(name: str | None) -> str:
 
 
 By = Annotated[
-    str | None,
-    typer.Option(
-        "--by",
-        callback=_get_user,
-        help="Your name, which kg records with the change. Default: your user name on this machine.",
-    ),
+    str | None, option("Your name, for the record. Default: your user name.", "--by", callback=_get_user)
 ]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help=("Show the effects and the cost, but do not change anything."))
-]
-Create = Annotated[bool, typer.Option("--create", help="Create the ontology if it does not exist.")]
-Watch = Annotated[bool, typer.Option("--watch", help="Follow the jobs until they end.")]
+DryRun = Annotated[bool, option("Show the effects and the cost, but do not change anything.", "--dry-run")]
+Create = Annotated[bool, option("Create the ontology if it does not exist.", "--create")]
+Watch = Annotated[bool, option("Follow the jobs until they end.", "--watch")]
