@@ -18,7 +18,6 @@ from kg_api.schemas.vocabulary import (
     MAX_LIMIT,
     MAX_PARAGRAPH,
     MAX_TOKEN_BUDGET,
-    MAX_WINDOW,
     MIN_ANSWER_TOKENS,
     USUAL_READ,
     Fusion,
@@ -27,10 +26,10 @@ from kg_api.schemas.vocabulary import (
     SourceKind,
 )
 from kg_cli.search import views
-from kg_cli.search.images import SimilarityOption
 from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import SHORT_ID, command, emit
 from kg_cli.terminal.connect import open_client, service_url
+from kg_cli.terminal.options import argument, at_most, option
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
@@ -39,55 +38,24 @@ if TYPE_CHECKING:
 
 LAST_SEARCH = "last-search.json"  # in the home: the URLs of the hits
 
-ModeOption = Annotated[
-    SearchMode, typer.Option(help=("Use vector search, full-text search, or both (hybrid)."))
-]
-KindOption = Annotated[
-    SourceKind | None,
-    typer.Option("--kind", help="Only return this kind of source."),
-]
+ModeOption = Annotated[SearchMode, option("Use vector search, full-text search, or both (hybrid).")]
+KindOption = Annotated[SourceKind | None, option("Only return this kind of source.", "--kind")]
 CalibratedOption = Annotated[
-    float | None,
-    typer.Option(min=-1, max=1, help=("Minimum similarity. The default is calibrated for the model.")),
+    float | None, option("Minimum similarity. The default is calibrated for the model.", min=-1, max=1)
 ]
-RerankOption = Annotated[
-    bool, typer.Option("--rerank", help="Use a cross-encoder to rerank the best hits. This is slower.")
-]
+RerankOption = Annotated[bool, option("Rerank the best hits with a cross-encoder (slower).", "--rerank")]
 ThroughConceptsOption = Annotated[
-    bool, typer.Option("--concepts", help="Also find passages through concepts and their relationships.")
+    bool, option("Also find passages through concepts and their relationships.", "--concepts")
 ]
 MmrOption = Annotated[
     float | None,
-    typer.Option(
-        "--mmr",
-        min=0,
-        max=1,
-        help=("MMR lambda. Use 1 to rank by relevance only and 0 to rank by diversity only."),
-    ),
+    option("MMR lambda. 1 ranks by relevance only, and 0 by diversity only.", "--mmr", min=0, max=1),
 ]
-ExactOption = Annotated[
-    bool,
-    typer.Option(
-        "--exact", help=("Compare every vector instead of using the approximate index. This is slower.")
-    ),
-]
-WindowOption = Annotated[
-    int | None,
-    typer.Option(
-        "--window",
-        "-w",
-        min=0,
-        max=MAX_WINDOW,
-        help="Number of paragraphs to show before and after each hit.",
-    ),
-]
-PageNumberOption = Annotated[
-    int, typer.Option("--page", min=1, help=("Page of results to show, starting from 1."))
-]
-ExplainOption = Annotated[bool, typer.Option("--explain", help="Explain why each hit has its rank.")]
-FullOption = Annotated[
-    bool, typer.Option("--full", help=("Show the whole text of each passage, not only the matching part."))
-]
+ExactOption = Annotated[bool, option("Compare every vector instead of using the index (slower).", "--exact")]
+WindowOption = Annotated[int | None, options.WINDOW]
+PageNumberOption = Annotated[int, option("Page of results to show, starting from 1.", "--page", min=1)]
+ExplainOption = Annotated[bool, option("Explain why each hit has its rank.", "--explain")]
+FullOption = Annotated[bool, option("Show whole passages, not only the matching part.", "--full")]
 
 
 def hypothetical(text: str) -> int | Literal["auto"]:
@@ -99,53 +67,25 @@ def hypothetical(text: str) -> int | Literal["auto"]:
 
 
 HydeOption = Annotated[
-    str,
-    typer.Option(
-        callback=hypothetical,
-        help="Number of hypothetical answers to use for the search (HyDE): 0 to 5, or auto.",
-    ),
+    str, option("Number of hypothetical answers (HyDE): 0 to 5, or auto.", callback=hypothetical)
 ]
 
 
 def answer(
-    question: Annotated[str, typer.Argument(help="Question to answer, in your own words.")],
+    question: Annotated[str, argument("Question to answer, in your own words.")],
     *,
     ontology: options.OnlyOntologies = None,
     documents: options.OnlyDocuments = None,
     where: options.Where = None,
-    limit: Annotated[
-        int,
-        typer.Option(
-            "--limit",
-            "-n",
-            min=1,
-            max=MAX_ANSWER_PASSAGES,
-            help=("Maximum number of passages to answer from."),
-        ),
-    ] = 8,
+    limit: Annotated[int, at_most("passages to answer from", MAX_ANSWER_PASSAGES)] = 8,
     mode: ModeOption = "hybrid",
     min_similarity: CalibratedOption = None,
     rerank: RerankOption = False,
     hyde: HydeOption = "0",
     concepts: ThroughConceptsOption = False,
-    window_size: Annotated[
-        int,
-        typer.Option(
-            "--window",
-            "-w",
-            min=0,
-            max=MAX_WINDOW,
-            help=("Number of paragraphs to show before and after each passage."),
-        ),
-    ] = 1,
+    window_size: options.Neighbours = 1,
     token_budget: Annotated[
-        int,
-        typer.Option(
-            "--tokens",
-            min=MIN_ANSWER_TOKENS,
-            max=MAX_TOKEN_BUDGET,
-            help="Maximum number of tokens to use for the passages.",
-        ),
+        int, at_most("tokens of the passages", MAX_TOKEN_BUDGET, "--tokens", least=MIN_ANSWER_TOKENS)
     ] = 6000,
     as_json: options.Json = False,
 ) -> None:
@@ -169,44 +109,25 @@ def answer(
 @command(show=views.print_augmented)
 def augment(
     kg: KgClient,
-    file: Annotated[
-        Path,
-        typer.Argument(
-            help=("File to read the text from. Use - to read from standard input."), allow_dash=True
-        ),
-    ] = Path("-"),
+    file: Annotated[Path, argument("Text file, or - for standard input.", allow_dash=True)] = Path("-"),
     *,
     ontology: options.OnlyOntologies = None,
     documents: options.OnlyDocuments = None,
     where: options.Where = None,
     messages: Annotated[
-        bool,
-        typer.Option(
-            "--messages", help=("Use this if the file contains a conversation, as for `kg conversation`.")
-        ),
+        bool, option("Use this if the file contains a conversation, as for `kg conversation`.", "--messages")
     ] = False,
-    limit: Annotated[
-        int,
-        typer.Option("--limit", "-n", min=1, max=MAX_LIMIT, help=("Maximum number of passages to return.")),
-    ] = 5,
+    limit: Annotated[int, at_most("passages to return", MAX_LIMIT)] = 5,
     per_document: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            max=MAX_LIMIT,
-            help=("Maximum number of hits to return from one document. Use 0 for no limit."),
-        ),
+        int, option("Maximum number of hits per document. Use 0 for no limit.", min=0, max=MAX_LIMIT)
     ] = 1,
     min_similarity: CalibratedOption = None,
     mode: ModeOption = "hybrid",
-    whole: Annotated[bool, typer.Option("--whole", help="Also search for the whole text.")] = False,
+    whole: Annotated[bool, option("Also search for the whole text.", "--whole")] = False,
     mmr_lambda: MmrOption = None,
-    deduplicate: Annotated[bool, typer.Option("--deduplicate", help="Collapse near-duplicates.")] = False,
+    deduplicate: Annotated[bool, option("Collapse near-duplicates.", "--deduplicate")] = False,
     exact: ExactOption = False,
-    token_budget: Annotated[
-        int | None,
-        typer.Option("--budget", min=1, max=MAX_TOKEN_BUDGET, help="Maximum number of tokens to return."),
-    ] = None,
+    token_budget: Annotated[int | None, at_most("tokens to return", MAX_TOKEN_BUDGET, "--budget")] = None,
 ) -> Any:
     """Find passages for a long text, as a Markdown block with citations for a model or a person.
 
@@ -258,12 +179,7 @@ def _page_of(url: str, place: SourcePlace, query: str | None = None) -> str:
 
 
 def open_page(
-    hit: Annotated[
-        str,
-        typer.Argument(
-            help=("Passage to open: its number in the last search, its id, or DOCUMENT#PARAGRAPH.")
-        ),
-    ],
+    hit: Annotated[str, argument("Passage: its number in the last search, its id, or DOCUMENT#PARAGRAPH.")],
 ) -> None:
     """Open a passage in the browser, or print its URL without a browser.
 
@@ -303,42 +219,20 @@ def search(
     kind: KindOption = None,
     limit: options.Limit = 10,
     mode: ModeOption = "hybrid",
-    min_similarity: SimilarityOption = None,
+    min_similarity: options.Similarity = None,
     fusion: Annotated[
-        Fusion,
-        typer.Option(
-            help=(
-                "How to combine results in `hybrid` mode: by score distribution, by reciprocal ranks, "
-                "or by fixed weights."
-            )
-        ),
+        Fusion, option("Fusion in `hybrid` mode: by score distribution, reciprocal ranks, or fixed weights.")
     ] = "adaptive",
     rerank: RerankOption = False,
     concepts: ThroughConceptsOption = False,
-    graph: Annotated[
-        bool,
-        typer.Option("--graph", help="Keep the first five hits, and use concepts to find the others."),
-    ] = False,
+    graph: Annotated[bool, option("Keep the first five hits. Concepts find the others.", "--graph")] = False,
     hyde: HydeOption = "0",
     mmr_lambda: MmrOption = None,
-    per_document: Annotated[
-        int | None,
-        typer.Option(min=1, max=MAX_LIMIT, help=("Maximum number of hits to return from one document.")),
-    ] = None,
-    collapse_duplicates: Annotated[
-        bool, typer.Option("--collapse", help="Collapse near-duplicate passages.")
-    ] = False,
+    per_document: Annotated[int | None, at_most("hits per document", MAX_LIMIT, "--per-document")] = None,
+    collapse_duplicates: Annotated[bool, option("Collapse near-duplicate passages.", "--collapse")] = False,
     exact: ExactOption = False,
     window_size: WindowOption = None,
-    token_budget: Annotated[
-        int | None,
-        typer.Option(
-            "--tokens",
-            min=1,
-            max=MAX_TOKEN_BUDGET,
-            help=("Maximum number of tokens to return when you use --window."),
-        ),
-    ] = None,
+    token_budget: Annotated[int | None, at_most("tokens with --window", MAX_TOKEN_BUDGET, "--tokens")] = None,
     explain: ExplainOption = False,
     page: PageNumberOption = 1,
     full: FullOption = False,
@@ -369,23 +263,13 @@ def hybrid(
     documents: options.OnlyDocuments = None,
     where: options.Where = None,
     kind: KindOption = None,
-    concept_limit: Annotated[
-        int,
-        typer.Option(
-            "--concepts", "-c", min=0, max=MAX_LIMIT, help=("Maximum number of concepts to return.")
-        ),
-    ] = 5,
-    source_limit: Annotated[
-        int,
-        typer.Option("--limit", "-n", min=1, max=MAX_LIMIT, help=("Maximum number of passages to return.")),
-    ] = 10,
+    concept_limit: Annotated[int, at_most("concepts", MAX_LIMIT, "--concepts", "-c", least=0)] = 5,
+    source_limit: Annotated[int, at_most("passages to return", MAX_LIMIT)] = 10,
     mode: Annotated[
         HybridMode,
-        typer.Option(
-            help=(
-                "How to search: everything, through concepts only, sources only, or full text only. "
-                "`graph` searches sources, and uses concepts from the sixth hit on."
-            )
+        option(
+            "How to search: everything, through concepts only, sources only, or full text only. `graph`"
+            " searches sources, and uses concepts from the sixth hit on."
         ),
     ] = "hybrid",
     window_size: WindowOption = None,
@@ -408,34 +292,19 @@ def hybrid(
 def read(
     document_id: Annotated[
         str,
-        typer.Argument(
+        argument(
+            "Document: its name, ONTOLOGY/NAME or id, or the id of a source to start from.",
             metavar="DOCUMENT",
             callback=options.without_place,
-            help=(
-                "Document to read: its name, ONTOLOGY/NAME or id. You can also pass the id of a "
-                "source to start from."
-            ),
         ),
     ],
     *,
     ontology: options.WhichOntology = None,
     start: Annotated[
-        int | None,
-        typer.Option(
-            "--from",
-            min=0,
-            max=MAX_PARAGRAPH,
-            help=("Number of the paragraph to start from. The first paragraph is 0."),
-        ),
+        int | None, option("Paragraph to start from. The first is 0.", "--from", min=0, max=MAX_PARAGRAPH)
     ] = None,
     token_budget: Annotated[
-        int,
-        typer.Option(
-            "--tokens",
-            min=1,
-            max=MAX_TOKEN_BUDGET,
-            help="Maximum number of tokens to return. kg returns at least one paragraph.",
-        ),
+        int, at_most("tokens, but at least one paragraph", MAX_TOKEN_BUDGET, "--tokens")
     ] = USUAL_READ,
 ) -> None:
     """Read a document in order, from its beginning or from a paragraph.
@@ -448,26 +317,11 @@ def read(
 @command(show=views.print_context)
 def show(
     kg: KgClient,
-    source: Annotated[
-        str,
-        typer.Argument(
-            help=(
-                "Passage or document to show: an id from `kg search`, a citation, DOCUMENT#PARAGRAPH, "
-                "or the name of a document."
-            )
-        ),
-    ],
+    source: Annotated[str, argument("Passage id, citation, DOCUMENT#PARAGRAPH, or name of a document.")],
     *,
-    ontology: Annotated[
-        str | None, typer.Option("--ontology", "-o", help="Ontology to look for the document in.")
-    ] = None,
+    ontology: Annotated[str | None, option("Ontology of the document.", "--ontology", "-o")] = None,
     window: options.Neighbours = 2,
-    tokens: Annotated[
-        int | None,
-        typer.Option(
-            min=1, max=MAX_TOKEN_BUDGET, help=("Maximum number of tokens to use for the neighbours.")
-        ),
-    ] = None,
+    tokens: Annotated[int | None, at_most("tokens of the neighbours", MAX_TOKEN_BUDGET, "--tokens")] = None,
 ) -> Any:
     """Show a passage with its neighbours in the document, or the beginning of a document.
 
@@ -483,21 +337,16 @@ def show(
 @command(show=views.print_similar)
 def similar(
     kg: KgClient,
-    source: Annotated[
-        str,
-        typer.Argument(help=("Passage to start from: the id of a source, or ONTOLOGY/DOCUMENT#PARAGRAPH.")),
-    ],
+    source: Annotated[str, argument("Passage: the id of a source, or ONTOLOGY/DOCUMENT#PARAGRAPH.")],
     *,
     ontology: options.OnlyOntologies = None,
     where: options.Where = None,
     limit: options.Limit = 10,
-    min_similarity: SimilarityOption = None,
+    min_similarity: options.Similarity = None,
     same_document: Annotated[
-        bool, typer.Option("--same-document", help="Also return passages from the same document.")
+        bool, option("Also return passages from the same document.", "--same-document")
     ] = False,
-    each: Annotated[
-        bool, typer.Option("--each", help="List near-duplicates separately instead of grouping them.")
-    ] = False,
+    each: Annotated[bool, option("List near-duplicates separately.", "--each")] = False,
     exact: ExactOption = False,
 ) -> Any:
     """Find similar passages in other documents, across all ontologies.
@@ -511,19 +360,11 @@ def similar(
 
 def subgraph(
     file: Annotated[
-        Path,
-        typer.Argument(
-            help=("File to read the query from, as JSON. Use - to read from standard input."), allow_dash=True
-        ),
+        Path, argument("File to read the query from, as JSON. Use - for standard input.", allow_dash=True)
     ] = Path("-"),
     *,
     ontology: options.OnlyOntologies = None,
-    schema: Annotated[
-        bool,
-        typer.Option(
-            "--schema", help=("Print the JSON schema for queries, for example to give it to an agent.")
-        ),
-    ] = False,
+    schema: Annotated[bool, option("Print the JSON schema of queries, for an agent.", "--schema")] = False,
     as_json: options.Json = False,
 ) -> None:
     """Build a subgraph by the steps of a query: seed, expand, filter, rank and limit.

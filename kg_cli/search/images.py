@@ -15,6 +15,7 @@ from kg_cli.search.views import print_passage
 from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import Table, command, make_group, note_all, short_id
 from kg_cli.terminal.connect import open_client
+from kg_cli.terminal.options import argument, option
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
@@ -23,27 +24,6 @@ if TYPE_CHECKING:
 
 group = make_group("Images: list, save and find them.")
 
-ImageArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="ID", help=("Id of the image, as shown by `kg images list`. The first 8 digits are enough.")
-    ),
-]
-SourceArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="ID",
-        callback=options.without_place,
-        help=("Passage to start from: the id of a source, or ONTOLOGY/DOCUMENT#PARAGRAPH."),
-    ),
-]
-SameDocumentOption = Annotated[
-    bool, typer.Option("--same-document", help=("Only return sources from the same document."))
-]
-SimilarityOption = Annotated[float | None, typer.Option(min=-1, max=1, help="Minimum cosine similarity.")]
-ImageFileOption = Annotated[
-    Path | None, typer.Option("--image", metavar="FILE", help="Find images that look like this file.")
-]
 MAX_WORDS = 80
 LANES = {
     "picture_space": "their pixels",
@@ -88,16 +68,11 @@ def list_images(
 
 @group.command()
 def save(
-    image: ImageArgument,
-    to: Annotated[
-        Path, typer.Argument(metavar="FILE", help=("File to write to. Use - to write to standard output."))
-    ],
+    image: Annotated[str, argument("Id of the image, or its first 8 digits.", metavar="ID")],
+    to: Annotated[Path, argument("File to write to. Use - to write to standard output.", metavar="FILE")],
     *,
-    thumbnail: Annotated[
-        bool,
-        typer.Option("--thumbnail", help=("Save a WebP thumbnail with at most 256 pixels on each side.")),
-    ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    thumbnail: Annotated[bool, option("Save a WebP thumbnail of at most 256 pixels.", "--thumbnail")] = False,
+    force: Annotated[bool, option("Overwrite an existing file.", "--force")] = False,
 ) -> None:
     """Save an image to a file.
 
@@ -146,18 +121,15 @@ def _reasons(each: ImageHit) -> Iterator[str]:
 @command(group, "search", show=print_found)
 def search_images(
     kg: KgClient,
-    query: Annotated[str | None, typer.Argument(help="Text to search for.")] = None,
+    query: Annotated[str | None, argument("Text to search for.")] = None,
     *,
-    image: ImageFileOption = None,
-    like: Annotated[
-        str | None,
-        typer.Option("--like", metavar="ID", help=("Find images that look like this stored image.")),
-    ] = None,
+    image: Annotated[Path | None, option("Find images that look like this file.", metavar="FILE")] = None,
+    like: Annotated[str | None, option("Find images that look like this image.", metavar="ID")] = None,
     ontology: options.OnlyOntologies = None,
     documents: options.OnlyDocuments = None,
     where: options.Where = None,
     limit: options.Limit = 10,
-    min_similarity: SimilarityOption = None,
+    min_similarity: options.Similarity = None,
 ) -> Any:
     """Find images by text, by a file, or by a stored image.
 
@@ -210,11 +182,16 @@ def _through(way: RelatedThrough) -> str:
 
 @command(group, "related", asks="related_sources", show=print_related)
 def find_related(
-    source_id: SourceArgument,
+    source_id: Annotated[
+        str,
+        argument("Source id, or ONTOLOGY/DOCUMENT#PARAGRAPH.", metavar="ID", callback=options.without_place),
+    ],
     *,
     ontology: options.OnlyOntologies = None,
     where: options.Where = None,
-    same_document: SameDocumentOption = False,
+    same_document: Annotated[
+        bool, option("Only return sources from the same document.", "--same-document")
+    ] = False,
     limit: options.Limit = 10,
 ) -> None:
     """Find passages for an image, or images for a passage: next to it, by concepts, and by text.
