@@ -17,6 +17,7 @@ from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import Table, command, make_group, note_all, print_rows, short_id
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.console import Part, Shown
+from kg_cli.terminal.options import argument, at_most, option, repeated
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
@@ -32,80 +33,45 @@ delete = make_group("Delete a document, the documents of a filter, or an ontolog
 LAST_NAME = "\U0010ffff"  # sorts after the name of every document
 BEGINNING = 100  # characters of a pending document in a list
 
-WaitOption = Annotated[bool, typer.Option("--wait", help="Wait until everything is embedded.")]
-MetadataOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--metadata",
-        metavar="KEY=VALUE",
-        help=("Metadata to store with each document. You can repeat this option."),
-    ),
-]
+WaitOption = Annotated[bool, option("Wait until everything is embedded.", "--wait")]
 ListsOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--list",
-        metavar="KEY=A,B",
-        help=("Metadata with several values, separated by commas. You can repeat this option."),
-    ),
-]
-IncludeOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--include",
-        metavar="PATTERN",
-        help="Only ingest files that match this .gitignore pattern. You can repeat this option.",
-    ),
-]
-ExcludeOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--exclude",
-        metavar="PATTERN",
-        help="Skip files and folders that match this .gitignore pattern. You can repeat this option.",
-    ),
-]
-OcrOption = Annotated[
-    OcrMode,
-    typer.Option(
-        "--ocr", help=("When to use OCR for PDF pages. auto reads only pages without readable text.")
-    ),
+    repeated("Metadata with several values, separated by commas.", "--list", metavar="KEY=A,B"),
 ]
 DocumentArgument = Annotated[
-    str,
-    typer.Argument(
-        help=("Document to use: its name, ONTOLOGY/NAME or id. The first 8 digits of the id are enough.")
-    ),
+    str, argument("Document: its name, ONTOLOGY/NAME or id (or its first 8 digits).")
 ]
 
 
 def ingest(
     paths: Annotated[
-        list[Path],
-        typer.Argument(help="Files and folders to ingest.", parser=options.named_path, metavar="paths"),
+        list[Path], argument("Files and folders to ingest.", parser=options.named_path, metavar="paths")
     ],
     *,
     ontology: options.IntoOntology,
     wait: WaitOption = False,
     preview: Annotated[
-        bool,
-        typer.Option(
-            "--preview", help=("Show the new documents and the cost, then wait for you to confirm.")
-        ),
+        bool, option("Show the new documents and the cost, then wait for you to confirm.", "--preview")
     ] = False,
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Ingest without waiting for you to confirm the preview.")
-    ] = False,
+    yes: options.Yes = False,
     prefix: options.Prefix = "",
-    metadata: MetadataOption = None,
+    metadata: Annotated[
+        list[str] | None, repeated("Metadata to store with each document.", "--metadata", metavar="KEY=VALUE")
+    ] = None,
     several: ListsOption = None,
-    include: IncludeOption = None,
-    exclude: ExcludeOption = None,
-    gitignore: Annotated[
-        bool, typer.Option("--gitignore/--no-gitignore", help="Skip files that git ignores.")
-    ] = True,
+    include: Annotated[
+        list[str] | None,
+        repeated("Only ingest files that match this .gitignore pattern.", "--include", metavar="PATTERN"),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        repeated(
+            "Skip files and folders that match this .gitignore pattern.", "--exclude", metavar="PATTERN"
+        ),
+    ] = None,
+    gitignore: Annotated[bool, option("Skip files that git ignores.", "--gitignore/--no-gitignore")] = True,
     review: options.Review = False,
-    ocr: OcrOption = "auto",
+    ocr: Annotated[OcrMode, option("OCR of PDF pages. auto: only pages without readable text.")] = "auto",
     as_json: options.OwnJson = False,
 ) -> None:
     """Ingest text, PDF, web pages, office files and e-mail. Unchanged files cost nothing, changes little.
@@ -134,12 +100,7 @@ def ingest(
     from kg_api.text.files import FolderRules, select
     from kg_cli.documents.ingestion import Destination, read_metadata, run, show_preview
 
-    into = Destination(
-        ontology,
-        read_metadata(metadata or [], several or []),
-        review=review,
-        ocr=ocr,
-    )
+    into = Destination(ontology, read_metadata(metadata or [], several or []), review=review, ocr=ocr)
     rules = FolderRules(include or (), exclude or (), gitignore=gitignore)
     selection = select(paths, SUFFIXES, prefix, rules=rules)
     with open_client() as client:
@@ -161,21 +122,11 @@ def print_ingested(told: schemas.Ingested) -> None:
 @command(show=print_ingested)
 def conversation(
     kg: KgClient,
-    file: Annotated[
-        Path,
-        typer.Argument(
-            help=("File to read, as JSON or JSON Lines. Use - to read from standard input."), allow_dash=True
-        ),
-    ],
+    file: Annotated[Path, argument("JSON or JSON Lines file. Use - for standard input.", allow_dash=True)],
     *,
     ontology: options.IntoOntology,
     title: Annotated[
-        str,
-        typer.Option(
-            "--title",
-            "-t",
-            help="Title and name for the conversation. It replaces a conversation with the same name.",
-        ),
+        str, option("Title and name. kg replaces a conversation with the same name.", "--title", "-t")
     ],
     wait: WaitOption = False,
 ) -> schemas.Ingested:
@@ -266,25 +217,12 @@ def print_facets(found: Facets) -> None:
 @command(asks="facets", show=print_facets)
 def facets(
     fields: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="[FIELD...]",
-            help=("Fields to count, such as author, tags, format, ontology or date:year."),
-        ),
+        list[str], argument("Fields, such as author, tags, format or date:year.", metavar="[FIELD...]")
     ] = ["ontology", "format"],  # noqa: B006 - typer copies it
     *,
     ontology: options.OnlyOntologies = None,
     where: options.Where = None,
-    limit: Annotated[
-        int,
-        typer.Option(
-            "--limit",
-            "-n",
-            min=1,
-            max=MAX_FACET_VALUES,
-            help=("Maximum number of values to show for each field."),
-        ),
-    ] = 20,
+    limit: Annotated[int, at_most("values of each field", MAX_FACET_VALUES)] = 20,
 ) -> None:
     """Count documents by the values of fields: metadata, format, ontology and dates.
 
@@ -315,18 +253,11 @@ def set_document(
     kg: KgClient,
     document: DocumentArgument,
     values: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="KEY=VALUE",
-            help=("Metadata to set, as KEY=VALUE. Use title= or uri= to change the title or the URL."),
-        ),
+        list[str] | None, argument("Metadata to set. title= and uri= set title and URL.", metavar="KEY=VALUE")
     ] = None,
     *,
     several: ListsOption = None,
-    remove: Annotated[
-        list[str] | None,
-        typer.Option("--remove", help=("Metadata key to delete. You can repeat this option.")),
-    ] = None,
+    remove: Annotated[list[str] | None, repeated("Metadata key to delete.", "--remove")] = None,
     ontology: options.WhichOntology = None,
 ) -> schemas.DocumentChanged:
     """Change title, URL or metadata of a document. The text stays.
@@ -344,31 +275,19 @@ def set_document(
 
 @documents.command("page")
 def save_page(
-    document: Annotated[
-        str,
-        typer.Argument(
-            help=("PDF to use: its name, ONTOLOGY/NAME or id. The first 8 digits of the id are enough.")
-        ),
-    ],
-    page: Annotated[int, typer.Argument(min=1, help="Number of the page, starting from 1.")],
-    to: Annotated[
-        Path,
-        typer.Option("--out", metavar="FILE", help=("PNG file to write. Use - to write to standard output.")),
-    ],
+    document: Annotated[str, argument("PDF: its name, ONTOLOGY/NAME or id (or its first 8 digits).")],
+    page: Annotated[int, argument("Number of the page, starting from 1.", min=1)],
+    to: Annotated[Path, option("PNG file to write, or - for standard output.", "--out", metavar="FILE")],
     *,
     source: Annotated[
-        str | None,
-        typer.Option("--source", metavar="ID", help=("Id of a hit. kg draws a box around its words.")),
+        str | None, option("Id of a hit. kg draws a box around its words.", "--source", metavar="ID")
     ] = None,
-    query: Annotated[str | None, typer.Option("--query", help="Words to draw a box around.")] = None,
+    query: Annotated[str | None, option("Words to draw a box around.", "--query")] = None,
     width: Annotated[
-        int,
-        typer.Option(
-            "--width", min=MIN_PAGE_WIDTH, max=MAX_PAGE_WIDTH, help=("Width of the image in pixels.")
-        ),
+        int, option("Width of the image in pixels.", min=MIN_PAGE_WIDTH, max=MAX_PAGE_WIDTH)
     ] = DEFAULT_PAGE_WIDTH,
     ontology: options.WhichOntology = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    force: Annotated[bool, option("Overwrite an existing file.", "--force")] = False,
 ) -> None:
     """Save a page of a PDF as an image, with the words of a hit boxed.
 
@@ -440,11 +359,7 @@ def delete_documents(
     kg: KgClient,
     *,
     where: Annotated[
-        list[str],
-        typer.Option(
-            "--where",
-            help=("Filter for the documents to delete. If you repeat this option, all filters must match."),
-        ),
+        list[str], option("Filter of documents. If repeated, all filters must match.", "--where")
     ],
     ontology: options.OnlyOntologies = None,
     yes: options.Yes = False,
@@ -465,12 +380,7 @@ def delete_documents(
             console.say(f"  and {pluralize(more, 'more document')}")
         console.say(f"would be deleted: {_counts(found)}")
         options.confirm(f"Delete {pluralize(found.documents, 'document')}?")
-    return kg.delete_documents(
-        where,
-        ontology=ontology,
-        dry_run=False,
-        expected_digest=found.digest,
-    )
+    return kg.delete_documents(where, ontology=ontology, dry_run=False, expected_digest=found.digest)
 
 
 def _print_deleted_ontology(deleted: schemas.Deleted, ontology: str) -> None:
@@ -480,7 +390,7 @@ def _print_deleted_ontology(deleted: schemas.Deleted, ontology: str) -> None:
 @command(delete, "ontology", show=_print_deleted_ontology)
 def delete_ontology(
     kg: KgClient,
-    ontology: Annotated[str, typer.Argument(help="Name of the ontology to delete.")],
+    ontology: Annotated[str, argument("Name of the ontology to delete.")],
     *,
     yes: options.Yes = False,
 ) -> schemas.Deleted:
@@ -508,12 +418,9 @@ def delete_ontology(
 
 # Pending documents
 
-NamesArgument = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="NAME", help=("Names of the documents, as shown by `kg documents waiting`.")),
-]
-ReviewedOption = Annotated[str, typer.Option("--ontology", "-o", help="Ontology of the documents.")]
-AllOption = Annotated[bool, typer.Option("--all", help="Use all pending documents in the ontology.")]
+NamesArgument = Annotated[list[str] | None, argument("Names, as in `kg documents waiting`.", metavar="NAME")]
+ReviewedOption = Annotated[str, option("Ontology of the documents.", "--ontology", "-o")]
+AllOption = Annotated[bool, option("Use all pending documents in the ontology.", "--all")]
 
 
 def _waiting(each: schemas.WaitingDocument) -> Shown:

@@ -16,6 +16,7 @@ from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import command, emit, make_group
 from kg_cli.terminal.connect import grant_to_follow, open_client
 from kg_cli.terminal.console import Part
+from kg_cli.terminal.options import argument, option
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
@@ -26,35 +27,20 @@ REFUSALS_LISTED = 5
 
 group = make_group("Synchronised folders: their documents follow their files.")
 
-ScanWaitOption = Annotated[
-    bool, typer.Option("--wait", help="Wait until the scan is done and everything is embedded.")
-]
-FolderArgument = Annotated[
-    str, typer.Argument(metavar="ID|PATH", help=("Id or path of the folder, as shown by `kg folders list`."))
-]
-FeedsOption = Annotated[
-    str | None,
-    typer.Option("--ontology", "-o", help=("Ontology to use, if the folder is synced to more than one.")),
-]
+ScanWaitOption = Annotated[bool, option("Wait until the scan is done and everything is embedded.", "--wait")]
+FolderArgument = Annotated[str, argument("Id or path, as shown by `kg folders list`.", metavar="ID|PATH")]
+FeedsOption = Annotated[str | None, option("Ontology of the folder, if it has several.", "--ontology", "-o")]
 
 
 @group.command()
 def add(
-    path: Annotated[Path, typer.Argument(help="Folder to sync.", parser=options.named_path, metavar="path")],
+    path: Annotated[Path, argument("Folder to sync.", parser=options.named_path, metavar="path")],
     *,
     ontology: options.IntoOntology,
-    every: Annotated[
-        str, typer.Option(help="Time to wait between two scans, such as 30s, 5m, 2h or 1d.")
-    ] = "5m",
+    every: Annotated[str, option("Time to wait between two scans, such as 30s, 5m, 2h or 1d.")] = "5m",
     prefix: options.Prefix = "",
     review: options.Review = False,
-    elsewhere: Annotated[
-        bool,
-        typer.Option(
-            "--elsewhere",
-            help=("Use this if the folder is on the machine of the worker and not on this machine."),
-        ),
-    ] = False,
+    elsewhere: Annotated[bool, option("The folder is on the machine of the worker.", "--elsewhere")] = False,
     wait: ScanWaitOption = False,
     as_json: options.Json = False,
 ) -> None:
@@ -112,11 +98,7 @@ def scan(
     *,
     ontology: FeedsOption = None,
     allow_empty: Annotated[
-        bool,
-        typer.Option(
-            "--allow-empty",
-            help="Delete documents even if the folder is empty or a drive is not mounted.",
-        ),
+        bool, option("Delete documents if the folder is empty or a drive is not mounted.", "--allow-empty")
     ] = False,
     wait: ScanWaitOption = False,
     as_json: options.Json = False,
@@ -149,11 +131,7 @@ def remove(
     *,
     ontology: FeedsOption = None,
     delete_documents: Annotated[
-        bool,
-        typer.Option(
-            "--delete-documents/--keep-documents",
-            help="Whether to delete the documents that came from the folder.",
-        ),
+        bool, option("Whether to delete the folder's documents.", "--delete-documents/--keep-documents")
     ] = False,
     yes: options.Yes = False,
 ) -> Any:
