@@ -5,52 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
-
 from kg_api.schemas.vocabulary import Target, Tier
 from kg_api.wording import pluralize
 from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import make_group
 from kg_cli.terminal.connect import open_client
+from kg_cli.terminal.options import argument, option, repeated
 
-SetOption = Annotated[
-    Path,
-    typer.Option(
-        "--set",
-        "-s",
-        help=(
-            "Folder to read the question set from, with corpus.jsonl, queries.jsonl and "
-            "qrels.tsv, or with spans."
-        ),
-    ),
-]
-TierOption = Annotated[
-    Tier,
-    typer.Option(
-        help=("Number of questions to use: 50, 300 or all. These are the same questions in every run.")
-    ),
-]
-TargetOption = Annotated[
-    Target | None,
-    typer.Option(
-        help=(
-            "Type of hits to judge: documents, judged passages or exact spans. The default "
-            "depends on the set."
-        )
-    ),
-]
-CorpusOption = Annotated[
-    str | None,
-    typer.Option(
-        "--ontology", "-o", help=("Ontology to ingest the documents into. Default: a new ontology.")
-    ),
-]
-InPlaceOption = Annotated[
-    bool, typer.Option("--in-place", help="Use an ontology that already contains the documents.")
-]
-ResultsOption = Annotated[
-    Path | None, typer.Option(help="Folder to save results to. Default: `evaluations` in KG_HOME.")
-]
+TierOption = Annotated[Tier, option("Number of questions: 50, 300 or all, the same in every run.")]
+TargetOption = Annotated[Target | None, option("Type of hits to judge. Default: from the question set.")]
+CorpusOption = Annotated[str | None, option("Ontology to ingest into. Default: new.", "--ontology", "-o")]
+InPlaceOption = Annotated[bool, option("Use an ontology that already contains the documents.", "--in-place")]
+ResultsOption = Annotated[Path | None, option("Folder of results. Default: `evaluations` in KG_HOME.")]
 MODE_HELP = "Mode of search: text, vector, hybrid, concepts, graph, augment, or answer."
 group = make_group("Evaluate search quality, and compare.")
 
@@ -58,17 +24,12 @@ group = make_group("Evaluate search quality, and compare.")
 @group.command()
 def run(
     *,
-    folder: SetOption,
-    mode: Annotated[str, typer.Option(help=MODE_HELP)] = "hybrid",
+    folder: Annotated[
+        Path, option("Folder of the set: corpus.jsonl, queries.jsonl, and qrels.tsv or spans.", "--set", "-s")
+    ],
+    mode: Annotated[str, option(MODE_HELP)] = "hybrid",
     option: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--option",
-            help=(
-                "Option to set, such as rerank=true, strategy=sentence or chunk_size=80. You can "
-                "repeat this option."
-            ),
-        ),
+        list[str] | None, repeated("Option, such as rerank=true or strategy=sentence.", "--option")
     ] = None,
     tier: TierOption = "full",
     target: TargetOption = None,
@@ -77,8 +38,7 @@ def run(
     in_place: InPlaceOption = False,
     results: ResultsOption = None,
     output: Annotated[
-        Path | None,
-        typer.Option(help=("File to write the result to. Default: a new file in the results folder.")),
+        Path | None, option("File to write the result to. Default: a new file in the results folder.")
     ] = None,
     as_json: options.OwnJson = False,
 ) -> None:
@@ -107,38 +67,22 @@ def run(
 @group.command()
 def compare(
     saved_results: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="[RESULT]...", help=("Saved results of `kg eval run` to compare.")),
+        list[Path] | None, argument("Saved results of `kg eval run` to compare.", metavar="[RESULT]...")
     ] = None,
     *,
     folder: Annotated[
-        Path | None, typer.Option("--set", "-s", help="Question set to run the configurations on.")
+        Path | None, option("Question set to run the configurations on.", "--set", "-s")
     ] = None,
-    modes: Annotated[str | None, typer.Option(help="Modes to compare, such as text,vector,hybrid.")] = None,
+    modes: Annotated[str | None, option("Modes to compare, such as text,vector,hybrid.")] = None,
     config: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--config",
-            "-c",
-            help=("Configuration to compare, such as 'mode=hybrid,rerank=true'. You can repeat this option."),
-        ),
+        list[str] | None, repeated("Configuration, such as 'mode=hybrid,rerank=true'.", "--config", "-c")
     ] = None,
-    against: Annotated[
-        str, typer.Option(help="Baseline to compare with: first, best, or the name of a configuration.")
-    ] = "first",
+    against: Annotated[str, option("Baseline: first, best, or the name of a configuration.")] = "first",
     metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--metric",
-            "-m",
-            help=(
-                "Metric to compare, such as ndcg@10. You can repeat this option. Default: the main metrics."
-            ),
-        ),
+        list[str] | None, repeated("Metric, such as ndcg@10. Default: the main metrics.", "--metric", "-m")
     ] = None,
     fresh: Annotated[
-        bool,
-        typer.Option("--fresh", help=("Run configurations again even if their results are already saved.")),
+        bool, option("Run configurations again even if their results are already saved.", "--fresh")
     ] = False,
     tier: TierOption = "full",
     target: TargetOption = None,
@@ -146,7 +90,7 @@ def compare(
     ontology: CorpusOption = None,
     in_place: InPlaceOption = False,
     results: ResultsOption = None,
-    output: Annotated[Path | None, typer.Option(help="Write the comparison to this JSON file.")] = None,
+    output: Annotated[Path | None, option("Write the comparison to this JSON file.")] = None,
     as_json: options.OwnJson = False,
 ) -> None:
     """Compare results or configurations on the same questions, with paired significance tests.
@@ -171,17 +115,12 @@ def compare(
 @group.command()
 def make(
     *,
-    ontology: Annotated[str, typer.Option("--ontology", "-o", help="Ontology to generate questions from.")],
-    output: Annotated[Path, typer.Option(help="New folder to write the set to.")],
-    count: Annotated[
-        int, typer.Option(min=1, max=100_000, help="Maximum number of questions to make.")
-    ] = 300,
-    seed: Annotated[int, typer.Option(help="Random seed to use when choosing questions.")] = 0,
+    ontology: Annotated[str, option("Ontology to generate questions from.", "--ontology", "-o")],
+    output: Annotated[Path, option("New folder to write the set to.")],
+    count: Annotated[int, option("Maximum number of questions to make.", min=1, max=100_000)] = 300,
+    seed: Annotated[int, option("Random seed to use when choosing questions.")] = 0,
     kind: Annotated[
-        Literal["quotes", "judgements"],
-        typer.Option(
-            "--kind", help=("Where to take questions from: quotes of concepts, or judgements of users.")
-        ),
+        Literal["quotes", "judgements"], option("Questions from quotes of concepts, or judgements of users.")
     ] = "quotes",
     as_json: options.OwnJson = False,
 ) -> None:
