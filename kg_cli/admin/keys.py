@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from kg_api.schemas.vocabulary import (
     MAX_KEY_DAYS,
     MAX_KEY_NAME,
@@ -17,6 +15,7 @@ from kg_api.schemas.vocabulary import (
 )
 from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import Table, command, make_group, message
+from kg_cli.terminal.options import argument, option, repeated
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
@@ -46,20 +45,11 @@ def audit(
     *,
     key: Annotated[
         str | None,
-        typer.Option(
-            help=(
-                "Only show changes made with this key (id or name). Use `local` for changes made on "
-                "the machine of the service."
-            )
-        ),
+        option("Only show changes by this key (id or name), or by `local`, the service's machine."),
     ] = None,
-    since: Annotated[
-        datetime | None, typer.Option(help="Only show changes made after this local time.")
-    ] = None,
+    since: Annotated[datetime | None, option("Only show changes made after this local time.")] = None,
     offset: options.Offset = 0,
-    limit: Annotated[
-        int, typer.Option(min=1, max=MAX_PAGE, help="Maximum number of entries to return.")
-    ] = 50,
+    limit: Annotated[int, option("Maximum number of entries to return.", min=1, max=MAX_PAGE)] = 50,
 ) -> Any:
     """List changes, with time and key, the newest first.
 
@@ -70,9 +60,7 @@ def audit(
 
 # `kg admin keys`
 
-KeyArgument = Annotated[
-    str, typer.Argument(metavar="KEY", help=("Id or name of the key, or the key itself."))
-]
+KeyArgument = Annotated[str, argument("Id or name of the key, or the key itself.", metavar="KEY")]
 
 group = make_group("Keys of the users of the service.")
 
@@ -128,34 +116,17 @@ def print_created(made: CreatedKey) -> None:
 
 @command(group, asks="create_key", show=print_created)
 def create(
-    name: Annotated[str, typer.Argument(help=f"Owner or purpose, {MAX_KEY_NAME} characters at most.")],
+    name: Annotated[str, argument(f"Owner or purpose, {MAX_KEY_NAME} characters at most.")],
     *,
     scope: Annotated[
-        KeyScope,
-        typer.Option(
-            help=(
-                "Scope of the key. `read` can search and read, `write` can also change documents, and "
-                "`admin` can do everything."
-            )
-        ),
+        KeyScope, option("Scope: `read` (search and read), `write` (also change), or `admin` (everything).")
     ] = "read",
     ontologies: Annotated[
         list[str] | None,
-        typer.Option(
-            "--ontology",
-            "-o",
-            help=("Limit the key to this ontology. You can repeat this option. Default: all ontologies."),
-            metavar="NAME",
-        ),
+        repeated("Limit the key to this ontology. Default: all.", "--ontology", "-o", metavar="NAME"),
     ] = None,
     valid_days: Annotated[
-        int | None,
-        typer.Option(
-            "--days",
-            min=1,
-            max=MAX_KEY_DAYS,
-            help=("Number of days until the key expires. Default: the key will not expire."),
-        ),
+        int | None, option("Days until the key expires. Default: never.", "--days", min=1, max=MAX_KEY_DAYS)
     ] = None,
 ) -> None:
     """Create an API key. kg shows it once and does not store it.
@@ -175,19 +146,10 @@ def rotate(
     key: KeyArgument,
     *,
     overlap_hours: Annotated[
-        float,
-        typer.Option(
-            "--overlap", min=0, max=MAX_OVERLAP_HOURS, help=("Number of hours for which both keys will work.")
-        ),
+        float, option("Hours for which both keys work.", "--overlap", min=0, max=MAX_OVERLAP_HOURS)
     ] = USUAL_OVERLAP_HOURS,
     valid_days: Annotated[
-        int | None,
-        typer.Option(
-            "--days",
-            min=1,
-            max=MAX_KEY_DAYS,
-            help=("Number of days until the new key expires. Default: the same as for the old key."),
-        ),
+        int | None, option("Days until expiry. Default: like the old key.", "--days", min=1, max=MAX_KEY_DAYS)
     ] = None,
 ) -> None:
     """Replace a key with a new key of the same name, scope and ontologies.
@@ -204,10 +166,7 @@ def rotate(
 def revoke(
     key: KeyArgument,
     *,
-    force: Annotated[
-        bool,
-        typer.Option("--force", help=("Revoke the key even if it is the last admin key for all ontologies.")),
-    ] = False,
+    force: Annotated[bool, option("Revoke even the last admin key of all ontologies.", "--force")] = False,
 ) -> None:
     """Revoke a key. It stops working within five seconds.
 

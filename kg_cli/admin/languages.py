@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from kg_api.schemas.vocabulary import TextLanguage
 from kg_api.wording import pluralize
 from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import command, make_group
+from kg_cli.terminal.options import argument
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
@@ -34,13 +33,7 @@ def language(
     kg: KgClient,
     chosen: Annotated[
         TextLanguage | None,
-        typer.Argument(
-            metavar="[LANGUAGE]",
-            help=(
-                "Language code to use, such as de, or auto to detect the language. Default: show the "
-                "current language."
-            ),
-        ),
+        argument("Language code, such as de, or auto. Default: show the language.", metavar="[LANGUAGE]"),
     ] = None,
     *,
     ontology: options.Ontology,
@@ -64,7 +57,7 @@ def language(
 
 group = make_group("Words that searches treat as equal.")
 
-GroupsArgument = Annotated[list[str], typer.Argument(help="Words that mean the same, such as car=auto.")]
+GroupsArgument = Annotated[list[str], argument("Words that mean the same, such as car=auto.")]
 
 
 def _print_synonyms(answer: Synonyms) -> None:
@@ -86,12 +79,7 @@ def list_synonyms(*, ontology: options.Ontology) -> None:
 def replace(
     kg: KgClient,
     groups: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help=(
-                "Words that mean the same, such as car=auto. To remove all synonyms, do not pass any words."
-            )
-        ),
+        list[str] | None, argument("Words that mean the same, such as car=auto. Omit them to remove all.")
     ] = None,
     *,
     ontology: options.Ontology,
@@ -116,7 +104,7 @@ def add(kg: KgClient, groups: GroupsArgument, *, ontology: options.Ontology) -> 
 @command(group, show=_print_synonyms)
 def remove(
     kg: KgClient,
-    words: Annotated[list[str], typer.Argument(help="One word from each group to remove.")],
+    words: Annotated[list[str], argument("One word from each group to remove.")],
     *,
     ontology: options.Ontology,
 ) -> Synonyms:
