@@ -6,27 +6,20 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from kg_api.schemas.vocabulary import MAX_EVIDENCE, MAX_HOPS, MAX_PASSAGES, MAX_PATHS, MAX_RELATED
 from kg_api.wording import pluralize
 from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import Column, Table, command, make_group, note_all, short_id
 from kg_cli.terminal.console import Part
+from kg_cli.terminal.options import argument, at_most, option, repeated
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
     from kg_api.schemas import concepts as schemas
 ConceptArgument = Annotated[
-    str,
-    typer.Argument(
-        help="Id or name of the concept, or a phrase to search for.", callback=options.require_words
-    ),
+    str, argument("Id or name of the concept, or a phrase to search for.", callback=options.require_words)
 ]
-HopsOption = Annotated[int, typer.Option(min=1, max=MAX_HOPS, help="Maximum number of hops to follow.")]
-RelatedOption = Annotated[
-    int, typer.Option("--limit", "-n", min=1, max=MAX_RELATED, help=("Maximum number of concepts to return."))
-]
+HopsOption = Annotated[int, option("Maximum number of hops to follow.", min=1, max=MAX_HOPS)]
 group = make_group("Find concepts and their quotes.")
 
 
@@ -171,16 +164,7 @@ def show(
     concept: ConceptArgument,
     *,
     ontology: options.OnlyOntology = None,
-    quotes: Annotated[
-        int,
-        typer.Option(
-            "--quotes",
-            "-q",
-            min=1,
-            max=MAX_EVIDENCE,
-            help=("Maximum number of quotes and related concepts to show."),
-        ),
-    ] = 10,
+    quotes: Annotated[int, at_most("quotes and related concepts", MAX_EVIDENCE, "--quotes", "-q")] = 10,
 ) -> schemas.ConceptDetails:
     """Show a concept: its description, its quotes with their places, and its related concepts.
 
@@ -206,7 +190,7 @@ def related(
     *,
     ontology: options.OnlyOntology = None,
     hops: HopsOption = 1,
-    limit: RelatedOption = 20,
+    limit: Annotated[int, at_most("concepts to return", MAX_RELATED)] = 20,
 ) -> schemas.RelatedConcepts:
     """Show related concepts, with the relationships as the texts state them.
 
@@ -232,16 +216,9 @@ def relations(
     text: options.Query,
     *,
     ontology: options.OnlyOntology = None,
-    kinds: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--type", "-t", help=("Only show this type of relationship. You can repeat this option.")
-        ),
-    ] = None,
+    kinds: Annotated[list[str] | None, repeated("Only show this relationship type.", "--type", "-t")] = None,
     limit: options.Limit = 10,
-    min_similarity: Annotated[
-        float | None, typer.Option("--min-similarity", min=-1, max=1, help="Minimum cosine similarity.")
-    ] = None,
+    min_similarity: options.Similarity = None,
 ) -> schemas.RelationshipHits:
     """Find relationships by vector search, with the quotes that state them.
 
@@ -275,9 +252,7 @@ def path(
     *,
     ontology: options.OnlyOntology = None,
     hops: HopsOption = MAX_HOPS,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, max=MAX_PATHS, help=("Maximum number of paths to return."))
-    ] = 5,
+    limit: Annotated[int, at_most("paths to return", MAX_PATHS)] = 5,
 ) -> None:
     """Find the shortest paths between two concepts, through relationships or shared sources.
 
@@ -309,10 +284,7 @@ def context(
     *,
     ontology: options.OnlyOntology = None,
     window: options.Neighbours = 2,
-    limit: Annotated[
-        int,
-        typer.Option("--limit", "-n", min=1, max=MAX_PASSAGES, help=("Maximum number of sources to show.")),
-    ] = 5,
+    limit: Annotated[int, at_most("sources to show", MAX_PASSAGES)] = 5,
 ) -> schemas.ConceptContext:
     """Show the sources in which a concept appears, with their neighbours.
 

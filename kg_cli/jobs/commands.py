@@ -10,9 +10,10 @@ from kg_api.schemas.vocabulary import JobState
 from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import command, make_group, message
 from kg_cli.terminal.connect import open_client
+from kg_cli.terminal.options import argument, option
 
 KIND_HELP = "Only this kind. Default: all kinds except backfill, link_proposal, and community_detection."
-JobArgument = Annotated[str, typer.Argument(help="Id of the job.")]
+JobArgument = Annotated[str, argument("Id of the job.")]
 
 
 def read_state(value: str) -> JobState:
@@ -34,13 +35,9 @@ def list_jobs(
     *,
     state: Annotated[
         JobState | None,
-        typer.Option(
-            help="Only show jobs in this state. Default: all jobs.",
-            parser=read_state,
-            metavar="|".join(JobState),
-        ),
+        option("Only show jobs in this state.", parser=read_state, metavar="|".join(JobState)),
     ] = None,
-    kind: Annotated[str | None, typer.Option(help=KIND_HELP)] = None,
+    kind: Annotated[str | None, option(KIND_HELP)] = None,
     ontology: options.OnlyOntology = None,
     limit: options.Page = 20,
 ) -> None:
@@ -60,9 +57,7 @@ def show_job(job_id: JobArgument) -> None:
 
 @group.command()
 def watch(
-    job_id: Annotated[
-        str | None, typer.Argument(help=("Id of the job to watch. Default: all unfinished jobs."))
-    ] = None,
+    job_id: Annotated[str | None, argument("Id of the job to watch. Default: all unfinished jobs.")] = None,
     *,
     ontology: options.OnlyOntology = None,
 ) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from kg_api.schemas.vocabulary import ProposalKind, ProposalState
 from kg_api.wording import pluralize
 from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import Table, command, make_group, note_all
 from kg_cli.terminal.console import Part, Shown
+from kg_cli.terminal.options import argument, option
 
 if TYPE_CHECKING:
     from kg_api.schemas.operations import JobStarted
@@ -18,9 +17,7 @@ if TYPE_CHECKING:
 
 group = make_group("Proposed links between passages or concepts: list, accept, reject.")
 
-ProposalArgument = Annotated[
-    str, typer.Argument(metavar="ID", help="Id of the proposal, or the first 8 digits of the id.")
-]
+ProposalArgument = Annotated[str, argument("Id of the proposal, or its first 8 digits.", metavar="ID")]
 SHOWN = 160  # characters of a quote in a list: `show` prints the whole quote
 
 
@@ -50,11 +47,8 @@ print_page = Table(
 def list_proposals(
     *,
     ontology: options.OnlyOntology = None,
-    kind: Annotated[ProposalKind | None, typer.Option(help="Only show this kind of link.")] = None,
-    state: Annotated[
-        ProposalState | None,
-        typer.Option(help=("Only show proposals in this state. Default: open proposals.")),
-    ] = "open",
+    kind: Annotated[ProposalKind | None, option("Only show this kind of link.")] = None,
+    state: Annotated[ProposalState | None, option("Only show proposals in this state.")] = "open",
     offset: options.Offset = 0,
     limit: options.Page = 10,
 ) -> None:
@@ -127,7 +121,7 @@ def print_search(answer: JobStarted) -> None:
 def search(
     *,
     ontology: options.Ontology,
-    anew: Annotated[bool, typer.Option("--anew", help="Check everything again, not only changes.")] = False,
+    anew: Annotated[bool, option("Check everything again, not only changes.", "--anew")] = False,
 ) -> None:
     """Search for links now. A worker searches automatically after changes.
 

@@ -9,18 +9,15 @@ from typing import Annotated
 import typer
 
 from kg_cli.terminal import options
+from kg_cli.terminal.options import option
 
 
 def up(
     *,
     foreground: Annotated[
-        bool,
-        typer.Option("--foreground", help=("Run in the foreground. To stop kg, use Ctrl-C or send SIGTERM.")),
+        bool, option("Run in the foreground until Ctrl-C or SIGTERM.", "--foreground")
     ] = False,
-    open_page: Annotated[
-        bool,
-        typer.Option("--open/--no-open", help=("Open the web UI if you run this command in a terminal.")),
-    ] = True,
+    open_page: Annotated[bool, option("Open the web UI if run in a terminal.", "--open/--no-open")] = True,
 ) -> None:
     """Start kg on this machine: Neo4j, the service and the worker.
 
@@ -99,10 +96,7 @@ def supervise() -> None:
 
 def serve(
     *,
-    managed: Annotated[
-        bool,
-        typer.Option("--managed", hidden=True, help="Started by the supervisor: find a port, and record it."),
-    ] = False,
+    managed: Annotated[bool, option("Set by the supervisor: find a port.", "--managed", hidden=True)] = False,
 ) -> None:
     """Run the REST service in the foreground. `kg up` starts one for you.
 

@@ -9,49 +9,18 @@ import typer
 
 from kg_cli.terminal import options
 from kg_cli.terminal.connect import open_client
-
-TargetArgument = Annotated[
-    Path, typer.Argument(metavar="FOLDER", help=("New folder to write the bundle to."))
-]
-BundleArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder to read the bundle from.")]
-ReplaceOption = Annotated[
-    bool,
-    typer.Option(
-        "--replace", help=("Import into existing ontologies, and replace documents that have the same name.")
-    ),
-]
-CheckOption = Annotated[bool, typer.Option("--check", help="Check the bundle, but do not import it.")]
-
+from kg_cli.terminal.options import argument, option
 
 FolderArgument = Annotated[
-    Path | None,
-    typer.Argument(
-        metavar="[FOLDER]",
-        help=("Folder to use for backups. Default: KG_BACKUP__FOLDER, or `backups` in KG_HOME."),
-    ),
-]
-KeepOption = Annotated[
-    int | None,
-    typer.Option(
-        min=1, help=("Number of complete backups to keep. kg will delete older backups of this home.")
-    ),
-]
-BackupArgument = Annotated[
-    Path,
-    typer.Argument(
-        metavar="BACKUP", help=("Backup to restore: its folder, or its name as shown by `backups`.")
-    ),
-]
-ReplaceHomeOption = Annotated[
-    bool,
-    typer.Option(
-        "--replace", help=("Replace the content of the home. kg deletes the old content after the restore.")
-    ),
+    Path | None, argument("Folder. Default: KG_BACKUP__FOLDER, or `backups` in KG_HOME.", metavar="[FOLDER]")
 ]
 
 
 def export(
-    folder: TargetArgument, *, ontologies: options.OnlyOntologies = None, as_json: options.Json = False
+    folder: Annotated[Path, argument("New folder to write the bundle to.", metavar="FOLDER")],
+    *,
+    ontologies: options.OnlyOntologies = None,
+    as_json: options.Json = False,
 ) -> None:
     """Export all ontologies, or some, to a folder that any kg can import.
 
@@ -74,11 +43,13 @@ def export(
 
 
 def import_bundle(
-    folder: BundleArgument,
+    folder: Annotated[Path, argument("Folder to read the bundle from.", metavar="FOLDER")],
     *,
     ontologies: options.OnlyOntologies = None,
-    replace: ReplaceOption = False,
-    check: CheckOption = False,
+    replace: Annotated[
+        bool, option("Import into existing ontologies, and replace documents of the same name.", "--replace")
+    ] = False,
+    check: Annotated[bool, option("Check the bundle, but do not import it.", "--check")] = False,
     as_json: options.Json = False,
 ) -> None:
     """Import a bundle of `kg export` into this kg. An ontology must not exist, unless you pass --replace.
@@ -118,7 +89,13 @@ def import_bundle(
 
 
 def backup(
-    folder: FolderArgument = None, *, keep: KeepOption = None, as_json: options.OwnJson = False
+    folder: FolderArgument = None,
+    *,
+    keep: Annotated[
+        int | None,
+        option("Number of complete backups to keep. kg deletes older backups of this home.", min=1),
+    ] = None,
+    as_json: options.OwnJson = False,
 ) -> None:
     """Back up the database, images and PDFs of this home into a new dated folder. kg must not run.
 
@@ -145,9 +122,12 @@ def backups(folder: FolderArgument = None, *, as_json: options.OwnJson = False) 
 
 
 def restore(
-    backup: BackupArgument,
+    backup: Annotated[Path, argument("Backup: its folder, or its name as in `backups`.", metavar="BACKUP")],
     *,
-    replace: ReplaceHomeOption = False,
+    replace: Annotated[
+        bool,
+        option("Replace the content of the home. kg deletes the old content after the restore.", "--replace"),
+    ] = False,
     yes: options.Yes = False,
     as_json: options.OwnJson = False,
 ) -> None:
