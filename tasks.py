@@ -35,18 +35,6 @@ kg keeps running. Open {page} in a browser, or try:
   .venv/bin/kg search "how are hits ranked?"             another question
   .venv/bin/kg down                                      stop, and keep the data\
 """
-RUN = """
-import json, shlex, sys
-from kg_cli.main import run_command
-for command in json.loads(sys.argv[1]):
-    print(f"\\n$ .venv/bin/kg {shlex.join(command)}", flush=True)
-    if code := run_command(command):
-        sys.exit(code)
-from kg_api.settings import load_settings
-from kg_cli.stack.report import look
-print(sys.argv[2].format(page=look(load_settings()).page))
-"""
-"""Commands of the main job in one process, which imports kg once."""
 SEVERAL = ("-n", str((os.cpu_count() or 1) + 1), "--dist", "loadfile", "--no-loadscope-reorder")
 PROCESSES = () if "KG_TEST_NEO4J_URI" in os.environ else SEVERAL
 """Each test process runs its own Neo4j. One more than the cores, because some of them wait."""
@@ -82,7 +70,8 @@ def run(folders: list[str]) -> None:
         for ontology, paths in corpora:  # unchanged files cost nothing: the second time only waits
             commands.append(["ingest", *paths, "--ontology", ontology, *wait])
         commands.append(["search", question, "--limit", "3"])
-    done = subprocess.run([BIN / "python", "-c", RUN, json.dumps(commands), TO_TRY], cwd=ROOT, check=False)
+    words = [BIN / "python", "-m", "kg_cli.first_run", json.dumps(commands), TO_TRY]
+    done = subprocess.run(words, cwd=ROOT, check=False)
     sys.exit(done.returncode)
 
 
