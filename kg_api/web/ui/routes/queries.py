@@ -238,7 +238,8 @@ class FacetChoice(NamedTuple):
 class FacetChoices(NamedTuple):
     field: str
     values: list[FacetChoice]
-    left_out: int
+    folded: list[FacetChoice]
+    """Further values, which the page shows on request."""
 
 
 @pages.get("/ui/search/facets", "read", filtered=True)
@@ -284,13 +285,13 @@ def count_values(hits: Sequence[SourceHit], field: str, question: Question) -> F
     if not chosen and not (narrows and max(counts.values()) > 1):
         return None
     first = [*chosen, *(value for value, _ in counts.most_common() if value not in chosen)]
-    listed = first[: max(FACET_VALUES, len(chosen))]
-    if field in OF_TIME:
-        listed.sort(key=str, reverse=True)
-    choices = [
-        FacetChoice(each, counts[each], each in chosen, question.toggling(field, each)) for each in listed
-    ]
-    return FacetChoices(field, choices, len(first) - len(listed))
+    shown = max(FACET_VALUES, len(chosen))
+
+    def choices(of: list[FieldValue]) -> list[FacetChoice]:
+        listed = sorted(of, key=str, reverse=True) if field in OF_TIME else of
+        return [FacetChoice(one, counts[one], one in chosen, question.toggling(field, one)) for one in listed]
+
+    return FacetChoices(field, choices(first[:shown]), choices(first[shown:]))
 
 
 def values_of(hit: SourceHit, field: str) -> Iterator[FieldValue]:

@@ -1,0 +1,18 @@
+"""Values of the facets beside the results of a search."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+from kg_api.web.ui.rendering import Question
+from kg_api.web.ui.routes.queries import FACET_VALUES, count_values
+
+
+def test_every_value_of_a_facet_can_be_chosen() -> None:
+    names = ["Ada", *(f"author {n}" for n in range(FACET_VALUES + 2)), "Ada"]
+    hits = [SimpleNamespace(document_id=str(n), metadata={"author": each}) for n, each in enumerate(names)]
+    facet = count_values(cast("Any", hits), "author", Question(text="dance"))
+    assert facet is not None
+    assert (facet.values[0].value, facet.values[0].documents) == ("Ada", 2)
+    assert (len(facet.values), len(facet.folded)) == (FACET_VALUES, 3)
+    assert {each.value for each in (*facet.values, *facet.folded)} == set(names)
+    assert all(each.question for each in facet.folded)
