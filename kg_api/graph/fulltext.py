@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, Final, NamedTuple
 
 from kg_api.graph.client import ConcurrentChange, Graph, Row, Transaction, portions
@@ -243,7 +243,7 @@ MAX_MATCHES = 50  # maximum number of matches to report per text
 MAX_SCANNED = 200_000  # maximum number of characters to scan, which takes 20 ms
 
 _WORD = re.compile(rf"(?:[^\W_]+|[{SYMBOLS}])(?:[{EXTENDING}{SYMBOLS}]+[^\W_]*)*")
-_JOINT = re.compile(r"\s*|_+|\s?°\s?|[-^'’＇.:/·]")
+_JOINT = re.compile(r"\s*|_+|\s?°\s?|[-^'’＇.,:/·]")
 _PLAIN_WORD = re.compile(r"[^\W_]+")
 """For texts without joining characters, twice as fast as `_WORD`."""
 _ASCII_WORDS = "".join(chr(code).lower() if chr(code).isalnum() else " " for code in range(128))
@@ -271,8 +271,10 @@ class QuestionWords:
         self._begun = re.compile(begun, re.IGNORECASE) if prefix else None
         question_words = [_POSSESSIVE.sub("", word) for word in split_question_terms(question)[:MAX_TERMS]]
         variants = [_forms(each.words) for each in find_variants(question)]
-        telling = [*map(_forms, _select_significant(question_words)), *variants]
-        self._telling = frozenset(form for forms in telling for form in forms)
+        significant = [*map(_forms, _select_significant(question_words))]
+        telling = [*significant, *variants]
+        # In a variant such as `6,000.00`, the end also belongs to `1,000.00`
+        self._telling = frozenset(chain(*significant, (forms[0] for forms in variants)))
         self._alone = frozenset(forms[0] for forms in telling if len(forms) == 1)
         known = frozenset(form for word in question_words for form in _forms(word))
         every = _forms(_POSSESSIVE.sub("", normalise_text(question))) if question_words else []

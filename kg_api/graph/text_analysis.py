@@ -645,8 +645,10 @@ _QUANTITY = re.compile(rf"({_NUMBER})({_LETTER}.*)")
 _CODE = re.compile(rf"({_LETTER}+)(\d.*)")
 _FORMULA = re.compile(rf"(?<![\w.,])({_NUMBER})[/^]({_NUMBER})(?![\w/^])")
 _BETWEEN = re.compile(r"\s?[-°^]?\s?")
-_THOUSANDS = re.compile(r"(?!(?:1\d|20)\d\d$)[1-9]\d{3,8}|[1-9]\d{0,2}(?:(?:\.\d{3})+|(?:,\d{3})+)")
-"""Numbers above 999, except years."""
+_THOUSANDS = re.compile(
+    r"(?!(?:1[5-9]|20)\d\d$)([1-9]\d{3,8}|[1-9]\d{0,2}([.,])\d{3}(?:\2\d{3}){0,3})(?:(?!\2)[.,](\d\d?))?"
+)
+"""Numbers above 999 with up to two decimals, except years."""
 
 
 class Variant(NamedTuple):
@@ -672,11 +674,19 @@ def find_variants(question: str) -> list[Variant]:
 
 
 def regroup_thousands(word: str) -> list[str]:
-    """Return the other spellings of a number above 999: `6254`, `6.254`, and `6,254`."""
-    if not _THOUSANDS.fullmatch(word):
+    """Return the other spellings of a number above 999: `6254`, `6.254`, `6,254`, `6,254.00`, and so on."""
+    found = _THOUSANDS.fullmatch(word)
+    if found is None:
         return []
-    digits = int(re.sub("[.,]", "", word))
-    return [each for each in (f"{digits}", f"{digits:,}".replace(",", "."), f"{digits:,}") if each != word]
+    number, cents = int(re.sub("[.,]", "", found[1])), (found[3] or "").rstrip("0")
+    dots, commas = f"{number:,}".replace(",", "."), f"{number:,}"
+    wholes = ((f"{number}", "."), (f"{number}", ","), (dots, ","), (commas, "."))
+    spellings = [
+        f"{whole}{point}{decimals}" if decimals else whole
+        for decimals in dict.fromkeys([cents, cents.ljust(2, "0")])
+        for whole, point in wholes
+    ]
+    return [each for each in dict.fromkeys(spellings) if each != word]
 
 
 def _separate(word: str) -> Iterator[Variant]:
