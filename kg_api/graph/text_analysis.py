@@ -525,13 +525,13 @@ def stem_question(words: Sequence[str], chosen: Collection[str | None] = (None,)
 
 @lru_cache(KNOWN_FORMS)
 def get_word_forms(word: str) -> frozenset[str]:
-    """Return a word without accents, its stems in all languages with stems, and other spellings of a number.
+    """Return a word without accents, and its stems in all languages with stems.
 
     Words that share a form may be forms of the same word in some language.
     """
     lower = word.lower()
     stems = (fold(stem(lower, each)) for each in ("english", *LANGUAGES))
-    return frozenset({fold(word), *stems, *regroup_thousands(word)})
+    return frozenset({fold(word), *stems})
 
 
 def _guess_languages(words: Sequence[str]) -> Sequence[str]:
@@ -649,6 +649,8 @@ _THOUSANDS = re.compile(
     r"(?!(?:1[5-9]|20)\d\d$)([1-9]\d{3,8}|[1-9]\d{0,2}([.,])\d{3}(?:\2\d{3}){0,3})(?:(?!\2)[.,](\d\d?))?"
 )
 """Numbers above 999 with up to two decimals, except years."""
+_AMOUNT = re.compile(r"(?<![\w.,])(?:\d+|[1-9]\d{0,2}([.,])\d{3}(?:\1\d{3})*)(?:(?!\1)[.,]\d\d?)?(?![.,]?\d)")
+_DECIMALS = re.compile(r"[.,](\d\d?)\Z")
 
 
 class Variant(NamedTuple):
@@ -687,6 +689,25 @@ def regroup_thousands(word: str) -> list[str]:
         for whole, point in wholes
     ]
     return [each for each in dict.fromkeys(spellings) if each != word]
+
+
+def write_amounts(text: str) -> str:
+    """Write the numbers of a text without thousands separators and final zeros: `6.254,00` as `6254`."""
+    return _AMOUNT.sub(_write_amount, normalise_text(text))
+
+
+def list_amounts(text: str) -> list[str]:
+    """List the numbers of a text that `write_amounts` writes otherwise, in this spelling."""
+    found = ((each[0], _write_amount(each)) for each in _AMOUNT.finditer(normalise_text(text)))
+    return [written for number, written in found if written != number]
+
+
+def _write_amount(found: re.Match[str]) -> str:
+    decimals = ending[1] if (ending := _DECIMALS.search(found[0])) else ""
+    whole = re.sub("[.,]", "", found[0].removesuffix(ending[0]) if ending else found[0])
+    if len(whole) > 3 or decimals in {"0", "00"}:  # noqa: PLR2004 - 3.10 is a version, not 3.1
+        decimals = decimals.rstrip("0")
+    return f"{whole}.{decimals}" if decimals else whole
 
 
 def _separate(word: str) -> Iterator[Variant]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -12,7 +13,19 @@ from typing import Final, NamedTuple
 from kg_api.concepts.search import RRF_K
 from kg_api.graph.fulltext import split_question_terms, terms
 from kg_api.graph.spaces import Space
-from kg_api.graph.text_analysis import detect_language, find_stop_words, fold, get_word_forms
+from kg_api.graph.text_analysis import (
+    JOINED,
+    Variant,
+    detect_language,
+    find_hidden_parts,
+    find_stop_words,
+    find_variants,
+    fold,
+    get_word_forms,
+    list_amounts,
+    write_amounts,
+)
+from kg_api.normal_form import normalise_text
 from kg_api.providers.embedding_port import advise_on_languages, knows_language
 from kg_api.schemas.metadata import find_aliases
 from kg_api.schemas.search import LeftOut, Respelling, SourceHit
@@ -172,7 +185,7 @@ def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[SourceHit
     words = find_content_words(plan.text)
     if not plan.usable or plan.concepts_alone or any(each.hypothetical for each in plan.vectors):
         return UNKNOWN
-    matched = count_words(shown[0], words, plan.notes.respelt) if shown else 0
+    matched = count_words(shown[0], words, plan.notes.respelt, plan.text) if shown else 0
     enough = has_enough(matched, words)
     language, models = plan.wording.language, [each.space.identity.model for each in plan.usable.values()]
     read = language
@@ -220,20 +233,38 @@ def _measure(plan: SearchPlan, candidates: Candidates, words: int) -> Iterator[t
 
 
 def find_content_words(text: str) -> frozenset[str]:
-    """Find the words in a question that are not stop words. If there are none, use all words."""
-    words = frozenset(word.casefold() for word in split_question_terms(text))
+    """Find the words in a question that are not stop words. If there are none, use all words.
+
+    An amount is one word, although the full-text index splits it.
+    """
+    words = frozenset(word.casefold() for word in split_question_terms(write_amounts(text)))
     return words - find_stop_words(words) or words
 
 
-def count_words(hit: SourceHit, words: Iterable[str], respelt: Iterable[Respelling] = ()) -> int:
-    """Count the words that a passage has, also in headings, title, and aliases.
+def count_words(
+    hit: SourceHit, words: Iterable[str], respelt: Iterable[Respelling] = (), question: str = ""
+) -> int:
+    """Count the words that a passage has, also in headings, title, document name, and aliases.
 
-    Words match in any form or as corrected.
+    Words match in any form, as corrected, and as the question's other spellings: `HX7730912` as `HX-7730912`.
     """
     meant = {each.word: each.meant for each in respelt}
     longest = max(hit.full_text, hit.chunk.text, key=len)  # a chunk may contain several paragraphs
-    texts = "\n".join([longest, *hit.heading, hit.title or "", *find_aliases(hit.metadata)])
-    return _count_words(texts, frozenset((word, *meant.get(word, ())) for word in words))
+    texts = "\n".join([longest, *hit.heading, hit.title or "", hit.document, *find_aliases(hit.metadata)])
+    variants = find_variants(question)
+    spellings = frozenset(
+        (word, *meant.get(word, ()), *(each.words.casefold() for each in variants if _is_for(each, word)))
+        for word in words
+    )
+    return _count_words(texts, spellings)
+
+
+def _is_for(variant: Variant, word: str) -> bool:
+    """Check if a variant is the word with a space, or joins the word and its neighbor."""
+    spelling = variant.words.casefold()
+    if variant.weight == JOINED:
+        return spelling.startswith(word) or spelling.endswith(word)
+    return spelling.replace(" ", "") == word
 
 
 @lru_cache(KNOWN_TEXTS)
@@ -241,9 +272,18 @@ def _count_words(text: str, spellings: frozenset[tuple[str, ...]]) -> int:
     """Count the words that a text has. The cache saves 0.4 ms for a repeated search."""
     wanted = [frozenset[str]().union(*map(get_word_forms, each)) for each in spellings]
     begin = {form[:2] for forms in wanted for form in forms}
-    text_words = (word for word in terms(text) if fold(word)[:2] in begin)
+    everything = "\n".join([text, *list_amounts(text), *find_hidden_parts([text])])
+    text_words = (word for word in terms(everything) if fold(word)[:2] in begin)
     there = frozenset[str]().union(*map(get_word_forms, text_words))
-    return sum(not there.isdisjoint(forms) for forms in wanted)
+    return sum(
+        not there.isdisjoint(forms) or any(_has_phrase(text, each) for each in spelling if " " in each)
+        for spelling, forms in zip(spellings, wanted, strict=True)
+    )
+
+
+def _has_phrase(text: str, phrase: str) -> bool:
+    pattern = r"[\W_]?".join(map(re.escape, phrase.split()))
+    return re.search(rf"(?<![^\W_]){pattern}(?![^\W_])", normalise_text(text), re.IGNORECASE) is not None
 
 
 def has_enough(matched: int, words: Sized) -> bool:

@@ -192,6 +192,16 @@ ROOF = "Three offers for the roof must be obtained."
         ("Kurbisse", "Kürbisse im Herbst", True),
         ("configuring services", "the service is configured", True),
         ("6254", "Die Rechnung war 6.254 Euro", True),
+        ("6,254.00 euro", "Die Rechnung war 6.254,00 Euro", True),
+        ("18400", "Sum: 18,400.00", True),
+        ("18400", "Summe: 18.400,00 EUR", True),
+        ("4600", "| rent | -4600.00 |", True),
+        ("2.871,33", "a total of 2,871.33", True),
+        ("3250", "a total of 3,251.00", False),
+        ("version 3.10", "version 3.1", False),
+        ("HX7730912", "The pump HX-7730912 leaks.", True),
+        ("HX-7730912", "The pump HX7730912 leaks.", True),
+        ("HX7730912", "The pump HX-7730913 leaks.", False),
         ("Top 100 hills", "One hill", True),  # the heading is `Top`
         ("purple elephants dancing", FARM, False),
     ],
@@ -202,12 +212,16 @@ def test_first_hit_with_half_the_words_is_near(question: str, text: str, near: b
     assert nearness(asked(question), far, [place("b", "Nothing of it."), place("a", text)]).near is False
 
 
-def test_words_of_chunks_aliases_and_corrections_count() -> None:
+def test_words_of_chunks_names_aliases_and_corrections_count() -> None:
     far = lanes({"default": [found("a", 1, 0.2)]})
     chunk = place("a", "The harvest of 1945.", chunk="The drought began.\n\nThe harvest of 1945.")
     assert nearness(asked("drought harvest"), far, [chunk]).near, "a chunk has several paragraphs"
     aliased = place("a").model_copy(update={"metadata": {"aliases": ["HHB-77", "quayside manual"]}})
     assert nearness(asked("quayside manual"), far, [aliased]).near
+    named = place("a").model_copy(update={"document": "2024/Lindenstraße_minutes.md"})
+    assert nearness(asked("Lindenstraße"), far, [named]).near
+    assert nearness(asked("minutes"), far, [named]).near
+    assert nearness(asked("a.md"), far, [place("a")]).near
     misspelt, starter = asked("sourdoh starter"), place("a", "Feed the sourdough starter.")
     assert nearness(misspelt, far, [starter]).near is False
     misspelt.notes.respelt = [Respelling(word="sourdoh", meant=["sourdough"])]
