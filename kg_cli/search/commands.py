@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kg_api.schemas.answers import HybridHits
     from kg_api.schemas.search import SourceHits, SourcePlace
 
-LAST_SEARCH = "last-search.json"  # in the home: the URLs of the hits
+LAST_SEARCH = "last-search.json"  # in the home: the ids and URLs of the hits
 
 ModeOption = Annotated[SearchMode, option("Use vector search, full-text search, or both (hybrid).")]
 KindOption = Annotated[SourceKind | None, option("Only return this kind of source.", "--kind")]
@@ -161,21 +161,38 @@ def _print_hits(answer: SourceHits, *, query_text: str, full: bool, page: int, l
 
 
 def _remember(answer: SourceHits | HybridHits, query: str, first: int) -> None:
-    """Save the URLs of the hits for `kg open`."""
+    """Save the ids and URLs of the hits for `kg show` and `kg open`."""
     from kg_api.local.processes import make_folder, write_text
     from kg_api.settings import load_settings
 
     settings = load_settings()
     url = service_url(settings)
     hits = enumerate(answer.sources, start=first)
-    urls = {str(number): _page_of(url, hit, query) for number, hit in hits}
+    saved = {str(number): (hit.source_id, _page_of(url, hit, query)) for number, hit in hits}
     with contextlib.suppress(OSError):  # a home that cannot be written must not fail the search
-        write_text(make_folder(settings.home) / LAST_SEARCH, json.dumps(urls))
+        write_text(make_folder(settings.home) / LAST_SEARCH, json.dumps(saved))
 
 
 def _page_of(url: str, place: SourcePlace, query: str | None = None) -> str:
     query_string = urlencode(options.given({"at": place.paragraph, "q": query}))
     return f"{url}/ui/read/{place.document_id}?{query_string}#p{place.paragraph}"
+
+
+def _recall(hit: str) -> tuple[str, str] | None:
+    """Return the id and the URL of a hit of the last search, or None if the text is not a number."""
+    from kg_api.errors import NotFound
+    from kg_api.settings import load_settings
+
+    if not hit.isdecimal() or len(hit) >= SHORT_ID:
+        return None
+    try:
+        known: dict[str, tuple[str, str]] = json.loads((load_settings().home / LAST_SEARCH).read_bytes())
+    except (OSError, ValueError):
+        known = {}
+    if hit not in known:
+        hits = f"the last search has hits {', '.join(known)}" if known else "no earlier search is saved"
+        raise NotFound(f"hit {hit} not found: {hits}. Search first: kg search QUERY")
+    return known[hit]
 
 
 def open_page(
@@ -186,24 +203,14 @@ def open_page(
     Example: kg open 1
         kg open notes/install.md#3
     """
-    from kg_api.errors import NotFound
     from kg_api.settings import load_settings
 
-    settings = load_settings()
-    url = service_url(settings)
-    if hit.isdecimal() and len(hit) < SHORT_ID:
-        try:
-            known: dict[str, str] = json.loads((settings.home / LAST_SEARCH).read_bytes())
-        except (OSError, ValueError):
-            known = {}
-        if hit not in known:
-            hits = f"the last search has hits {', '.join(known)}" if known else "no earlier search is saved"
-            raise NotFound(f"hit {hit} not found: {hits}. Search first: kg search QUERY")
-        page = known[hit]
+    if found := _recall(hit):
+        _, page = found
     else:
         with open_client() as client:
-            found = client.source_context(options.without_place(hit), window_size=0)
-        page = _page_of(url, found.sources[0])
+            context = client.source_context(options.without_place(hit), window_size=0)
+        page = _page_of(service_url(load_settings()), context.sources[0])
     if not console.open_browser(page):
         console.line(page)
 
@@ -317,7 +324,7 @@ def read(
 @command(show=views.print_context)
 def show(
     kg: KgClient,
-    source: Annotated[str, argument("Passage id, citation, DOCUMENT#PARAGRAPH, or name of a document.")],
+    source: Annotated[str, argument("Number of a hit, passage id, citation, DOCUMENT#PARAGRAPH, or name.")],
     *,
     ontology: Annotated[str | None, option("Ontology of the document.", "--ontology", "-o")] = None,
     window: options.Neighbours = 2,
@@ -327,10 +334,16 @@ def show(
 
     Eight digits of an id are enough if they are unique.
 
-    Example: kg show 3f2a9c04 --window 5 --tokens 800
+    Example: kg show 1
+        kg show 3f2a9c04 --window 5 --tokens 800
         kg show notes/install.md#3
     """
-    name = options.without_place(source) if ontology is None else f"{ontology}/{source}"
+    if ontology is not None:
+        name = f"{ontology}/{source}"
+    elif hit := _recall(source):
+        name, _ = hit
+    else:
+        name = options.without_place(source)
     return kg.source_context(name, window_size=window, token_budget=tokens)
 
 

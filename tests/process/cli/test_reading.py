@@ -134,8 +134,12 @@ def test_tables_fit_80_columns_and_cut_no_id(kg: Kg, rest: httpx.Client, name: s
         assert len(re.findall(r"\b[0-9a-f]{8}  ", ran.stdout)) == ran.stdout.count("¶")
 
 
-def test_a_hit_is_opened_by_its_number(kg: Kg, rest: httpx.Client) -> None:
-    assert kg("search", "a sign of life", "--limit", "1", "--page", "2").stdout.startswith(" 2  ")
+def test_a_hit_is_shown_and_opened_by_its_number(kg: Kg, rest: httpx.Client) -> None:
+    search = ("search", "a sign of life", "--limit", "1", "--page", "2")
+    assert kg(*search).stdout.startswith(" 2  ")
+    (hit,) = json.loads(kg(*search, "--json").stdout)["sources"]
+    assert hit["source_id"] in kg("show", "2", "--json").stdout
+    assert "hit 1 not found: the last search has hits 2" in kg("show", "1").stderr
     opened = kg("open", "2", env={"DISPLAY": "", "WAYLAND_DISPLAY": "", "BROWSER": ""})
     assert (opened.returncode, opened.stderr) == (0, "")
     assert rest.get(opened.stdout.strip()).status_code == 200
