@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from kg_api.schemas.vocabulary import MAX_EVIDENCE, MAX_HOPS, MAX_PASSAGES, MAX_PATHS, MAX_RELATED
-from kg_api.wording import pluralize
+from kg_api.wording import are, pluralize
 from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import Column, Table, command, make_group, note_all, short_id
 from kg_cli.terminal.console import Part
@@ -36,9 +36,9 @@ def concepts_to_follow(
         return None
     reads = found.due if found.problem is None and found.last_error is None else 0
     embeds = counts.missing + counts.stale if counts else 0
-    parts = [f"extraction from {pluralize(reads, 'source')}"] if reads else []
-    parts += [f"embedding of {pluralize(embeds, 'concept')}"] if embeds else []
-    return f"pending: {' and '.join(parts)}" if parts else None
+    parts = [f"Concepts of {pluralize(reads, 'passage')} are still being extracted."] if reads else []
+    parts += [f"{pluralize(embeds, 'concept')} {are(embeds)} still being embedded."] if embeds else []
+    return " ".join([*parts, "Search works now."]) if parts else None
 
 
 MAX_CANDIDATES = 20

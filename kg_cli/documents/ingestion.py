@@ -396,7 +396,7 @@ def run(client: KgClient, selection: FileSelection, into: Destination, *, wait: 
             listed = client.ontologies().ontologies
             console.note(*(note for each in listed if each.ontology == ontology for note in each.notes))
     if wait and outcome.ingested and not as_json and (pending := concepts_to_follow(client, ontology)):
-        console.say(f"{pending} (kg admin concepts status --ontology {ontology!r})")
+        console.say(pending)
     return bool(outcome.ingested) and not outcome.failed
 
 

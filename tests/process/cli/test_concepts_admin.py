@@ -37,7 +37,7 @@ def test_extraction_is_configured_previewed_and_started(kg: Kg, service: Service
     assert json.loads(started.stdout)["due"] == 1
     status = kg(*admin, "status", "--ontology", "notes")
     assert "1: 0 read, 1 pending" in status.stdout
-    assert "pending: extraction from 1 source" in status.stderr
+    assert "Concepts of 1 passage are still being extracted. Search works now." in status.stderr
     assert "rejected: 0 sources" in kg(*admin, "refused", "--ontology", "notes").stderr
     model = kg(*admin, "config", "--ontology", "notes", "--extractor", "llm")
     assert model.returncode == 2
@@ -50,8 +50,8 @@ def test_ingest_wait_reports_pending_concepts(kg: Kg, service: Service, graph: G
         client.set_extraction_config("notes", extractor="keyphrase")
     (tmp_path / "a.md").write_text(TEXT)
     ingest = ("ingest", str(tmp_path), "--ontology", "notes")
-    assert "pending: extraction" not in kg(*ingest).stderr
+    assert "still being extracted" not in kg(*ingest).stderr
     run_jobs(graph)
     waited = kg(*ingest, "--wait")
     assert waited.returncode == 0, waited.stderr
-    assert "pending: extraction from 1 source (kg admin concepts status" in waited.stderr
+    assert "Concepts of 1 passage are still being extracted. Search works now." in waited.stderr
