@@ -336,7 +336,7 @@ def _describe_degradation(
 log = structlog.get_logger()
 
 MAX_STARTED = 50  # ontologies whose embedding one search starts
-FOUND_BY_WORDS = "concepts that one source carries are found by their words until they are embedded"
+FOUND_BY_NAME = "Until then, kg finds them by name only"
 
 
 def start_embedding(graph: Graph, known: OntologySnapshot, ontologies: Collection[str]) -> list[Degradation]:
@@ -351,15 +351,16 @@ def start_embedding(graph: Graph, known: OntologySnapshot, ontologies: Collectio
             # the job, the response shows its progress.
             if graph.transaction(partial(_start, name=each.ontology, waits=waits)):
                 command = f"kg admin regenerate-embeddings --type concept --ontology {each.ontology!r}"
-                how = f"To start, run: {command}" if waits else "Embedding has started"
-                notes.append(f"{each.ontology}: {FOUND_BY_WORDS}. {how}")
+                state = "not embedded" if waits else "still being embedded"
+                how = f". To start, run: {command}" if waits else ""
+                notes.append(f"concepts of {each.ontology!r} are {state}. {FOUND_BY_NAME}{how}")
     except (TooBusy, DatabaseUnavailable) as error:  # such as a full disk, while the search only reads
         log.info("concepts are embedded later", reason=str(error))
-        notes.append(f"{FOUND_BY_WORDS}. Embedding could not start: {error}")
+        notes.append(f"concepts are not embedded: {error}. {FOUND_BY_NAME}")
     else:
         if (more := len(new) - MAX_STARTED) > 0:
             rest = pluralize(more, "more ontology", "more ontologies")
-            notes.append(f"{FOUND_BY_WORDS}. The next search starts embedding in {rest}")
+            notes.append(f"the next search starts embedding concepts in {rest}. {FOUND_BY_NAME}")
     return [Degradation(part="concepts", effect=effect) for effect in notes]
 
 

@@ -51,9 +51,8 @@ def test_concept_is_embedded_from_its_second_source(kg: Kg, driver: neo4j.Driver
 def test_first_vector_search_starts_concept_embedding(learned: Kg) -> None:
     found = ConceptService(learned.graph, learned.spaces).search("waggle dance", None, 5)
     assert found.concepts[0].label == "waggle dance", "by its name"
-    told = [each.effect for each in found.degraded if "one source carries" in each.effect]
-    carried = "concepts that one source carries are found by their words until they are embedded"
-    assert told == [f"notes: {carried}. Embedding has started"]
+    told = [each.effect for each in found.degraded if each.part == "concepts"]
+    assert told == ["concepts of 'notes' are still being embedded. Until then, kg finds them by name only"]
     jobs, _ = page_of_jobs(learned.graph, state="queued", kind=None, ontology=None, offset=0, limit=9)
     assert [each.kind for each in jobs] == ["concept_embedding"]
     learned.work()
@@ -70,7 +69,7 @@ def test_first_vector_search_starts_concept_embedding(learned: Kg) -> None:
 @pytest.mark.parametrize("mode", ["hybrid", "concept", "source"])
 def test_a_search_through_concepts_starts_it(learned: Kg, mode: str) -> None:
     found = learned.find_both("waggle dance", mode=mode)
-    assert sum("Embedding has started" in each.effect for each in found.degraded) == 1
+    assert sum("still being embedded" in each.effect for each in found.degraded) == 1
     assert counted(learned) == (1, 4, 0)
 
 
@@ -137,5 +136,7 @@ def test_note_counts_ontologies_that_start_later(learned: Kg, monkeypatch: pytes
     monkeypatch.setattr(search, "MAX_STARTED", 0)
     found = ConceptService(learned.graph, learned.spaces).search("waggle dance", None, 5)
     assert [
-        each for each in found.degraded if "next search starts embedding in 1 more ontology" in each.effect
+        each
+        for each in found.degraded
+        if "next search starts embedding concepts in 1 more ontology" in each.effect
     ]

@@ -157,7 +157,7 @@ def test_text_mode_reports_concepts_without_vectors(graph: Graph) -> None:
     found = [carried(made, 0, "Guild of Keepers")]
     graph.transaction(partial(write_extractions, ontology="notes", extractions=found, mark="m"))
     hits = search(own, "warden", mode="text", graph=True)
-    assert any("by their words until they are embedded" in each.effect for each in hits.degraded)
+    assert any("are still being embedded. Until then" in each.effect for each in hits.degraded)
     own.spaces.close()
 
 
