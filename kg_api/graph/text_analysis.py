@@ -453,10 +453,11 @@ MAX_GUESSED = 8
 sentences."""
 
 
-def detect_stop_word_language(words: Iterable[str]) -> str | None:
+def detect_stop_word_language(words: Iterable[str], *, sure: bool = False) -> str | None:
     """Return the language with the most stop words among lower-case words, or None if there are few.
 
-    In a tie, English wins because the analyzer stems it, then a language with stems.
+    In a tie, English wins because the analyzer stems it, then a language with stems. If `sure` is set, a tie
+    of other languages is None: `de` and `la` are Spanish, French, Italian, and Romanian.
     """
     counts = Counter(islice(words, ENOUGH))
     # Iterating over a view of keys reads the whole stop word list: 70 times slower
@@ -466,7 +467,8 @@ def detect_stop_word_language(words: Iterable[str]) -> str | None:
     }
     best = max(hits, key=lambda name: (hits[name], name == "english", name in LANGUAGES))
     is_reliable = hits[best] >= MIN_STOP_WORDS and hits[best] >= MIN_SHARE * counts.total()
-    return best if is_reliable else None
+    is_tied = sure and best != "english" and [*hits.values()].count(hits[best]) > 1
+    return best if is_reliable and not is_tied else None
 
 
 SAMPLE: Final = 8000  # characters of a text that kg reads to recognize its language
@@ -484,7 +486,7 @@ def detect_language(text: str) -> str | None:
     """
     letters = (unicodedata.name(each, "").partition(" ")[0] for each in text[:1000] if each.isalpha())
     script = max((counts := Counter(letters)), key=counts.__getitem__, default="LATIN")
-    if script in _SHARED_SCRIPTS and (found := detect_stop_word_language(_words(text[:SAMPLE]))):
+    if script in _SHARED_SCRIPTS and (found := detect_stop_word_language(_words(text[:SAMPLE]), sure=True)):
         return found
     return None if script == "LATIN" else _SCRIPTS.get(script, script.lower())
 

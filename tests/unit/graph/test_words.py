@@ -69,6 +69,8 @@ def test_stop_words_identify_the_language(text: str, language: str | None) -> No
         ("Η κατσίκα και το τυρί της Ηπείρου: Feta, made in Greece", "greek"),
         ("Київ — столиця України, і це її найбільше місто", "ukrainian"),
         ("მთავარი ქალაქი", "georgian"),
+        ("20 de enero de 2025 acta", None),
+        ("dónde está la casa", "spanish"),
         ("int main() { return 0; }", None),
         ("1,000 €", None),
         ("", None),
