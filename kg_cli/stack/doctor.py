@@ -18,7 +18,7 @@ from rich.text import Text
 
 from kg_api import __version__
 from kg_api.client import KgClient
-from kg_api.convert.shared.ocr import find_missing_reason
+from kg_api.convert.shared.ocr import INSTALL, OCR_IS_OFF, find_missing_reason
 from kg_api.errors import ConfigurationError, Forbidden, KgError, Unauthorized
 from kg_api.local import neo4j, processes, supervisor
 from kg_api.local.neo4j import build_disk_room
@@ -44,15 +44,15 @@ SEND_A_KEY_OF_ALL = "KG_API_KEY=kg_... kg doctor, with a key of all ontologies, 
 
 @dataclass(frozen=True, slots=True)
 class DoctorFinding:
-    state: Literal["ok", "warn", "fail"]
+    state: Literal["ok", "note", "warn", "fail"]
     name: str
     detail: str
     fix: str = ""
 
 
 Findings = Iterator[DoctorFinding]
-_ok, _warn, _fail = (partial(DoctorFinding, state) for state in ("ok", "warn", "fail"))
-COLOURS = {"ok": "green", "warn": "yellow", "fail": "bold red"}
+_ok, _note, _warn, _fail = (partial(DoctorFinding, state) for state in ("ok", "note", "warn", "fail"))
+COLOURS = {"ok": "green", "note": "yellow", "warn": "yellow", "fail": "bold red"}
 
 
 def print_findings(findings: Sequence[DoctorFinding]) -> None:
@@ -102,9 +102,12 @@ def examine_memory(home: Home, settings: Settings) -> Findings:
 
 def examine_ocr(_: Home, settings: Settings) -> Findings:
     """Check OCR for pages that are images. kg works without OCR."""
-    reason = find_missing_reason(settings.conversion)
-    message = f"kg skips PDF pages without text: {reason}" if reason else "OCR reads PDF pages without text"
-    yield _ok("ocr", message)
+    if not (reason := find_missing_reason(settings.conversion)):
+        yield _ok("ocr", "OCR reads PDF pages without text")
+    elif reason == OCR_IS_OFF:
+        yield _note("ocr", f"{reason}, so scanned pages are skipped")
+    else:
+        yield _note("ocr", "OCR is not installed, so scanned pages are skipped", INSTALL)
 
 
 def examine_files(home: Home, settings: Settings) -> Findings:
@@ -269,7 +272,10 @@ def _examine_queue(client: KgClient, settings: Settings, start: str, patience_se
         yield _fail("workers", message, "stop workers of older versions, then see the worker's log")
     else:
         busy = sum(worker.alive and worker.job is not None for worker in queue.workers)
-        yield _ok("workers", f"{queue.alive} running, {busy} busy")
+        scheduled = (
+            " with scheduled work" if busy and not queue.running else ""
+        )  # which the jobs do not count
+        yield _ok("workers", f"{queue.alive} running, {busy} busy{scheduled}")
     for note in dict.fromkeys(note for worker in queue.workers for note in worker.notes):
         yield _ok("embedding server", note)
     troubles = [*_find_troubles(client, queue)]

@@ -63,20 +63,20 @@ def test_hits_say_that_they_were_read_by_ocr() -> None:
 
 
 @pytest.mark.parametrize(
-    ("setting", "there", "told"),
+    ("setting", "there", "state", "told"),
     [
-        ("auto", True, "OCR reads PDF pages without text"),
-        ("auto", False, "skips PDF pages without text: no OCR is installed"),
-        ("off", True, "skips PDF pages without text: OCR is off"),
+        ("auto", True, "ok", "OCR reads PDF pages without text"),
+        ("auto", False, "note", "OCR is not installed, so scanned pages are skipped"),
+        ("off", True, "note", "OCR is off (KG_CONVERSION__OCR), so scanned pages are skipped"),
     ],
 )
 def test_doctor_reports_the_ocr_engine(
-    monkeypatch: pytest.MonkeyPatch, setting: str, there: bool, told: str
+    monkeypatch: pytest.MonkeyPatch, setting: str, there: bool, state: str, told: str
 ) -> None:
     monkeypatch.setenv("KG_CONVERSION__OCR", setting)
     monkeypatch.setattr(ocr, "find_spec", lambda _: there or None)
     (finding,) = doctor.examine_ocr(Home(Path()), load_settings())
-    assert (finding.state, told in finding.detail) == ("ok", True), finding
+    assert (finding.state, told in finding.detail) == (state, True), finding
 
 
 def test_file_upload_has_a_longer_timeout() -> None:

@@ -50,6 +50,7 @@ def compute_mean_confidence(words: Sequence[tuple[str, float]]) -> float:
 
 # Availability
 
+OCR_IS_OFF = "OCR is off (KG_CONVERSION__OCR)"
 INSTALL = "install kg with the extra `ocr` (pip install '.[ocr]' in its checkout)"
 _DECIDE = {
     *("ocr_max_pages", "ocr_max_seconds", "ocr_max_megapixels"),
@@ -60,7 +61,7 @@ _DECIDE = {
 def find_missing_reason(settings: ConversionSettings) -> str:
     """Find the reason why kg does not use OCR (empty: kg uses OCR)."""
     if settings.ocr == "off":
-        return "OCR is off (KG_CONVERSION__OCR)"
+        return OCR_IS_OFF
     return "" if find_spec("rapidocr") else f"no OCR is installed: {INSTALL}"
 
 
