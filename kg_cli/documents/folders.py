@@ -165,14 +165,15 @@ def print_added(folder: Folder) -> None:
 
 
 def print_scanned(folder: Folder) -> None:
-    from kg_cli.documents.ingestion import describe_duplicates
+    from kg_cli.documents.ingestion import describe_duplicates, is_ending
 
     scan = folder.last_scan
     if scan is None:
         return
     console.line(f"{folder.path} -> {folder.ontology}: {_counts(scan)}")
     for suffix, count in sorted(scan.left_out.items()):
-        console.line(f"  skipped: {suffix} ({count}), not supported")
+        unsupported = ", not supported" if is_ending(suffix) else ""
+        console.line(f"  skipped: {suffix} ({count}){unsupported}")
     duplicates = [(each.document, each.duplicate_of) for each in scan.duplicate_files]
     for line in describe_duplicates(duplicates, scan.duplicates):
         console.line(f"  {line}")
