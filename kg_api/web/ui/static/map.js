@@ -36,8 +36,7 @@ async function begin() {
 }
 
 function tell() {
-  const shown = found.explained.reduce((sum, each) => sum + each, 0);
-  const told = [`${found.source_ids.length.toLocaleString("en")} of ${found.total.toLocaleString("en")} passages. This view keeps ${Math.round(100 * shown)} % of the differences: take closeness as a hint.`];
+  const told = [`${found.source_ids.length.toLocaleString("en")} of ${found.total.toLocaleString("en")} passages. Distances on this map are approximate.`];
   return [...told, ...found.degraded.map((each) => `${each.effect}.`)].join(" ");
 }
 

@@ -84,13 +84,14 @@ async function send() {
   onward.hidden = !done;
   const list = document.querySelector("#list");
   if (choosing && list) htmx.ajax("GET", `${new URL(form.action).pathname}?${new URLSearchParams({ ontology })}`, { target: list });
-  follow(ontology, `${done} of ${files_(done + failed)} searchable by keyword`);
+  const rest = failed ? `, ${failed} failed` : "";
+  follow(ontology, `${done} of ${files_(done + failed)} searchable by keyword`, rest);
 }
 
 // Keyword search finds new files at once. Semantic search finds a file when its passages are embedded.
-async function follow(ontology, said) {
+async function follow(ontology, said, rest) {
   const total = pending.size;
-  about.textContent = said;
+  about.textContent = said + rest;
   while (pending.size && !isSending && !tray.hidden) {
     const some = [...pending.keys()].slice(0, 100), asked = some.map((id) => ["documents", id]);
     const answer = await fetch(`${form.action}/searchable?${new URLSearchParams([["ontology", ontology], ...asked])}`);
@@ -100,7 +101,7 @@ async function follow(ontology, said) {
       pending.get(id)?.append(" · ready for semantic search");
       pending.delete(id);
     }
-    about.textContent = `${said}, ${total - pending.size} semantically`;
+    about.textContent = `${said}, ${total - pending.size} semantically${rest}`;
     do await new Promise((next) => { setTimeout(next, found.length < some.length ? POLL_MS : 0); });
     while (document.hidden);
   }
