@@ -426,7 +426,7 @@ def advise_on_languages(model: str) -> str:
     supported = " and ".join(map(str.capitalize, _languages_of(model)))
     return (
         f"{model} supports {supported}. Full-text search finds such texts, but vector search may miss them. "
-        "To switch the model, see `kg admin spaces create --switch` in docs/operations/models.md"
+        "To switch the model, see docs/operations/models.md"
     )
 
 
