@@ -185,9 +185,14 @@ def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[SourceHit
     words = find_content_words(plan.text)
     if not plan.usable or plan.concepts_alone or any(each.hypothetical for each in plan.vectors):
         return UNKNOWN
-    matched = count_words(shown[0], words, plan.notes.respelt, plan.text) if shown else 0
-    enough = has_enough(matched, words)
     language, models = plan.wording.language, [each.space.identity.model for each in plan.usable.values()]
+    measured = [*_measure(plan, candidates, len(words))]
+    close = any(nearest >= floor - MARGIN for nearest, floor in measured)
+    # The cosine decides most searches. To count words takes longer than the fusion
+    decided = close and language is not None and all(knows_language(model, language) for model in models)
+    counts = shown and not decided
+    matched = count_words(shown[0], words, plan.notes.respelt, plan.text) if counts else 0
+    enough = has_enough(matched, words)
     read = language
     if read is None and words and not enough:
         read = detect_language("\n".join(each.full_text[:READ_CHARACTERS] for each in shown[:READ_HITS]))
@@ -196,14 +201,13 @@ def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[SourceHit
     if language and foreign:
         note = f"the question is {language.capitalize()}; {advise_on_languages(foreign[0])}"
     agreed = bool(matched) and (shown[0].ranks.vector == shown[0].ranks.text == 1)
-    if enough or (foreign and (agreed or matched >= UNKNOWN_LANGUAGE * len(words))):
+    if decided or enough or (foreign and (agreed or matched >= UNKNOWN_LANGUAGE * len(words))):
         return Nearness(near=True, note=note)
     if foreign:
         found = f"only {matched} of {len(words)} keywords" if matched else "no keyword"
         reason = f"the first hit has {found}" + (f", and {note}" if note else "")
     else:
-        measured = [*_measure(plan, candidates, len(words))]
-        if any(nearest >= floor - MARGIN for nearest, floor in measured):
+        if close:
             return Nearness(near=True)
         if len(measured) < len(plan.scope.models):
             return UNKNOWN
