@@ -82,7 +82,8 @@ def ingest(
     extension. The exit code is 3 if a file could not be read (kg stores the others), and if no file was
     ingested.
 
-    kg stores and reports a file with the same text as another document.
+    kg stores and reports a file with the same text as another document. kg also reports documents whose file
+    no longer exists. Only synced folders (`kg folders add`) delete them.
 
     If letters of a PDF come out wrong, --ocr always reads all of its pages as images.
 
@@ -98,7 +99,7 @@ def ingest(
     """
     from kg_api.text.documents import SUFFIXES
     from kg_api.text.files import FolderRules, select
-    from kg_cli.documents.ingestion import Destination, read_metadata, run, show_preview
+    from kg_cli.documents.ingestion import Destination, describe_missing, read_metadata, run, show_preview
 
     into = Destination(ontology, read_metadata(metadata or [], several or []), review=review, ocr=ocr)
     rules = FolderRules(include or (), exclude or (), gitignore=gitignore)
@@ -107,6 +108,9 @@ def ingest(
         if preview and selection.files:
             show_preview(client, selection, into, yes=yes, as_json=as_json)
         complete = run(client, selection, into, wait=wait, as_json=as_json)
+        if not as_json:
+            folders = filter(Path.is_dir, paths)
+            console.note(*(note for each in folders for note in describe_missing(client, each, ontology)))
     if not complete:
         raise typer.Exit(options.SOME_FAILED)
 

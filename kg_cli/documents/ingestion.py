@@ -13,7 +13,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import repeat
+from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import typer
 from pydantic import TypeAdapter, ValidationError
@@ -27,6 +30,7 @@ from kg_api.schemas.filters import read_value
 from kg_api.schemas.formats import CONVERTED_SUFFIXES, NOT_READ, UNREAD_PICTURES, OcrMode
 from kg_api.schemas.metadata import Metadata, MetadataValue, format_file_time
 from kg_api.schemas.problems import PASSING
+from kg_api.schemas.vocabulary import MAX_PAGE
 from kg_api.text.documents import SUFFIXES
 from kg_api.text.files import NO_EXTENSION, FileSelection, FileToIngest, to_printable
 from kg_api.wording import pluralize
@@ -322,6 +326,21 @@ def describe_notes(ingested: Iterable[Ingested]) -> Iterator[str]:
         else:
             document, note = found[0]
             yield f"{len(found)} files, such as {document}: {note}"
+
+
+def describe_missing(client: KgClient, folder: Path, ontology: str) -> Iterator[str]:
+    """Describe the documents of earlier ingests whose file in the folder no longer exists."""
+    inside = f"uri contains '{folder.resolve().as_uri()}/'"
+    try:
+        page = client.documents(ontology, where=[inside], limit=MAX_PAGE)
+    except KgError:  # the command itself has succeeded
+        return
+    paths = ((each.document, url2pathname(urlsplit(each.uri or "").path)) for each in page.documents)
+    gone = [document for document, path in paths if not Path(path).exists()]
+    if gone and page.total <= MAX_PAGE:  # otherwise the count would be too low
+        delete = f"kg delete document {shlex.quote(f'{ontology}/{gone[0]}')}"
+        have = "document has" if len(gone) == 1 else "documents have"
+        yield f"{len(gone)} {have} no file in {folder} any more, such as {gone[0]}. To delete: {delete}"
 
 
 # Ingestion with a progress bar and a summary

@@ -66,3 +66,14 @@ def test_duplicate_file_is_reported(kg: Kg, folder: Path) -> None:
     documents = json.loads(ran.stdout)["documents"]
     assert [each["duplicate_of"] for each in documents] == [None, "a.md"]
     assert {each["change"] for each in documents} == {"created"}
+
+
+def test_documents_of_deleted_files_are_noted(kg: Kg, folder: Path) -> None:
+    for name in ("a.md", "it's gone.md"):
+        (folder / name).write_text(f"The text of {name}.")
+    ingest = ("ingest", str(folder), "--ontology", "notes")
+    assert "any more" not in kg(*ingest).stderr
+    (folder / "it's gone.md").unlink()
+    noted = " ".join(kg(*ingest).stderr.split())
+    assert "1 document has no file in" in noted
+    assert "such as it's gone.md. To delete: kg delete document" in noted
