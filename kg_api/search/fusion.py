@@ -51,6 +51,8 @@ MIN_GAP = 0.04
 """Minimum gap that can be used. If it is smaller, the model does not know the language."""
 MAX_ADDED = BEST / math.sqrt(BEST - 1)
 """Maximum that the best hit from a retriever can add, the same as for the only passage with a keyword."""
+MAX_WEIGHT = 2.0
+"""Maximum weight of full text. Below, a rare keyword in a small collection would count less than a vector."""
 FEW = 5
 """Minimum number of hits that a vector retriever needs. If there are fewer, unrelated texts are used."""
 
@@ -120,7 +122,7 @@ def _weigh_by_shape(lane: LaneScores, best: Sequence[float]) -> tuple[float, flo
 
     Full text: the weight is 1 / (mean * root of the best hit's relative excess over the mean). If fewer than
     50 hits exist, the rest count as 0, so rare keywords get a high weight. Common keywords lead to similar
-    scores and a low weight. A hit adds at most its BM25 score. Otherwise, a stop word or a correction, which
+    scores and a low weight. A hit adds at most twice its BM25 score. Otherwise, a stop word or a correction, which
     has half weight in the query, would count fully if it is the only match.
     """
     if lane.calibration is not None:
@@ -134,7 +136,7 @@ def _weigh_by_shape(lane: LaneScores, best: Sequence[float]) -> tuple[float, flo
         return 0.0, 0.0
     excess = max((best[0] - mean) / mean, 1e-9)
     least = best[-1] * (len(best) - 1) / (BEST - 1)  # a hit in a shorter list says more
-    return min(1.0, 1 / (mean * math.sqrt(excess))), least
+    return min(MAX_WEIGHT, 1 / (mean * math.sqrt(excess))), least
 
 
 # Relevance: whether any result is near the question

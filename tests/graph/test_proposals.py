@@ -61,7 +61,7 @@ def test_near_passages_are_proposed_with_reason_and_quotes(notes: Proposing) -> 
     assert {end.source.document for end in found.ends} == {"owls.md", "ears.md"}
     assert all(end.quote_end - end.quote_start == len(end.quote) for end in found.ends)
     assert 0.5 <= found.similarity <= 1
-    assert "the nearest passage of another document" in found.reason
+    assert "Closest passages of two documents" in found.reason
     assert "voles" in found.reason
 
 

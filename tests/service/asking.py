@@ -41,7 +41,7 @@ def words_before_meaning(graph: Graph, http: httpx.Client) -> None:
         ingest(http, f"rare rare rare {other} number{n}\n", document=f"words{n}.txt")
     for n in range(3):
         ingest(http, f"Common, common thing{n}.\n", document=f"meaning{n}.txt")
-    for n in range(14):
+    for n in range(34):
         ingest(http, f"common filler{n} filling{n} space{n} words{n} and{n} more{n}\n", document=f"{n}.txt")
     run_jobs(graph)
 

@@ -113,11 +113,11 @@ def test_dissimilar_passages_do_not_displace_similar_ones(http: httpx.Client, gr
     assert all(hit["similarity"] < 0.35 for hit in first["sources"]), "what words find comes first"
     least = search(http, "common rare", limit=3, per_document=1, min_similarity=0.35)
     assert sorted(hit["document"] for hit in least["sources"]) == [f"meaning{n}.txt" for n in range(3)]
-    assert least["left_out"]["below_similarity"] == 20
+    assert least["left_out"]["below_similarity"] == 40
     assert 0.2 < least["left_out"]["nearest"] < 0.35
     answer = augment(http, "common rare", min_similarity=0.35, per_piece=1, limit=1)
     assert len(documents(answer)) == 1
-    assert answer["counts"]["below_similarity"] == 20
+    assert answer["counts"]["below_similarity"] == 40
     every = augment(http, "common rare", min_similarity=0.35, per_piece=3, limit=3)
     assert sorted(documents(every)) == [f"meaning{n}.txt" for n in range(3)]
 

@@ -50,7 +50,7 @@ ASKING = ("delete ", "documents reject", "folders remove", "ingest ~/notes --ont
 LEFT_TO_OTHER_TESTS = {
     "ingest.md": ("--ocr always",),
     "search.md": ("answer ",),
-    "concepts.md": ("llm", "--ontology leases", "communities", "proposals", "subgraph"),
+    "concepts.md": ("llm", "concepts extract", "--ontology leases", "communities", "proposals", "subgraph"),
     "images.md": ("photos --wait", "book.epub", "documents page", "admin spaces", "down", "up"),
     "evaluation.md": ("eval make", "~/sets/notes", "~/sets/asked", "RESULT.json", "results delete"),
 }

@@ -91,7 +91,7 @@ def test_match_of_a_stop_word_yields_to_vectors() -> None:
     """`how do I fix a flat tire` found `dos mensualidades` by its `do`, with a BM25 score of 0.95."""
     fused = fuse([vector(falling("v", 0.7, 0.5)), LaneScores("text", {"do": 0.95})])
     assert order(fused)[0] == "v0"
-    assert fused["do"].score == pytest.approx(0.95)
+    assert fused["do"].score == pytest.approx(2 * 0.95)
 
 
 def test_vector_weight_follows_the_model_gap() -> None:
