@@ -122,8 +122,8 @@ def _weigh_by_shape(lane: LaneScores, best: Sequence[float]) -> tuple[float, flo
 
     Full text: the weight is 1 / (mean * root of the best hit's relative excess over the mean). If fewer than
     50 hits exist, the rest count as 0, so rare keywords get a high weight. Common keywords lead to similar
-    scores and a low weight. A hit adds at most twice its BM25 score. Otherwise, a stop word or a correction, which
-    has half weight in the query, would count fully if it is the only match.
+    scores and a low weight. A hit adds at most twice its BM25 score. Otherwise, a stop word or a correction,
+    which has half weight in the query, would count fully if it is the only match.
     """
     if lane.calibration is not None:
         known = lane.calibration if lane.calibration.gap >= MIN_GAP else USUAL
