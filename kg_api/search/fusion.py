@@ -19,7 +19,6 @@ from kg_api.graph.text_analysis import (
     detect_language,
     find_hidden_parts,
     find_stop_words,
-    find_variants,
     fold,
     get_word_forms,
     list_amounts,
@@ -193,7 +192,7 @@ def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[SourceHit
     # The cosine decides most searches. To count words takes longer than the fusion
     decided = close and language is not None and all(knows_language(model, language) for model in models)
     counts = shown and not decided
-    matched = count_words(shown[0], words, plan.notes.respelt, plan.text) if counts else 0
+    matched = count_words(shown[0], words, plan.notes.respelt, plan.wording.variants) if counts else 0
     enough = has_enough(matched, words)
     read = language
     if read is None and words and not enough:
@@ -248,7 +247,7 @@ def find_content_words(text: str) -> frozenset[str]:
 
 
 def count_words(
-    hit: SourceHit, words: Iterable[str], respelt: Iterable[Respelling] = (), question: str = ""
+    hit: SourceHit, words: Iterable[str], respelt: Iterable[Respelling] = (), variants: Sequence[Variant] = ()
 ) -> int:
     """Count the words that a passage has, also in headings, title, document name, and aliases.
 
@@ -257,7 +256,6 @@ def count_words(
     meant = {each.word: each.meant for each in respelt}
     longest = max(hit.full_text, hit.chunk.text, key=len)  # a chunk may contain several paragraphs
     texts = "\n".join([longest, *hit.heading, hit.title or "", hit.document, *find_aliases(hit.metadata)])
-    variants = find_variants(question)
     spellings = frozenset(
         (word, *meant.get(word, ()), *(each.words.casefold() for each in variants if _is_for(each, word)))
         for word in words

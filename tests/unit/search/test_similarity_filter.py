@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from kg_api.graph.search import MAX_CHUNKS, Filters, LaneHit
+from kg_api.graph.text_analysis import find_variants
 from kg_api.schemas.answers import Threshold, ThresholdSource
 from kg_api.schemas.search import CarriedConcept, LeftOut, MatchedChunk, Ranks, Respelling, SourceHit
 from kg_api.schemas.spaces import SimilarityCalibration
@@ -143,7 +144,9 @@ def asked(question: str, space: object = CALIBRATED, hypothetical: tuple[str, ..
     known = plan(query_text=question)
     assert isinstance(space, type(SPACE))
     vector = QueryVector(space, np.ones(3, dtype=np.float32), usable=True, hypothetical=hypothetical)
-    return replace(known, vectors=[vector], scope=replace(known.scope, spaces=[SpaceScope(space, Filters())]))
+    scope = replace(known.scope, spaces=[SpaceScope(space, Filters())])
+    wording = replace(known.wording, variants=find_variants(question))
+    return replace(known, vectors=[vector], scope=scope, wording=wording)
 
 
 @pytest.mark.parametrize(("similarity", "near"), [(0.5, True), (0.491, True), (0.48, False)])
