@@ -24,6 +24,7 @@ from kg_api.schemas.operations import FINISHED
 POLL_SECONDS = 0.25
 QUIET_SECONDS = 3.0
 """For so long no job may appear before kg counts as idle."""
+UNFINISHED = "MATCH (j:Job) WHERE NOT j.state IN $finished RETURN j.state LIMIT 1"
 
 
 @dataclass(frozen=True)
@@ -55,12 +56,12 @@ class Stack:
         auth = ("neo4j", self.home.password() or "")
         return neo4j.GraphDatabase.driver(self.home.bolt_uri() or "", auth=auth)
 
-    def rest(self) -> None:
-        """Wait until no job is left: concepts are found and embedded after the sources."""
+    def rest(self, quiet_seconds: float = QUIET_SECONDS) -> None:
+        """Wait until no job is left, also of the kinds that `kg jobs list` omits."""
         last = time.monotonic()
-        with self.client() as client:
-            while time.monotonic() - last < QUIET_SECONDS:
-                if any(job.state not in FINISHED for job in client.jobs(limit=100).jobs):
+        with self.driver() as driver:
+            while time.monotonic() - last < quiet_seconds:
+                if driver.execute_query(UNFINISHED, finished=list(FINISHED)).records:
                     last = time.monotonic()
                 time.sleep(POLL_SECONDS)
 

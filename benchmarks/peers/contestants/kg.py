@@ -19,6 +19,8 @@ from kg_api.schemas.search import SourceHits
 
 SPELLING = "spelling"
 """What says that more was looked for than was asked; nothing is missing then."""
+LINKS_SECONDS = 45
+"""A job for links starts up to half a minute after the last other one, and keeps Neo4j busy for a minute."""
 
 
 class Kg:
@@ -58,8 +60,8 @@ class Kg:
             raise SystemExit(f"kg stored {stored} of {len(passages)} documents")
 
     def settle(self) -> None:
-        """See `Contestant`: concepts are extracted and embedded after the last vector."""
-        Stack(Home(self._place.home)).rest()
+        """See `Contestant`: concepts are extracted and embedded after the last vector, and links proposed."""
+        Stack(Home(self._place.home)).rest(LINKS_SECONDS)
         self._space = self._client.search_sources("which space is it").space or ""
 
     def search(self, question: str, limit: int) -> list[str]:
