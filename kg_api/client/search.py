@@ -151,7 +151,6 @@ class SearchMethods:
         neighbours: int = 5,
         max_nodes: int = 1000,
         across_documents_only: bool = True,
-        repeated: bool = False,
     ) -> Call[SourceGraph]:
         """Get a graph to show similar sources. You can use the fields in GraphRequest as options."""
         body = build_body(GraphRequest, locals())

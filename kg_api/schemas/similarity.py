@@ -58,21 +58,12 @@ class SimilarSources(Answer):
     timings_ms: dict[str, float]
 
 
-class RepeatedText(Answer):
-    """Text that many documents repeat, such as a licence. It does not make them similar."""
-
-    text: str
-    documents: int
-    source_ids: list[str]
-
-
 class GraphRequest(_Near, Narrowed):
     source_ids: Annotated[list[Called], Field(min_length=1, max_length=MAX_SEEDS)] | None = None
     """Seeds of the graph: id or `ONTOLOGY/DOCUMENT#PARAGRAPH`. kg adds similar sources."""
     neighbours: Annotated[int, Field(strict=True, ge=1, le=MAX_NEIGHBOURS)] = 5
     max_nodes: Annotated[int, Field(strict=True, ge=1, le=MAX_NODES)] = 1000
     across_documents_only: Flag = True
-    repeated: Flag = False
 
     @model_validator(mode="after")
     def _one_beginning(self) -> GraphRequest:
@@ -85,7 +76,6 @@ class SourceNode(SourcePlace):
     degree: int
     group: int | None
     """Index in `groups`. Null without near-duplicates."""
-    repeated: bool = False
 
 
 class SourceEdge(Answer):
@@ -104,7 +94,6 @@ class SourceGraph(Answer):
     edges: list[SourceEdge]
     """Nearest neighbours of each node above the minimum similarity, nearest first, and accepted links."""
     groups: list[list[str]]
-    repeated: list[RepeatedText] = Field(default_factory=list[RepeatedText])
     total: int
     """Number of requested or found sources. `nodes` has at most `max_nodes` of them."""
     truncated: bool

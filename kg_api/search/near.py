@@ -1,13 +1,10 @@
-"""Parts that are used by all similarity searches: duplicates, repeated text, scope, full-text search."""
+"""Parts that are used by all similarity searches: duplicates, scope, full-text search."""
 
 from __future__ import annotations
 
-import re
-from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Final
 
 import numpy as np
 
@@ -20,7 +17,7 @@ from kg_api.graph.similar import NearSource, VectorPart, describe_places
 from kg_api.graph.spaces import Space
 from kg_api.schemas.base import build_document_scope
 from kg_api.schemas.search import Degradation, MatchedChunk, Place
-from kg_api.schemas.similarity import Duplicate, RepeatedText, SimilarSearch, SimilarSource
+from kg_api.schemas.similarity import Duplicate, SimilarSearch, SimilarSource
 from kg_api.search.rank import PlaceReader, group_near_duplicates
 from kg_api.search.retrieve import strip_chunk
 from kg_api.spaces.snapshot import OntologySnapshot
@@ -140,97 +137,6 @@ def sample_evenly(parts: Sequence[VectorPart], most: int) -> list[VectorPart]:
     if len(parts) <= most:
         return list(parts)
     return [parts[int(at)] for at in np.linspace(0, len(parts) - 1, most)]
-
-
-# Repeated text without information, such as licences or headers
-#
-# Three documents with the same text may be editions of one text, which are valid results. Therefore, only
-# text in at least four documents counts, and only if it is the lesser part of a document.
-
-MIN_DOCUMENTS: Final = 4
-"""Minimum documents that repeat a text.
-
-At most three of 157 PEPs share a text of several paragraphs. The two copyright notices occur in 49 and 93
-(benchmarks/repeated_text.py).
-"""
-MIN_FIELDS: Final = 3
-"""Number of different field names that a header needs.
-
-Names in a transcript are repeated, and do not count.
-"""
-MIN_SHARED: Final = 0.5
-"""Share of field names that two headers need to have in common, relative to the smaller one."""
-EXCERPT: Final = 200
-_FIELD = re.compile(r"(?m)^(?P<name>\w[\w -]{0,30}):(?:[ \t]+(?P<value>\S.*))?$")
-_SENTENCE = re.compile(r"[.!?…。！？।]\W*$")
-_MORE = re.compile(r"\s")
-
-
-def find_repeated_groups(
-    texts: Sequence[str],
-    documents: Sequence[str],
-    same: Sequence[Sequence[int]],
-    named: Collection[int] = (),
-    *,
-    whole: bool = True,
-) -> list[list[int]]:
-    """Find texts that are repeated by many documents, to get groups of indexes.
-
-    Args:
-        texts: Texts of the sources.
-        documents: Document of each source.
-        same: Groups from `group_near_duplicates`.
-        named: Indexes of requested sources. Their groups are not returned.
-        whole: The texts are all sources of their documents. A document that consists mostly of repeated text
-            is then a copy and keeps its text.
-    """
-    groups = [
-        group for group in _group_texts(texts, same) if len({documents[at] for at in group}) >= MIN_DOCUMENTS
-    ]
-    groups = [group for group in groups if not {*named} & {*group}]
-    if not whole:
-        return groups
-    sizes, found = Counter(documents), Counter(documents[at] for group in groups for at in group)
-    return [
-        kept
-        for group in groups
-        if (kept := [at for at in group if 2 * found[documents[at]] <= sizes[documents[at]]])
-    ]
-
-
-def list_field_names(text: str) -> frozenset[str]:
-    """List the field names in a text that only has fields, such as a message header."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    fields = [found for line in lines if (found := _FIELD.match(line))]
-    others = sum(1 for line in lines if not _FIELD.match(line) and not _MORE.match(line))
-    names = frozenset(field["name"].casefold() for field in fields)
-    return names if len(names) >= MIN_FIELDS and not others and not _is_speech(fields, names) else frozenset()
-
-
-def describe_repeated(text: str, documents: int, source_ids: Sequence[str]) -> RepeatedText:
-    return RepeatedText(
-        text=" ".join(text.split())[:EXCERPT], documents=documents, source_ids=list(source_ids)
-    )
-
-
-def _group_texts(texts: Sequence[str], same: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Group texts by the kind of header. Other texts are grouped if they are nearly the same."""
-    kinds = defaultdict[frozenset[str], list[int]](list)
-    for at, text in enumerate(texts):
-        if own := list_field_names(text):
-            kinds[next((kind for kind in kinds if _same_kind(kind, own)), own)].append(at)
-    among = {at for group in kinds.values() for at in group}
-    return [*kinds.values(), *([at for at in group if at not in among] for group in same)]
-
-
-def _same_kind(own: frozenset[str], other: frozenset[str]) -> bool:
-    return bool(other) and len(own & other) >= MIN_SHARED * min(len(own), len(other))
-
-
-def _is_speech(fields: Sequence[re.Match[str]], names: frozenset[str]) -> bool:
-    """Check if fields are a transcript: names are repeated, or values are sentences."""
-    sentences = sum(1 for field in fields if field["value"] and _SENTENCE.search(field["value"]))
-    return 2 * len(names) <= len(fields) or 2 * sentences > len(fields)
 
 
 # Comparable ontologies: same model, as far as embedded

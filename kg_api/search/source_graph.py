@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -27,15 +27,13 @@ from kg_api.graph.similar import (
     read_search_vectors,
 )
 from kg_api.schemas.search import Degradation, Place
-from kg_api.schemas.similarity import GraphRequest, RepeatedText, SourceEdge, SourceGraph, SourceNode
+from kg_api.schemas.similarity import GraphRequest, SourceEdge, SourceGraph, SourceNode
 from kg_api.search.near import (
     MAX_PARTS,
     Comparable,
     comparable,
     deduplicate_sources,
     describe_embedding_progress,
-    describe_repeated,
-    find_repeated_groups,
     sample_evenly,
 )
 from kg_api.search.notes import Stopwatch
@@ -132,8 +130,6 @@ class ChosenSources:
     places: list[Place]
     total: int
     degraded: list[Degradation] = field(default_factory=list[Degradation])
-    seeds: frozenset[str] | None = None
-    """Ids for the start sources. None: use all sources in the selected documents."""
 
 
 def choose_nodes(
@@ -207,8 +203,7 @@ def _find_neighbourhood(
         [*every.values()][: request.max_nodes],
         key=lambda p: (p.ontology, p.document, p.document_id, p.paragraph),
     )
-    chosen = ChosenSources(kept, len(every), degraded)
-    return replace(chosen, seeds=frozenset(source_ids))
+    return ChosenSources(kept, len(every), degraded)
 
 
 def _to_queries(
@@ -269,7 +264,7 @@ class _Link:
     similarity: float
 
 
-_PLACE = set(SourceNode.model_fields) - {"degree", "group", "repeated"}
+_PLACE = set(SourceNode.model_fields) - {"degree", "group"}
 
 
 def build_graph(
@@ -297,18 +292,16 @@ def build_graph(
         groups = [
             group for group in group_near_duplicates([place.full_text for place in places]) if group[1:]
         ]
-        apart = [] if request.repeated else _group_repeated_text(places, groups, nodes.seeds)
     with watch.stage("edges"):
-        pairs = _find_pairs(places, vectors, known, request, {at for group in apart for at in group})
+        pairs = _find_pairs(places, vectors, known, request)
         links = _read_links(graph, places)
         pairs = {**{pair: link.similarity for pair, link in links.items()}, **pairs}
     of_group = {number: at for at, group in enumerate(groups) for number in group}
     spaces = sorted({known.space_of(place.ontology).slug for place in places})
     return SourceGraph(
-        nodes=_build_nodes(places, pairs, of_group, {at for group in apart for at in group}),
+        nodes=_build_nodes(places, pairs, of_group),
         edges=_build_edges(places, pairs, of_group, links),
         groups=[[places[number].source_id for number in group] for group in groups],
-        repeated=[_build_repeated_text([places[at] for at in group]) for group in apart],
         total=nodes.total,
         truncated=nodes.total > len(places),
         spaces=spaces,
@@ -325,12 +318,11 @@ def _find_pairs(
     vectors: Mapping[str, Sequence[VectorPart]],
     known: OntologySnapshot,
     request: GraphRequest,
-    apart: Collection[int],
 ) -> dict[tuple[int, int], float]:
     """Return the edges by node index. Models are compared separately."""
     models: dict[str, list[int]] = {}
     for number, place in enumerate(places):
-        if vectors.get(place.source_id) and number not in apart:
+        if vectors.get(place.source_id):
             models.setdefault(known.space_of(place.ontology).slug, []).append(number)
     pairs: dict[tuple[int, int], float] = {}
     for numbers in models.values():
@@ -345,31 +337,13 @@ def _find_pairs(
     return pairs
 
 
-def _group_repeated_text(
-    places: Sequence[Place], same: Sequence[Sequence[int]], seeds: Collection[str] | None
-) -> list[list[int]]:
-    """Return groups of repeated text, the largest first, without requested sources."""
-    named = [number for number, place in enumerate(places) if place.source_id in (seeds or ())]
-    texts, documents = [place.full_text for place in places], [place.document_id for place in places]
-    groups = find_repeated_groups(texts, documents, same, named, whole=seeds is None)
-    return sorted(groups, key=lambda group: (-len(group), group))
-
-
-def _build_repeated_text(places: Sequence[Place]) -> RepeatedText:
-    documents = len({place.document_id for place in places})
-    return describe_repeated(places[0].full_text, documents, [place.source_id for place in places])
-
-
-def _build_nodes(
-    places: Sequence[Place], pairs: Pairs, groups: Mapping[int, int], apart: Collection[int]
-) -> list[SourceNode]:
+def _build_nodes(places: Sequence[Place], pairs: Pairs, groups: Mapping[int, int]) -> list[SourceNode]:
     degrees = Counter(end for pair in pairs for end in pair)
     return [
         SourceNode(
             **place.model_dump(include=_PLACE),
             degree=degrees[number],
             group=groups.get(number),
-            repeated=number in apart,
         )
         for number, place in enumerate(places)
     ]

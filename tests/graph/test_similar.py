@@ -218,30 +218,6 @@ def test_nodes_without_vectors_are_reported(kg: Kg) -> None:
     assert "1 of 13 sources have no vector" in graph.degraded[0].effect
 
 
-LICENCE = "This document has been placed in the public domain, and nobody owns it"
-
-
-def test_repeated_text_is_listed_separately(kg: Kg) -> None:
-    for number, own in enumerate((APPLES, PLUMS, HONEY, f"{APPLES} again")):
-        store(
-            kg, f"d{number}", [own, f"the text of number {number} goes on with its own words", LICENCE], "b"
-        )
-    graph = connected(kg, ontology="b", neighbours=2)
-    apart = [node for node in graph.nodes if node.repeated]
-    assert [(node.document, node.paragraph, node.degree) for node in apart] == [
-        (f"d{number}", 2, 0) for number in range(4)
-    ]
-    (told,) = graph.repeated
-    assert (told.text, told.documents) == (LICENCE, 4)
-    assert told.source_ids == [node.source_id for node in apart]
-    assert {node.degree > 0 for node in graph.nodes if not node.repeated} == {True}
-    every = connected(kg, ontology="b", neighbours=2, repeated=True)
-    assert (every.repeated, every.edges[0].near_duplicate) == ([], True)
-    around = connected(kg, source_ids=[apart[0].source_id], ontology="b", neighbours=3)
-    assert around.repeated == []
-    assert around.edges, "what was asked for is connected"
-
-
 DOCUMENTS = 45
 WHERE = ["number<10 && parity=even || number>=36", "number!=38"]
 

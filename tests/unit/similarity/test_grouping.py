@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,15 +11,11 @@ from kg_api.schemas.search import Place
 from kg_api.schemas.similarity import GraphRequest, SimilarSearch
 from kg_api.search import source_graph
 from kg_api.search.near import (
-    MIN_DOCUMENTS,
     deduplicate_sources,
-    find_repeated_groups,
     group_duplicates,
-    list_field_names,
     to_matched_chunk,
 )
 from kg_api.search.passage_map import Projection, scale_points
-from kg_api.search.rank import group_near_duplicates
 from kg_api.search.similar import sample_evenly
 from kg_api.search.source_graph import Vectors, find_nearest_pairs
 from tests.unit.search.found import place
@@ -197,65 +191,3 @@ def test_few_or_equal_vectors_have_positions(count: int) -> None:
     found = Projection.of(vectors)
     assert scale_points(found.points(vectors)) == pytest.approx(np.zeros((count, 2)))
     assert found.explained == (0, 0)
-
-
-LICENCE = "Copyright\n\nThis document has been placed in the public domain."
-HEADER = "PEP: {n}\nTitle: About {word}\nAuthor: Ada Lovelace,\n        Alan Turing\nStatus: Final\n"
-WORDS = ["herons", "leases", "rings", "horses", "quartz", "bassoons"]
-
-
-def own(word: str) -> str:
-    return f"Nobody has said more of {word} than this one text, which speaks of {word} and of nothing else."
-
-
-def documents(count: int, *more: str) -> tuple[list[str], list[str]]:
-    """Return texts and documents. Each of them has two copies of its own text, and some text that is the
-    same in all."""
-    texts = [(each, n) for n in range(count) for each in (own(WORDS[n]), own(WORDS[n] + " again"), *more)]
-    return [text for text, _ in texts], [f"d{n}" for _, n in texts]
-
-
-def found(
-    texts: Sequence[str], names: Sequence[str], named: Collection[int] = (), *, whole: bool = True
-) -> list[list[int]]:
-    return find_repeated_groups(texts, names, group_near_duplicates(texts), named, whole=whole)
-
-
-def test_a_licence_of_many_documents_is_repeated() -> None:
-    texts, names = documents(MIN_DOCUMENTS, LICENCE)
-    assert found(texts, names) == [[2, 5, 8, 11]]
-
-
-def test_copies_of_a_whole_document_are_kept() -> None:
-    texts = [own("herons"), own("leases")] * 5
-    names = [f"d{n}" for n in range(5) for _ in range(2)]
-    assert found(texts, names) == []
-    assert len(found(texts, names, whole=False)) == 2
-
-
-def test_requested_document_is_kept() -> None:
-    texts, names = documents(MIN_DOCUMENTS, LICENCE)
-    assert found(texts, names, [2]) == []
-
-
-def test_field_blocks_are_one_kind_of_text() -> None:
-    texts, names = documents(MIN_DOCUMENTS)
-    heads = [HEADER.format(n=n, word=WORDS[n]) for n in range(MIN_DOCUMENTS)]
-    groups = found([*texts, *heads], [*names, *(f"d{n}" for n in range(MIN_DOCUMENTS))])
-    assert groups == [[8, 9, 10, 11]]
-
-
-def test_fields_are_distinguished_from_prose() -> None:
-    assert list_field_names(HEADER.format(n=1, word="x")) == {"pep", "title", "author", "status"}
-    assert list_field_names("Note: this is so.\nIt goes on here.\nAnd here: too.\nWell: yes.") == frozenset()
-    assert list_field_names("Title: alone\nAuthor: two") == frozenset()
-
-
-def test_dialogue_is_not_a_field_block() -> None:
-    """A transcript with the same three people is a different text each time."""
-    said = "Anna: How far are we?\nBen: The lease of {word} is signed.\nCleo: The rest is not."
-    assert list_field_names(said.format(word="x")) == frozenset()
-    assert list_field_names("Anna: yes\nBen: no\nAnna: why\nBen: so\nCleo: well\nAnna: fine") == frozenset()
-    texts, names = documents(MIN_DOCUMENTS)
-    talks = [said.format(word=WORDS[n]) for n in range(MIN_DOCUMENTS)]
-    assert found([*texts, *talks], [*names, *(f"d{n}" for n in range(MIN_DOCUMENTS))]) == []
