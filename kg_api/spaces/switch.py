@@ -237,11 +237,6 @@ class SwitchService:
             begun += [f"{state.ontology}: {note}" for note in self._requests.start_required_work(state)]
         return self._present(space, _switched(space, back), seconds, begun)
 
-    def preview_rollback(self, slug: str, ontologies: Sequence[str] | None = None) -> list[SwitchedOntology]:
-        """Return the effects of a rollback without a change."""
-        space = find_space(self._graph, slug)
-        return _switched(space, self._find_rollbacks(space, ontologies))
-
     def _find_rollbacks(
         self, space: Space, ontologies: Sequence[str] | None
     ) -> list[tuple[EmbeddingState, SpaceUse]]:

@@ -18,10 +18,10 @@ from kg_api.web.shared.scopes import is_page
 from kg_api.web.shared.security import check_csrf, read_caller, set_viewer
 from kg_api.web.ui import rendering
 from kg_api.web.ui.rendering import render, sentence, wants_part
-from kg_api.web.ui.routes import embedding, evaluation, knowledge, library, operation, queries
+from kg_api.web.ui.routes import evaluation, knowledge, library, operation, queries
 from kg_api.web.ui.sign_in import get_previous_page, lead_to_page, redirect_to_sign_in
 
-PAGES = tuple(each.pages.router for each in (queries, library, embedding, knowledge, operation, evaluation))
+PAGES = tuple(each.pages.router for each in (queries, library, knowledge, operation, evaluation))
 
 
 def mount(app: FastAPI) -> None:

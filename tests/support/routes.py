@@ -132,7 +132,6 @@ PAGES: Final[dict[str, KeyScope]] = {
     "GET /ui/": "read",
     "GET /ui/ask": "read",
     "POST /ui/ask": "read",
-    "GET /ui/audit": "admin",
     "GET /ui/communities": "read",
     "GET /ui/communities/{ontology}/{community_id}": "read",
     "GET /ui/communities/{ontology}/detect": "read",
@@ -178,8 +177,6 @@ PAGES: Final[dict[str, KeyScope]] = {
     "POST /ui/ontologies/{ontology}/synonyms": "write",
     "GET /ui/ontologies/{ontology}/delete": "admin",
     "POST /ui/ontologies/{ontology}/delete": "admin",
-    "POST /ui/ontologies/{ontology}/embedding": "admin",
-    "POST /ui/ontologies/{ontology}/extraction": "admin",
     "POST /ui/ontologies/{ontology}/language": "admin",
     "GET /ui/map": "read",
     "GET /ui/map/passages": "read",
@@ -196,16 +193,6 @@ PAGES: Final[dict[str, KeyScope]] = {
     "GET /ui/search": "read",
     "GET /ui/search/facets": "read",
     "GET /ui/search/overview": "read",
-    "GET /ui/spaces": "admin",
-    "POST /ui/spaces": "admin",
-    "GET /ui/spaces/{slug}": "admin",
-    "POST /ui/spaces/{slug}/activate": "admin",
-    "POST /ui/spaces/{slug}/build": "admin",
-    "GET /ui/spaces/{slug}/check": "admin",
-    "GET /ui/spaces/{slug}/drop": "admin",
-    "POST /ui/spaces/{slug}/drop": "admin",
-    "GET /ui/spaces/{slug}/rollback": "admin",
-    "POST /ui/spaces/{slug}/rollback": "admin",
 }
 """Routes for web pages. They are not in the OpenAPI document."""
 

@@ -3,38 +3,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from kg_api.client import KgClient
 from kg_api.graph.client import Graph
-from tests.service.asking import embedded
 from tests.service.ui.test_in_browser import check_both_screens, see_that_it_is_for_everybody, show_as
-from tests.support.embedding import run_jobs
 from tests.support.sync import put, work
 
 pytestmark = pytest.mark.usefixtures("http")
-
-
-def test_the_model_is_changed(page: Page, http: httpx.Client, kg: KgClient, graph: Graph) -> None:
-    embedded(graph, http, "One passage.\n\nAnother passage.")
-    page.goto("/ui/spaces")
-    page.get_by_label("Name (lower-case").fill("other")
-    page.get_by_role("combobox", name="Provider").select_option("deterministic")
-    page.get_by_label("Dimensions").fill("64")
-    page.get_by_role("button", name="Create space").click()
-    page.get_by_role("button", name="Show cost").click()
-    page.get_by_role("button", name="Build space").click()
-    expect(page.locator("#state")).to_contain_text("0 of ")
-    page.evaluate("window.stayed = true")
-    run_jobs(graph)
-    expect(page.locator("#state")).not_to_contain_text("0 of ")
-    assert page.evaluate("window.stayed"), "it was not loaded anew"
-    page.get_by_role("button", name="Check").click()
-    page.get_by_role("button", name="Activate space").click()
-    expect(page.locator("#state")).to_contain_text("Answers for notes")
-    assert kg.embedding_config("notes").config.space == "other"
 
 
 def test_page_reload_does_not_create_another_key(page: Page, kg: KgClient) -> None:
@@ -55,7 +32,7 @@ def test_what_administration_opens_moves_nothing_else(page: Page) -> None:
     places = page.locator(".top nav > a, .top summary")
     closed = [each.bounding_box() for each in places.all()]
     page.locator(".top summary").click()
-    expect(page.get_by_role("link", name="Audit log")).to_be_visible()
+    expect(page.get_by_role("link", name="Folders")).to_be_visible()
     assert [each.bounding_box() for each in places.all()] == closed
     links = page.locator(".top nav a").all()
     assert len({round(box["y"]) for each in links if (box := each.bounding_box())}) <= 2
@@ -90,27 +67,18 @@ def in_hand(kg: KgClient, graph: Graph, tmp_path: Path) -> dict[str, str]:
     (folder / "broken.pdf").write_bytes(b"%PDF-1.7 broken")
     followed = kg.add_folder(str(folder), ontology="notes").folder_id
     work(graph)
-    run_jobs(graph)  # so that there is something to go back to
     kg.ingest_text("Birds.", ontology="birds", document=f"{'b' * 90}.md", review=True)
-    kg.add_embedding_space("other", provider="deterministic", dimensions=64)
-    kg.build_space("other")
     key = kg.create_key("ada").key_id
     return {
         "folders": "/ui/folders",
         "folder": f"/ui/folders/{followed}",
         "removal of a folder": f"/ui/folders/{followed}/remove",
-        "spaces with work": "/ui/spaces",
-        "space with work": "/ui/spaces/other",
-        "check of a build": "/ui/spaces/other/check",
-        "drop of a space": "/ui/spaces/other/drop",
-        "rollback of a space": "/ui/spaces/other/rollback",
         "review": "/ui/review?ontology=birds",
         "approval of all": "/ui/review/approve?ontology=birds",
         "rejection of all": "/ui/review/reject?ontology=birds",
         "ontologies with work": "/ui/ontologies",
         "keys": "/ui/keys",
         "revocation of a key": f"/ui/keys/{key}/revoke",
-        "audit": "/ui/audit",
     }
 
 

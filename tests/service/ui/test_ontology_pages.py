@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import httpx
-from lxml.html import HtmlElement, document_fromstring
+from lxml.html import HtmlElement
 
 from kg_api.access import keys
 from kg_api.client import KgClient
@@ -23,11 +22,6 @@ def text_of(page: HtmlElement) -> str:
     return " ".join(words([page]))
 
 
-def form_of(page: HtmlElement, action: str, **typed: Any) -> dict[str, str]:
-    (form,) = page.xpath(f"//main//form[@action='{action}']")
-    return {**dict(form.form_values()), **typed}
-
-
 def test_ontologies_are_listed_with_counts(http: httpx.Client, graph: Graph) -> None:
     embedded(graph, http, "One passage.\n\nAnother passage.")
     http.post("/documents", json={"ontology": "new", "document": "a.md", "text": "Just come."})
@@ -40,46 +34,13 @@ def test_ontologies_are_listed_with_counts(http: httpx.Client, graph: Graph) -> 
     assert page.xpath("//tbody/tr[2]/td[last()]/a/@href") == [AT]
 
 
-def test_embedding_configuration_changes_after_a_preview(
-    http: httpx.Client, kg: KgClient, graph: Graph
-) -> None:
+def test_configuration_is_shown_with_the_commands_to_change_it(http: httpx.Client, graph: Graph) -> None:
     embedded(graph, http, "One passage.\n\nAnother passage.")
-    page = shown(http, AT)
-    assert "1 ready for semantic search" in text_of(page) or "2 ready for semantic search" in text_of(page)
-    to = f"{AT}/embedding"
-    same = http.post(to, data=form_of(page, to))
-    assert "No changes." in same.text
-    before = kg.embedding_config("notes").config
-    sent = form_of(page, to, strategy="hierarchical", context="template")
-    preview = document_fromstring(http.post(to, data=sent).text)
-    assert words(preview.xpath("//main/ul/li")) == ["Context: template", "Strategy: hierarchical"]
-    assert "re-embed" in text_of(preview)
-    assert kg.embedding_config("notes").config == before, "it was only asked"
-    done = http.post(to, data=form_of(preview, to))
-    assert (done.status_code, done.headers["location"]) == (303, f"{AT}?done=embedding")
-    config = kg.embedding_config("notes").config
-    assert (config.strategy, config.context, config.embed_on_ingest) == ("hierarchical", "template", True)
-    assert config.parent_size is not None, "another strategy begins with its own sizes"
-    assert "Building a new configuration" in text_of(shown(http, AT))
-    sent = form_of(shown(http, AT), to)
-    sent.pop("embed_on_ingest")
-    assert http.post(to, data={**sent, "confirmed": "true"}).status_code == 303
-    assert not kg.embedding_config("notes").config.embed_on_ingest
-    wrong = http.post(to, data={**sent, "chunk_size": "1"})
-    assert (wrong.status_code, "chunk_size" in wrong.text) == (422, True)
-
-
-def test_confirmation_applies_the_previewed_configuration(
-    http: httpx.Client, kg: KgClient, graph: Graph
-) -> None:
-    """Another user changes it after you have seen the preview and before you confirm."""
-    embedded(graph, http, "One passage.")
-    to = f"{AT}/embedding"
-    preview = document_fromstring(http.post(to, data=form_of(shown(http, AT), to, context="template")).text)
-    kg.set_embedding_config("notes", strategy="hierarchical")
-    assert http.post(to, data=form_of(preview, to)).status_code == 303
-    config = kg.embedding_config("notes").config
-    assert (config.strategy, config.context) == ("hierarchical", "template")
+    page = text_of(shown(http, AT))
+    assert "ready for semantic search" in page
+    assert "Extractor: " in page
+    assert "kg admin source-embeddings config --ontology notes" in page
+    assert "kg admin concepts config --ontology notes" in page
 
 
 def test_who_administers_one_ontology_has_its_forms(guarded: Service, graph: Graph) -> None:
@@ -88,22 +49,9 @@ def test_who_administers_one_ontology_has_its_forms(guarded: Service, graph: Gra
         embedded(graph, sent, "A lease.")
     with signed_in(guarded, made) as client:
         page = shown(client, AT)
-        assert page.xpath(f"//form[@action='{AT}/embedding']")
+        assert page.xpath(f"//form[@action='{AT}/language']")
         assert page.xpath(f"//a[@href='{AT}/delete']")
         assert not page.xpath("//summary[text()='Administration']")
-
-
-def test_extraction_configuration_changes_after_a_preview(http: httpx.Client, kg: KgClient) -> None:
-    http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": "A lease."})
-    to = f"{AT}/extraction"
-    sent = form_of(shown(http, AT), to, extractor="keyphrase", per_source="3")
-    preview = document_fromstring(http.post(to, data=sent).text)
-    assert "Extractor keyphrase, at most 3 per passage" in text_of(preview)
-    assert kg.extraction_config("notes").config.extractor is None
-    assert http.post(to, data=form_of(preview, to)).status_code == 303
-    config = kg.extraction_config("notes").config
-    assert (config.extractor, config.per_source, config.budget) == ("keyphrase", 3, None)
-    assert http.post(to, data={**sent, "per_source": "0"}).status_code == 422
 
 
 def test_language_and_synonyms_are_set(http: httpx.Client, kg: KgClient) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
@@ -440,7 +439,7 @@ def test_every_page_links_to_the_about_page(http: httpx.Client) -> None:
 @pytest.mark.usefixtures("ids")
 def test_page_titles_match_their_links(http: httpx.Client) -> None:
     links = shown(http, "/ui/search").xpath("//nav[@aria-label='Pages']//a")
-    assert len(links) == 15
+    assert len(links) == 13
     for link in links:
         for query in ("", "?ontology=notes"):
             page = shown(http, link.get("href") + query)
@@ -491,18 +490,6 @@ def test_unknown_ontologies_of_a_key_are_reported(http: httpx.Client) -> None:
     assert "The key works for an ontology as soon as it exists." in note
     made = http.post("/ui/keys", data={"name": "bob", "ontologies": "notes"})
     assert document_fromstring(made.text).xpath("//p[@class='note']") == []
-
-
-def test_changes_are_listed(http: httpx.Client) -> None:
-    file = {"file": ("a.md", b"A lease.\n", "text/markdown")}
-    http.post("/ui/documents", files=file, data={"ontology": "notes"}, follow_redirects=False)
-    until, path = time.monotonic() + 20, "//tbody/tr"
-    while "POST /ui/documents" not in (rows := words(shown(http, "/ui/audit").xpath(path)) or [""])[0]:
-        assert time.monotonic() < until, rows
-        time.sleep(0.2)
-    assert "Ingest a document POST /ui/documents" in " ".join(rows[0].split())
-    assert "document a.md" in rows[0]
-    assert "No changes with this key" in words(shown(http, "/ui/audit?key=local").xpath("//main//p"))[-1]
 
 
 def give(http: httpx.Client, document: str, text: str, ontology: str = "birds", **more: str) -> None:

@@ -46,7 +46,7 @@ def test_a_page_of_ours_is_shown(request_: Request, wanted: str) -> None:
 @pytest.mark.parametrize(
     ("wanted", "shown"),
     [
-        ("/ui/ontologies/a%20b/embedding?x=1", "/ui/ontologies/a%20b"),
+        ("/ui/ontologies/a%20b/language?x=1", "/ui/ontologies/a%20b"),
         ("/ui/jobs/ff/cancel", "/ui/jobs"),
         ("/ui/proposals/ff/accept", "/ui/proposals"),
         ("/ui/keys/ff/rotate", "/ui/keys"),

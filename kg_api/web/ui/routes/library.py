@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import Form, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -23,11 +23,11 @@ from kg_api.schemas.documents import MAX_REVIEWED, Approval, DocumentChange, Doc
 from kg_api.schemas.evaluation import normalize_question
 from kg_api.schemas.filters import DocumentFilter, read_value
 from kg_api.schemas.folders import Folder, NewFolder, ScanRequest
-from kg_api.schemas.languages import LANGUAGE_NAMES
+from kg_api.schemas.languages import BETWEEN, LANGUAGE_NAMES, LanguageChoice, SynonymList
 from kg_api.schemas.metadata import MAX_METADATA_KEYS, MetadataValue
 from kg_api.schemas.operations import FINISHED
 from kg_api.schemas.search import DocumentReading
-from kg_api.schemas.vocabulary import MAX_LIMIT, MAX_PARAGRAPH, ContextMode, ExtractorName, Strategy
+from kg_api.schemas.vocabulary import MAX_LIMIT, MAX_PARAGRAPH
 from kg_api.search.present import match_words
 from kg_api.spaces.plans import find_searchable
 from kg_api.web.api import documents
@@ -41,6 +41,8 @@ from kg_api.web.api.documents import (
     ingest_document,
     list_folders,
     list_ontologies,
+    put_language,
+    put_synonyms,
     reject_documents,
 )
 from kg_api.web.api.embedding import (
@@ -309,12 +311,7 @@ def _to_folder(request: Request, folder: Folder) -> Response:
 # Ontologies
 
 REFUSED_SHOWN: Final = 20
-CHOICES: Final = {
-    "strategies": get_args(Strategy),
-    "contexts": get_args(ContextMode),
-    "extractors": get_args(ExtractorName),
-    "languages": LANGUAGE_NAMES,
-}
+MAX_SYNONYMS: Final = 1_000_000
 
 
 @pages.get("/ui/ontologies", "read", filtered=True)
@@ -334,8 +331,9 @@ def ontology_page(container: Open, ontology: Ontology, done: Done = "") -> HTMLR
         "extraction": get_extraction_config(container, ontology),
         "language": get_language(container, ontology),
         "synonyms": get_synonyms(container, ontology).groups,
+        "languages": LANGUAGE_NAMES,
     }
-    return render("ontologies/one.html", context | CHOICES)
+    return render("ontologies/one.html", context)
 
 
 @pages.get("/ui/ontologies/{ontology}/delete", "admin")
@@ -359,6 +357,31 @@ def deletion_page_ontologies(container: Open, ontology: Ontology) -> HTMLRespons
 @pages.post("/ui/ontologies/{ontology}/delete", "admin", "Delete an ontology")
 def delete_ontologies(request: Request, container: Open, ontology: Ontology) -> Response:
     return redirect_to_page(request, delete_ontology(container, ontology), "/ui/ontologies")
+
+
+@pages.post("/ui/ontologies/{ontology}/language", "admin", "Set the language of an ontology")
+def change_language(
+    request: Request, container: Open, ontology: Ontology, language: FormText = ""
+) -> Response:
+    choice = valid(LanguageChoice, {"language": language})
+    note_outcome(request, put_language(container, ontology, choice))
+    return _to_ontology(ontology, "language")
+
+
+@pages.post("/ui/ontologies/{ontology}/synonyms", "write", "Set the synonyms of an ontology")
+def change_synonyms(
+    request: Request,
+    container: Open,
+    ontology: Ontology,
+    groups: Annotated[str, Form(max_length=MAX_SYNONYMS)] = "",
+) -> Response:
+    lines = [each.split(BETWEEN) for each in groups.splitlines() if each.strip()]
+    note_outcome(request, put_synonyms(container, ontology, valid(SynonymList, {"groups": lines})))
+    return _to_ontology(ontology, "synonyms")
+
+
+def _to_ontology(ontology: str, done: str) -> Response:
+    return RedirectResponse(address(below("/ui/ontologies", ontology), done=done), 303)
 
 
 # Reading page

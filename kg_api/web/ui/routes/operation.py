@@ -1,25 +1,23 @@
-"""Pages of help, jobs, keys, the audit log, and sign-in."""
+"""Pages of help, jobs, keys, and sign-in."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Annotated, Final, Literal
 
 from fastapi import Form, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, RedirectResponse
-from fastapi.routing import APIRoute
 
 from kg_api.access.keys import end_session, open_session
 from kg_api.container import Container
 from kg_api.errors import NotFound
 from kg_api.graph.jobs import page_of_jobs
 from kg_api.graph.names import note_on_ontologies
-from kg_api.schemas.operations import FINISHED, AuditEntry, CreatedKey, KeyRotation, NewKey
-from kg_api.schemas.vocabulary import MAX_KEY_NAME, JobState, KeyScope
+from kg_api.schemas.operations import FINISHED, CreatedKey, KeyRotation, NewKey
+from kg_api.schemas.vocabulary import JobState, KeyScope
 from kg_api.web.api import operations
-from kg_api.web.api.operations import CalledKey, create_key, list_audit, list_keys, revoke_key, rotate_key
+from kg_api.web.api.operations import CalledKey, create_key, list_keys, revoke_key, rotate_key
 from kg_api.web.shared.dependencies import JobId, Offset, Open
 from kg_api.web.shared.limits import valid
 from kg_api.web.shared.scoped import Routes
@@ -87,9 +85,7 @@ def retry(request: Request, container: Open, job_id: JobId) -> Response:
     return redirect_to_page(request, operations.retry(container, job_id), "/ui/jobs")
 
 
-# API keys and audit log
-
-KEYS_PAGE_SIZE: Final = 50
+# API keys
 
 
 @pages.get("/ui/keys", "admin")
@@ -142,28 +138,6 @@ def revocation_page(request: Request, container: Open, key_id: CalledKey) -> HTM
 @pages.post("/ui/keys/{key_id}/revoke", "admin", "Revoke an API key")
 def revoke(request: Request, container: Open, key_id: CalledKey) -> Response:
     return redirect_to_page(request, revoke_key(container, request, key_id), "/ui/keys")
-
-
-@pages.get("/ui/audit", "admin")
-def audit_page(
-    request: Request,
-    container: Open,
-    key: Annotated[str, Query(max_length=MAX_KEY_NAME)] = "",
-    offset: Offset = 0,
-) -> HTMLResponse:
-    found = list_audit(container, key or None, None, offset, KEYS_PAGE_SIZE)
-    routes: Sequence[APIRoute] = request.app.state.known_routes
-
-    def operation(entry: AuditEntry) -> str:
-        """Get the summary for the operation. If it is from another version, use an empty text."""
-        fitting = (
-            each.summary
-            for each in routes
-            if entry.method in (each.methods or ()) and each.path_regex.fullmatch(entry.path) and each.summary
-        )
-        return next(fitting, "")
-
-    return render("keys/audit.html", {"found": found, "key": key, "operation": operation})
 
 
 # Sign-in
