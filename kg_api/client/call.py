@@ -31,7 +31,6 @@ class Unset(Enum):
 
 
 UNSET = Unset.UNSET
-_QUOTED = "%/?#:@!$&'()*+,;=[]~"  # characters that stay in an image reference, which may already be quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class Call(Generic[T]):
     json: Any = None
     content: bytes | None = None  # JSON body as bytes
     data: Mapping[str, str | list[str]] | None = None
-    files: dict[str, tuple[str, bytes]] | Sequence[tuple[str, tuple[str, bytes]]] | None = None
+    files: dict[str, tuple[str, bytes]] | None = None
     headers: dict[str, str] = field(default_factory=dict[str, str])
     accepted: frozenset[int] = frozenset()  # error statuses with a valid response body
     convert: Callable[[httpx.Response], T] | None = None  # converts a file response (default: JSON)
@@ -188,11 +187,3 @@ def build_form(options: Mapping[str, Any]) -> dict[str, str]:
     """Build the form fields to upload with a document."""
     fields = build_body(DocumentUpload, options)
     return {name: _field(value) for name, value in fields.items()}
-
-
-def build_file_parts(
-    content: bytes, images: Mapping[str, bytes] | None
-) -> list[tuple[str, tuple[str, bytes]]]:
-    """Build the form parts for a file and the images that it references."""
-    named = (("images", (quote(name, safe=_QUOTED), image)) for name, image in (images or {}).items())
-    return [("file", ("file", content)), *named]

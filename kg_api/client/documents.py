@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from kg_api.client.call import (
     Call,
     build_batch_body,
     build_body,
-    build_file_parts,
     build_form,
     delete,
     get,
@@ -77,16 +76,13 @@ class DocumentMethods:
         format: Format | None = None,  # noqa: A002 - the field's name
         review: bool = False,
         ocr: OcrMode = "auto",
-        images: Mapping[str, bytes] | None = None,
     ) -> Call[Ingested]:
         """Store the content from a file. The service detects the encoding, and the format if you omit it.
 
-        `images` maps relative references of a Markdown or HTML document, such as `img/boat.png`, to files.
         Hits show `modified`, the time of the last change (ISO 8601), if the document states no date. `ocr`
         selects the pages of a PDF to read by OCR.
         """
-        form, files = build_form(locals()), build_file_parts(content, images)
-        return post(Ingested, "documents", data=form, files=files)
+        return post(Ingested, "documents", data=build_form(locals()), files={"file": ("file", content)})
 
     @request
     def ingest_batch(
@@ -153,11 +149,15 @@ class DocumentMethods:
         format: Format | None = None,  # noqa: A002 - the field's name
         review: bool = False,
         ocr: OcrMode = "auto",
-        images: Mapping[str, bytes] | None = None,
     ) -> Call[DocumentPreview]:
         """Show chunks and cost for a file. This does not store it, and you do not pay for it."""
-        form, files = build_form(locals()), build_file_parts(content, images)
-        return post(DocumentPreview, "documents", "preview", data=form, files=files)
+        return post(
+            DocumentPreview,
+            "documents",
+            "preview",
+            data=build_form(locals()),
+            files={"file": ("file", content)},
+        )
 
     @request
     def documents(

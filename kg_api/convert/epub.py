@@ -28,7 +28,7 @@ from kg_api.schemas.images import ReadImage
 from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.settings import ConversionSettings
 from kg_api.text.decoding import declared_encoding, decode_declared
-from kg_api.text.linked_files import from_data_uri, is_data_uri
+from kg_api.text.image_references import from_data_uri, is_data_uri
 
 _KIND = "an EPUB book"
 _CONTAINER = "META-INF/container.xml"

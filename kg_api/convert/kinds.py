@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -35,12 +34,3 @@ def convert(data: bytes, form: ConvertedFormat, settings: ConversionSettings) ->
     """Convert a file to Markdown in this process."""
     module = load(_MODULES[form])
     return module.convert(data, settings) if form in _OF_IMAGES else module.convert(data)
-
-
-def convert_with_references(
-    data: bytes, form: str, settings: ConversionSettings, beside: Mapping[str, bytes]
-) -> Converted:
-    """Convert an HTML page, or locate the images of a Markdown text. `beside`: image files by reference."""
-    if form == "html":
-        return load("html.page").convert(data, settings, beside)
-    return load("image.embedded").convert_markdown(data, settings, beside)

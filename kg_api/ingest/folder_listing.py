@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 import os
 import socket
 import stat
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Self
 
@@ -32,7 +31,6 @@ from kg_api.schemas.folders import (
 from kg_api.schemas.metadata import format_file_time
 from kg_api.text.documents import SUFFIXES
 from kg_api.text.files import FileProblem, FileToIngest, select
-from kg_api.text.linked_files import find_linked_image, list_file_references, read_linked_images
 from kg_api.text.sources import SPLITTER_VERSION
 
 # Folder access: folders below KG_SYNC__ROOTS, and folders granted by the owner of KG_HOME
@@ -373,71 +371,6 @@ def _check(seen: os.stat_result, max_bytes: int) -> None:
 
 def _is_settled(seen: os.stat_result) -> bool:
     return time.time() - max(seen.st_mtime, seen.st_ctime) > SETTLED_SECONDS
-
-
-# Images referenced by files: a changed image changes its document
-
-_MARK = "|pictures:"  # separates the fingerprint of a file from that of its images
-
-
-@dataclass(slots=True)
-class PicturesOfFile:
-    files: dict[str, bytes] = field(default_factory=dict[str, bytes])
-    stamp: str | None = ""  # Suffix of the file's fingerprint. None: a change may go undetected.
-    file_hash: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class FolderPictures:
-    """Reads the images that files reference. For an unchanged file, kg checks only images in its stamp."""
-
-    listing: FolderListing
-    max_bytes: int  # for all images of a file
-
-    def stamp(self, file: FileToIngest, remembered: str | None) -> str:
-        """Return the current fingerprint of the images that a file referenced, or "" without images."""
-        keys = (remembered or "").partition(_MARK)[2].partition(":")[2]
-        return self._stamp(file, json.loads(keys)) if keys else ""
-
-    def read(self, file: FileToIngest, content: bytes) -> PicturesOfFile:
-        keys = list_file_references(content, file.document)
-        if not keys:
-            return PicturesOfFile()
-        before = self._stamp(file, keys)
-        unsettled: list[Path] = []
-
-        def read(path: Path, most: int) -> bytes:
-            try:
-                found = read_settled(path, most)
-            except (TooLarge, UnreadableDocument) as error:
-                raise OSError from error
-            unsettled.extend([path] if found.stamp is None else [])
-            return found.data
-
-        made = read_linked_images(((key, self._find(file, key)) for key in keys), read, self.max_bytes)
-        if self._stamp(file, keys) != before:
-            raise UnsettledFile
-        hashes = [(key, hashlib.sha256(content).hexdigest()) for key, content in made.files.items()]
-        return PicturesOfFile(made.files, None if unsettled else before, f"{_MARK}{_digest(hashes)}")
-
-    def _find(self, file: FileToIngest, key: str) -> Path | None:
-        return find_linked_image(file.path, self.listing.root, key, self.listing.is_private)
-
-    def _stamp(self, file: FileToIngest, keys: Sequence[str]) -> str:
-        """Return the fingerprint of images, empty for a missing one, so that its arrival triggers a read."""
-        looks = [(key, _look(self._find(file, key))) for key in keys]
-        return f"{_MARK}{_digest(looks)}:{json.dumps(list(keys), ensure_ascii=False)}"
-
-
-def _look(path: Path | None) -> str:
-    try:
-        return compute_file_stamp(path.stat()) if path else ""
-    except OSError:
-        return ""
-
-
-def _digest(of: object) -> str:
-    return hashlib.sha256(json.dumps(of).encode()).hexdigest()[:32]
 
 
 # Scan position: files by name first, then documents without a file

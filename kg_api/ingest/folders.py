@@ -47,7 +47,6 @@ from kg_api.ingest.folder_listing import (
     FileOutcome,
     FolderAccess,
     FolderListing,
-    FolderPictures,
     MountCheck,
     Phase,
     Result,
@@ -116,24 +115,21 @@ class FileInspection:
 
     def _recall(self, file: FileToIngest, known: KnownFile | None, stamp: str) -> FileOutcome | None:
         before = self.refused_before.get(file.document)
-        if before and before.stamp == stamp + self._pictures.stamp(file, before.stamp):
+        if before and before.stamp == stamp:
             return build_rejection(file.document, before.reason, before.stamp)
-        if known and known.as_filed and known.stamp == stamp + self._pictures.stamp(file, known.stamp):
+        if known and known.as_filed and known.stamp == stamp:
             return FileOutcome(file.document, "unchanged")
         return None
 
     def _read(self, file: FileToIngest, known: KnownFile | None, path: Path) -> FileOutcome:
         found = read_settled(path, self.max_bytes)
-        pictures = self._pictures.read(file, found.data)
-        settled = found.stamp is not None and pictures.stamp is not None
-        stamp = f"{self._as_read(file, found.stamp or '')}{pictures.stamp}" if settled else None
-        file_hash = self._as_read(file, found.file_hash) + pictures.file_hash
-        content, beside = Content(found.data, stamp, file_hash, found.modified), pictures.files
+        stamp = None if found.stamp is None else self._as_read(file, found.stamp)
+        content = replace(found, stamp=stamp, file_hash=self._as_read(file, found.file_hash))
         mark = FileMark(document_id(self.ontology, file.document), content.stamp, content.file_hash)
         if known and known.as_filed and known.file_hash == content.file_hash:
             return FileOutcome(file.document, "unchanged", mark=mark)
         try:
-            record = self._record(file.document, content, path.as_uri(), beside)
+            record = self._record(file.document, content, path.as_uri())
         except InvalidInput as error:
             return build_rejection(file.document, str(error), content.stamp or "")
         except (Unavailable, ConfigurationError):
@@ -143,16 +139,10 @@ class FileInspection:
             return build_rejection(file.document, describe_failure(error), content.stamp or "")
         return FileOutcome(file.document, None, mark=mark, record=record)
 
-    @property
-    def _pictures(self) -> FolderPictures:
-        return FolderPictures(self.listing, self.max_bytes)
-
     def _as_read(self, file: FileToIngest, seen: str) -> str:
         return f"{seen}:{self.pdfs_read_by}" if detect_format(file.document) == "pdf" else seen
 
-    def _record(
-        self, document: str, content: Content, uri: str, beside: Mapping[str, bytes]
-    ) -> DocumentRecord:
+    def _record(self, document: str, content: Content, uri: str) -> DocumentRecord:
         try:
             _NAME.validate_python(document)
         except ValidationError as error:
@@ -162,7 +152,7 @@ class FileInspection:
         if len(uri) > MAX_URI_LENGTH:
             raise UnreadableDocument("the path is too long")
         named = Incoming(self.ontology, document, "", uri=uri, modified=content.modified, review=self.review)
-        incoming, _ = self.reader.from_bytes(content.data, named, beside)
+        incoming, _ = self.reader.from_bytes(content.data, named)
         return to_record(incoming)[0]
 
 

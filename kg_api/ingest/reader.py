@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import chain
 from pathlib import PurePath
-from typing import Final, Literal, Protocol, cast
+from typing import Final, Protocol, cast
 
 from kg_api import __version__
 from kg_api.blobs.images import ImageKeeper
@@ -22,12 +21,11 @@ from kg_api.schemas.images import FoundImage, PlacedImage, StoredImage
 from kg_api.schemas.metadata import MetadataValue
 from kg_api.text.decoding import check_text, decode
 from kg_api.text.documents import detect_format
-from kg_api.text.linked_files import count_remote_images, list_references, references, take_inline_images
+from kg_api.text.image_references import count_linked_images, note_linked_images, take_inline_images
 from kg_api.text.sources import SPLITTER_VERSION
 
 Notes = tuple[str, ...]
 
-_SHOWN, _MAX_SHOWN = 3, 100  # maximum names in a note, and maximum characters per name
 _BETWEEN_WORDS = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])|(?<=[^\W\d_])(?=\d)")
 _SUFFIX = re.compile(r"\.\w{1,5}$")
 SEARCHED_METADATA: Final = ("description", "caption")
@@ -37,12 +35,6 @@ class Converters(Protocol):
     """Readers for untrusted files. Each method raises UnreadableDocument for an unreadable file."""
 
     def convert(self, data: bytes, form: ConvertedFormat, ocr: OcrMode = "auto") -> Converted: ...
-
-    def convert_with(
-        self, data: bytes, form: Literal["html", "markdown"], beside: Mapping[str, bytes]
-    ) -> Converted:
-        """Convert a page to Markdown, or locate the images in a Markdown text."""
-        ...
 
     def get_ocr_fingerprint(self) -> str:
         """Get the name of the OCR engine. A different engine may recognize other text in the same file."""
@@ -65,53 +57,39 @@ class DocumentReader:
         """Return a reader for previews, which stores no images."""
         return replace(self, images=ImageKeeper())
 
-    def hash_sent(self, content: bytes, incoming: Incoming, beside: Mapping[str, bytes]) -> str:
+    def hash_sent(self, content: bytes, incoming: Incoming) -> str:
         """Return a hash of an uploaded file and of everything that changes how kg reads the file."""
-        options = asdict(replace(incoming, review=False))
-        hashes = ((name, hashlib.sha256(file).hexdigest()) for name, file in sorted(beside.items()))
         return digest(
             f"{SPLITTER_VERSION}:{__version__}",
             self.pdfs_read_by(),
-            json.dumps(options, sort_keys=True),
+            json.dumps(asdict(replace(incoming, review=False)), sort_keys=True),
             hashlib.sha256(content).hexdigest(),
-            *chain.from_iterable(hashes),
         )
 
-    def from_bytes(
-        self, content: bytes, incoming: Incoming, beside: Mapping[str, bytes] | None = None
-    ) -> tuple[Incoming, Notes]:
+    def from_bytes(self, content: bytes, incoming: Incoming) -> tuple[Incoming, Notes]:
         """Read a file. Its text replaces `incoming.text`."""
         detected = detect_format(incoming.document, incoming.format, content)
-        files = beside or {}
         if detected in CONVERTED:
-            document, notes = self._convert(content, replace(incoming, format=detected), files)
+            document, notes = self._convert(content, replace(incoming, format=detected))
             kind = {"pdf": "a PDF", "image": "an image"}.get(detected)
             has_usual_extension = (
                 PurePath(incoming.document).suffix.lower() in CONVERTED[cast("ConvertedFormat", detected)]
             )
             if kind and not has_usual_extension and not incoming.format:
                 notes = (f"read as {kind}, although the extension differs", *notes)
-            return document, (*notes, *_note_missing_images(list_references(content, detected), files))
+            return document, notes
         text, notes = decode(content)
         if detected == "markdown":
-            document, image_notes = self._markdown(replace(incoming, text=text), files)
-            return document, (
-                *notes,
-                *image_notes,
-                *_note_missing_images(references(text, detected), files),
-                *_note_remote_images(text),
-            )
+            text, image_notes = _take_images(text)
+            notes = (*notes, *image_notes)
         return replace(incoming, text=text), notes
 
     def read_sent_text(self, incoming: Incoming) -> tuple[Incoming, Notes]:
         """Read a document sent as text. HTML and similar formats are converted."""
         form = detect_format(incoming.document, incoming.format)
         if form == "markdown":
-            text, inline = take_inline_images(incoming.text)
-            return replace(incoming, text=text), (
-                *_note_remote_images(text),
-                *_note_inline_images(len(inline)),
-            )
+            text, notes = _take_images(incoming.text)
+            return replace(incoming, text=text), notes
         if form not in CONVERTED:
             return incoming, ()
         if form not in IN_TEXT:
@@ -123,15 +101,8 @@ class DocumentReader:
         content = ("\ufeff" + check_text(incoming.text)).encode()
         return self._convert(content, replace(incoming, format=form))
 
-    def _convert(
-        self, content: bytes, incoming: Incoming, beside: Mapping[str, bytes] | None = None
-    ) -> tuple[Incoming, Notes]:
-        if incoming.format == "html" and beside:
-            converted = self.converters.convert_with(content, "html", beside)
-        else:
-            converted = self.converters.convert(
-                content, cast("ConvertedFormat", incoming.format), incoming.ocr
-            )
+    def _convert(self, content: bytes, incoming: Incoming) -> tuple[Incoming, Notes]:
+        converted = self.converters.convert(content, cast("ConvertedFormat", incoming.format), incoming.ocr)
         if incoming.format == "image":
             converted = add_search_text(converted, incoming.document, incoming.title, incoming.metadata)
         original = content if self.keep_pdfs and incoming.format == "pdf" else None
@@ -148,21 +119,6 @@ class DocumentReader:
             hold=stored.hold,
         )
         return document, converted.notes
-
-    def _markdown(self, incoming: Incoming, beside: Mapping[str, bytes]) -> tuple[Incoming, Notes]:
-        """Replace images in data URLs by names, keep all other text, and store the images."""
-        text, inline = take_inline_images(incoming.text)
-        files, notes = {**beside, **inline}, _note_inline_images(len(inline))
-        if not files:
-            return incoming, ()
-        incoming = replace(incoming, text=text)
-        try:
-            converted = self.converters.convert_with(check_text(text).encode(), "markdown", files)
-        except UnreadableDocument as error:
-            return incoming, (*notes, f"the images were skipped: {error}")
-        stored = self.images.keep([placed.image for placed in converted.images])
-        document = replace(incoming, images=place_images(converted.images, stored.images), hold=stored.hold)
-        return document, (*notes, *converted.notes)
 
 
 def place_images(found: Sequence[FoundImage], stored: Sequence[StoredImage]) -> tuple[PlacedImage, ...]:
@@ -189,19 +145,11 @@ def add_search_text(
     return replace(made, text=text, images=tuple(replace(image, end=len(text)) for image in made.images))
 
 
-def _note_remote_images(text: str) -> Notes:
-    count = count_remote_images(text)
-    return (f"images at URLs are not downloaded ({count:,})",) if count else ()
-
-
-def _note_inline_images(count: int) -> Notes:
-    return (f"images in data URLs were removed from the text ({count:,})",) if count else ()
-
-
-def _note_missing_images(names: Sequence[str], beside: Collection[str]) -> Notes:
-    missing = [name for name in names if name not in beside]
-    if not missing:
-        return ()
-    listed = ", ".join(name[-_MAX_SHOWN:] for name in missing[:_SHOWN])
-    more = ", ..." if len(missing) > _SHOWN else ""
-    return (f"referenced images that are missing ({len(missing):,}): {listed}{more}",)
+def _take_images(text: str) -> tuple[str, Notes]:
+    """Remove the images in data URLs from a Markdown text, and note the images that it lacks."""
+    linked = count_linked_images(text)
+    text, removed = take_inline_images(text)
+    return text, (
+        *((f"images in data URLs were removed from the text ({removed:,})",) if removed else ()),
+        *note_linked_images(linked),
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -84,16 +84,14 @@ class IngestService:
         self._reader = reader
         self._extract = extract
 
-    def ingest(
-        self, incoming: Incoming, content: bytes | None = None, beside: Mapping[str, bytes] | None = None
-    ) -> Ingested:
+    def ingest(self, incoming: Incoming, content: bytes | None = None) -> Ingested:
         """Store a text, or a file, whose text replaces `incoming.text`. The same file is read only once."""
         if content is not None:
             require_visible(incoming.ontology)
-            incoming = replace(incoming, sent_hash=self._reader.hash_sent(content, incoming, beside or {}))
+            incoming = replace(incoming, sent_hash=self._reader.hash_sent(content, incoming))
             if known := self._find_sent(incoming):
                 return known
-        return self._store(*_read(self._reader, incoming, content, beside))
+        return self._store(*_read(self._reader, incoming, content))
 
     def ingest_conversation(self, conversation: Conversation) -> Ingested:
         require_visible(conversation.ontology)
@@ -131,11 +129,9 @@ class IngestService:
             raise
         return IngestedBatch.model_validate(answer)
 
-    def preview(
-        self, incoming: Incoming, content: bytes | None = None, beside: Mapping[str, bytes] | None = None
-    ) -> Preview:
+    def preview(self, incoming: Incoming, content: bytes | None = None) -> Preview:
         """Return the result of `ingest` without a change."""
-        incoming, notes = _read(self._reader.looking(), incoming, content, beside)
+        incoming, notes = _read(self._reader.looking(), incoming, content)
         record, more = to_record(incoming)
         change, new = preview_document(self._graph, record)
         return Preview(record, change, new, [*notes, *more])
@@ -195,12 +191,12 @@ class IngestService:
 
 
 def _read(
-    reader: DocumentReader, incoming: Incoming, content: bytes | None, beside: Mapping[str, bytes] | None
+    reader: DocumentReader, incoming: Incoming, content: bytes | None
 ) -> tuple[Incoming, tuple[str, ...]]:
     require_visible(incoming.ontology)
     if content is None:
         return reader.read_sent_text(incoming)
-    return reader.from_bytes(content, incoming, beside)
+    return reader.from_bytes(content, incoming)
 
 
 class ReviewService:

@@ -117,12 +117,6 @@ class FileToIngest:
 
     path: Path
     document: str
-    folder: Path | None = None  # given folder (None: the file itself was given)
-
-    @property
-    def root(self) -> Path:
-        """Folder that contains all files the document may refer to."""
-        return (self.folder or self.path.parent).resolve()
 
 
 class FileProblem(NamedTuple):
@@ -172,7 +166,7 @@ def select(
             document = normalize_document_name(
                 prefix + (found.relative_to(path).as_posix() if within else path.name)
             )
-            _take(FileToIngest(found, document, path if within else None), owners, selection)
+            _take(FileToIngest(found, document), owners, selection)
     return selection
 
 

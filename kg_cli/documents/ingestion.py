@@ -22,7 +22,7 @@ import typer
 from pydantic import TypeAdapter, ValidationError
 
 from kg_api.client import KgClient
-from kg_api.errors import Forbidden, InvalidInput, KgError, TooLarge, Unauthorized, Unavailable
+from kg_api.errors import Forbidden, InvalidInput, KgError, Unauthorized, Unavailable
 from kg_api.schemas.base import OntologyName
 from kg_api.schemas.documents import DocumentOutcome, Ingested
 from kg_api.schemas.embedding import Cost, DocumentPreview
@@ -139,19 +139,8 @@ def divide(files: Sequence[FileToIngest]) -> Iterator[list[FileToIngest]]:
 
 
 def send_file(send: Callable[..., T], file: FileToIngest, into: Destination) -> T:
-    """Send a file with its options and the images that it names. Retry while the service is unavailable."""
-    from kg_api.text.linked_files import build_reference, read_linked_files
-
-    content = file.path.read_bytes()
-    alone = partial(send, content, **into.about(file))
-    beside = read_linked_files(file.path, file.root, content)
-    images = {build_reference(key): image for key, image in beside.items()}
-    if not images:
-        return retry_while_unavailable(alone)
-    try:
-        return retry_while_unavailable(partial(alone, images=images))
-    except TooLarge:  # too large with its images: the service reports the missing ones
-        return retry_while_unavailable(alone)
+    """Send a file with its options. Retry while the service is unavailable."""
+    return retry_while_unavailable(partial(send, file.path.read_bytes(), **into.about(file)))
 
 
 def _upload_batch(client: KgClient, into: Destination, files: Sequence[FileToIngest]) -> list[Uploaded]:
@@ -188,15 +177,14 @@ def _decode(
 ) -> tuple[dict[str, Any], tuple[str, ...]] | Uploaded | None:
     """Decode a file like the service, and return a document of a batch with notes on the decoding.
 
-    None means a separate upload, because the file names images, or is a PDF or an image under another name.
+    None means a separate upload, because the file is a PDF or an image under another name.
     """
     from kg_api.text.decoding import decode
     from kg_api.text.documents import plain_format
-    from kg_api.text.linked_files import list_file_references
 
     try:
         content = file.path.read_bytes()
-        if plain_format(content) or list_file_references(content, file.path.name):
+        if plain_format(content):
             return None
         text, notes = decode(content)
         return {**into.about(file), "text": text}, notes

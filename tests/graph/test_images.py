@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import shutil
 import threading
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -549,9 +548,6 @@ class OnlyPdfs:
     def convert(self, data: bytes, form: ConvertedFormat, ocr: OcrMode = "auto") -> Converted:
         assert (form, ocr) == ("pdf", "auto")
         return convert(data)
-
-    def convert_with(self, data: bytes, form: str, beside: Mapping[str, bytes]) -> Converted:
-        raise NotImplementedError
 
     def get_ocr_fingerprint(self) -> str:
         return "nothing"

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from kg_api.blobs.images import ImageKeeper, StoredFiles
 from kg_api.blobs.store import FileBlobStore, compute_blob_key
 from kg_api.convert.image.embedded import convert
 from kg_api.convert.image.stripping import strip_metadata
-from kg_api.convert.kinds import convert_with_references
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.ingest.reader import DocumentReader
@@ -25,9 +23,6 @@ class InThisProcess:
     def convert(self, data: bytes, form: ConvertedFormat, ocr: OcrMode = "auto") -> Converted:
         assert (form, ocr) == ("image", "auto")
         return convert(data, ConversionSettings())
-
-    def convert_with(self, data: bytes, form: str, beside: Mapping[str, bytes]) -> Converted:
-        return convert_with_references(data, form, ConversionSettings(), beside)
 
     def get_ocr_fingerprint(self) -> str:
         return "nothing"

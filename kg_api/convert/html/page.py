@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import islice, takewhile
 from urllib.parse import unquote
@@ -44,7 +44,7 @@ from kg_api.schemas.metadata import MetadataValue
 from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.settings import ConversionSettings
 from kg_api.text.decoding import binary_kind, declared_encoding, decode_declared
-from kg_api.text.linked_files import from_data_uri, is_data_uri, normalize_reference
+from kg_api.text.image_references import from_data_uri, is_data_uri, note_linked_images
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = frozenset({"ul", "ol", "dl", "menu", "dir"})
@@ -287,18 +287,18 @@ _DATES = (
 )
 
 
-def convert(
-    data: bytes, settings: ConversionSettings = DEFAULTS, beside: Mapping[str, bytes] | None = None
-) -> Converted:
-    """Convert an HTML page with its inline images and the images in `beside` (by `normalize_reference`)."""
+def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
+    """Convert an HTML page with its inline images."""
     if what := binary_kind(data):
         raise UnreadableDocument(f"the file is not HTML but {what}. Rename the file to match its content")
     text, notes = decode_declared(data, declared_encoding(data))
-    images = ImagesWithin(settings)
+    images, linked = ImagesWithin(settings), set[str]()
 
     def find_image(address: str) -> ReadImage | None:
-        image = (beside or {}).get(normalize_reference(address) or "")
-        return images.read(from_data_uri(address) if is_data_uri(address) else image)
+        if not is_data_uri(address):
+            linked.add(address)
+            return None
+        return images.read(from_data_uri(address))
 
     tree, writer = parse(text), MarkdownWriter()
     part, body = find_content(tree), tree.find("body")
@@ -312,7 +312,7 @@ def convert(
         around["content next to the main part"] = around.pop("", 0)
         left_out += around
     title, about = _read_head(tree)
-    notes = (*notes, *describe(left_out), *images.notes())
+    notes = (*notes, *describe(left_out), *images.notes(), *note_linked_images(len(linked)))
     return Converted(writer.text(), title, about, notes=notes, images=tuple(writer.images))
 
 

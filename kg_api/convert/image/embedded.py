@@ -7,12 +7,10 @@ import binascii
 import hashlib
 import re
 import time
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from email.message import EmailMessage
-from itertools import pairwise
 from urllib.parse import unquote
 
 import numpy as np
@@ -34,14 +32,10 @@ from kg_api.convert.image.stripping import strip_metadata
 from kg_api.convert.shared.markdown_text import MarkdownWriter, get_last_words
 from kg_api.convert.shared.ocr import OcrEngine, OcrFailed, PixelLine, compute_mean_confidence
 from kg_api.errors import UnreadableDocument
-from kg_api.schemas.documents import Block, Converted
+from kg_api.schemas.documents import Converted
 from kg_api.schemas.images import FoundImage, ReadImage
-from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.settings import ConversionSettings
-from kg_api.text.cutting import line_borders
-from kg_api.text.lines import is_blank
-from kg_api.text.linked_files import ImageReference, from_data_uri, is_data_uri, mentions
-from kg_api.text.markdown import blocks, read_front_matter
+from kg_api.text.image_references import from_data_uri, is_data_uri
 
 
 def convert(data: bytes, settings: ConversionSettings) -> Converted:
@@ -194,49 +188,6 @@ class MailImages:
         if found:
             self._taken.add(id(image.part))
         return found
-
-
-# Local images of a Markdown text, which stays unchanged
-
-_AROUND = re.compile(r"(?:[\s>*+\-\[\\]|\d{1,9}[.)](?=\s)|\]\([^()\s]{0,2000}\)|<[^<>]{0,2000}>)*")
-"""Markup that may surround images on their own lines: list markers, quotation marks, links, and tags."""
-
-
-def convert_markdown(
-    data: bytes, settings: ConversionSettings = DEFAULTS, beside: Mapping[str, bytes] | None = None
-) -> Converted:
-    """Find images on their own lines of a UTF-8 text. Others stay within their sentence and passage."""
-    text, files, images = data.decode(), beside or {}, ImagesWithin(settings)
-    left = sorted(each for each in mentions(text) if each.key in files)
-    starts = [each.start for each in left]
-    taken, within = list[FoundImage](), 0
-    front = read_front_matter(text).end
-    for block in blocks(text, 0 if is_blank(text, front, len(text)) else front):
-        if block.kind in {"code", "other"}:  # code may contain examples of images
-            continue
-        here = left[bisect_left(starts, block.start) : bisect_left(starts, block.end)]
-        alone = list(_iterate_separate(text, block, here))
-        within += len(here) - len(alone)
-        read = ((each, images.read(files[each.key])) for each in alone)
-        taken += [FoundImage(each.start, each.end, image) for each, image in read if image]
-    notes = (f"skipped: images within sentences and tables ({within:,})",) if within else ()
-    return Converted(text, notes=(*notes, *images.notes()), images=tuple(taken))
-
-
-def _iterate_separate(text: str, block: Block, here: Sequence[ImageReference]) -> Iterator[ImageReference]:
-    """Yield the references on lines or in HTML blocks without other text, with their markup."""
-    inner = () if block.kind == "markup" else line_borders(text, block.start, block.end)
-    lines = [block.start, *inner, block.end] if block.kind in {"markup", "paragraph", "list_item"} else []
-    for start, end in pairwise(lines):
-        within = [each for each in here if start <= each.start < end]
-        borders = [start, *(at for each in within for at in (each.start, each.end)), end]
-        rest = " ".join(text[a:b] for a, b in zip(borders[::2], borders[1::2], strict=True))
-        if not within or not _AROUND.fullmatch(rest):
-            continue
-        line = text[start:end]
-        begins = [start + len(line) - len(line.lstrip()), *(each.start for each in within[1:])]
-        for each, begin, stop in zip(within, begins, [*begins[1:], end], strict=True):
-            yield ImageReference(begin, begin + len(text[begin:stop].rstrip()), each.key)
 
 
 # Images of a notebook: outputs of code, and attachments of Markdown

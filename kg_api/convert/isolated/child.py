@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, Literal
 
 from pydantic import TypeAdapter
 
-from kg_api.convert.kinds import convert, convert_with_references, load
+from kg_api.convert.kinds import convert, load
 from kg_api.errors import UnreadableDocument
 from kg_api.providers.embedding_port import Rendering
 from kg_api.schemas.documents import Converted
@@ -39,13 +39,11 @@ _LENGTH = struct.Struct("!I")
 class Request:
     """Task for a file, which is the next message."""
 
-    do: Literal["convert", "words", "beside", "render", "page", "ocr", "ocr-all", "ocr-image"]
+    do: Literal["convert", "words", "render", "page", "ocr", "ocr-all", "ocr-image"]
     """`words`: convert without images. `ocr`: read pages without text. `ocr-all`: read every page."""
     form: Any = ""
     rendering: Rendering | None = None
     page: PageToDraw | None = None
-    beside: tuple[tuple[str, int], ...] = ()
-    """Names and lengths of images after the document in the same message."""
 
 
 Answer = Converted | RenderedImage | DrawnPage | str  # result of a file, or the reason for its failure
@@ -98,20 +96,13 @@ def main() -> None:
         send(answers, ANSWERS.dump_json(answer))
 
 
-def _answer(request: Request, content: bytes, settings: ConversionSettings) -> Answer:  # noqa: PLR0911 - a table
+def _answer(request: Request, content: bytes, settings: ConversionSettings) -> Answer:
     form = request.form
     match request.do:
         case "convert":
             return convert(content, form, settings)
         case "words":
             return convert(content, form, settings.model_copy(update={"images_within": False}))
-        case "beside":
-            images, at = dict[str, bytes](), len(content) - sum(length for _, length in request.beside)
-            document = content[:at]
-            for name, length in request.beside:
-                images[name] = content[at : at + length]
-                at += length
-            return convert_with_references(document, form, settings, images)
         case "render":
             return load("image.file").render(content, request.rendering, settings)
         case "page":

@@ -8,11 +8,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, Literal, TypeVar, cast
+from typing import BinaryIO, TypeVar, cast
 
 import numpy as np
 import structlog
@@ -241,13 +241,6 @@ class ConverterPool:
         text = "\n".join(filter(None, (made.text, read.text)))
         images = tuple(replace(each, end=len(text)) for each in made.images)
         return replace(made, text=text, images=images, notes=(*made.notes, *read.notes))
-
-    def convert_with(
-        self, data: bytes, form: Literal["html", "markdown"], beside: Mapping[str, bytes]
-    ) -> Converted:
-        """Convert a document with its local images by reference."""
-        named = tuple((name, len(content)) for name, content in beside.items())
-        return self._answer(Converted, Request("beside", form, beside=named), data, *beside.values())
 
     def read_image(self, data: bytes) -> ReadImage:
         """Read an image without OCR."""

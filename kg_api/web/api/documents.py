@@ -57,7 +57,6 @@ from kg_api.schemas.languages import LanguageChoice, OntologyLanguage, SynonymLi
 from kg_api.schemas.search import ImagePage
 from kg_api.schemas.vocabulary import DEFAULT_PAGE_WIDTH, MAX_PAGE_WIDTH, MAX_QUERY_CHARACTERS, MIN_PAGE_WIDTH
 from kg_api.spaces import plans
-from kg_api.text.linked_files import MAX_REFERENCES, normalize_reference
 from kg_api.web.shared.dependencies import (
     CalledDocument,
     IdempotencyKey,
@@ -298,9 +297,7 @@ ingest = Routes("ingest")
 Taken = TypeVar("Taken")
 
 MAX_FIELDS = 10
-IMAGES = "images"
-"""Form parts with images that the document references."""
-NOT_OF_A_DOCUMENT = frozenset({"file", IMAGES, CSRF_FIELD})
+NOT_OF_A_DOCUMENT = frozenset({"file", CSRF_FIELD})
 """Form fields that are not used for the document. The last comes from the web UI."""
 MAX_FIELD_BYTES = 64 * 1024
 
@@ -310,10 +307,6 @@ DOCUMENT: Final = {
     "document": "notes/leases.md",
     "text": "# Leases\n\nA worker renews its lease every ten seconds.\n",
 }
-PICTURES = (
-    "Images that a Markdown file or a page references. The file name of each part is the reference "
-    "as written in the document."
-)
 BODY = request_body(
     DocumentText,
     DOCUMENT,
@@ -321,7 +314,6 @@ BODY = request_body(
     required=("file", "ontology"),
     parts={
         "file": {**BINARY, "description": "File of the document. Its name becomes the document name."},
-        "images": {"type": "array", "maxItems": MAX_REFERENCES, "items": BINARY, "description": PICTURES},
     },
 )
 MESSAGE: Final = {
@@ -413,10 +405,10 @@ async def _take(request: Request, taken: Callable[..., Taken]) -> Taken:
     raise HTTPException(415, "send application/json, or a file as multipart/form-data")
 
 
-async def _read_upload(request: Request) -> tuple[Incoming, bytes, dict[str, bytes]]:
-    bounds = {"max_files": 1 + MAX_REFERENCES, "max_fields": MAX_FIELDS, "max_part_size": MAX_FIELD_BYTES}
+async def _read_upload(request: Request) -> tuple[Incoming, bytes]:
+    bounds = {"max_files": 1, "max_fields": MAX_FIELDS, "max_part_size": MAX_FIELD_BYTES}
     async with request.form(**bounds) as form:
-        files, images = form.getlist("file"), form.getlist(IMAGES)
+        files = form.getlist("file")
         file = files[0] if len(files) == 1 else None
         if not isinstance(file, UploadFile):
             raise HTTPException(422, "file: the part with the document is missing, or there are several")
@@ -428,16 +420,7 @@ async def _read_upload(request: Request) -> tuple[Incoming, bytes, dict[str, byt
         if isinstance(fields.get("metadata"), str):
             fields["metadata"] = parse_text(fields["metadata"])
         upload = valid(DocumentUpload, fields)
-        beside: dict[str, bytes] = {}
-        for image in images:
-            if not isinstance(image, UploadFile):
-                told = "each part is a file with the reference in the document as its name"
-                raise HTTPException(422, f"{IMAGES}: {told}")
-            if (key := normalize_reference(image.filename or "")) is None:
-                told = f"{(image.filename or '')[:100]!r} is not a relative reference, such as img/boat.png"
-                raise HTTPException(422, f"{IMAGES}: {told}")
-            beside[key] = await image.read()
-        return build_incoming(upload, ""), await file.read(), beside
+        return build_incoming(upload, ""), await file.read()
 
 
 @stored.get("/ontologies/{ontology}/language", "read", "Get the language of an ontology")

@@ -17,22 +17,6 @@ from tests.support.images import drawn, encoded, exif
 BOAT = encoded(drawn(600, 400), "JPEG", exif=exif({0x010E: "A red boat"}))
 
 
-def test_images_referenced_by_notes_are_ingested(kg: Kg, folder: Path) -> None:
-    (folder / "docs").mkdir()
-    (folder / "img").mkdir()
-    (folder / "img" / "boat.jpg").write_bytes(BOAT)
-    (folder / "docs" / "a.md").write_text("Words.\n\n![A red boat](../img/boat.jpg)\n\n![Gone](gone.png)\n")
-    (folder / "b.html").write_text('<p>Words.</p><img alt="A red boat" src="img/boat.jpg">')
-    taken = kg("ingest", str(folder), "--ontology", "notes")
-    assert "3 documents created" in taken.stdout, taken.stdout
-    assert "referenced images that are missing (1): gone.png" in " ".join(taken.stdout.split())
-    page = json.loads(kg("images", "list", "--ontology", "notes", "--json").stdout)
-    assert sorted(each["document"] for each in page["images"]) == ["b.html", "docs/a.md", "img/boat.jpg"]
-    assert len({each["image"]["storage_key"] for each in page["images"]}) == 1
-    alone = kg("ingest", str(folder / "docs" / "a.md"), "--ontology", "alone")
-    assert "referenced images that are missing (2)" in " ".join(alone.stdout.split())
-
-
 def test_wait_reports_failed_image_job(kg: Kg, folder: Path, graph: Graph, driver: neo4j.Driver) -> None:
     ensure_space(graph, HistogramEmbedder().identity, FIRST_IMAGE_SLUG)
     (folder / "boat.jpg").write_bytes(BOAT)

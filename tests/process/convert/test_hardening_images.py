@@ -177,13 +177,3 @@ def test_59_location_is_removed_from_images_in_documents(pool: ConverterPool) ->
         images = converted(pool, wrap(GOOD), form).images
         assert images, form
         assert all(PLACE not in each.image.content for each in images), form
-
-
-@pytest.mark.parametrize("form", ["html", "markdown"])
-def test_referenced_images_are_read_in_isolated_process(pool: ConverterPool, form: str) -> None:
-    beside = {f"{n}.png": content for n, content in enumerate([*BAD.values(), GOOD])}
-    text = "\n\n".join([WORDS, *(f'<p><img src="{name}"></p>' for name in beside)])
-    made = pool.convert_with(text.encode(), "html" if form == "html" else "markdown", beside)
-    assert WORDS in made.text
-    assert len(made.images) == 1
-    assert made.notes == ("skipped: images in an unsupported format, or damaged (6)",)

@@ -36,8 +36,6 @@ class Service:
         self.answer = answer
         self.batches: list[Sequence[dict[str, Any]]] = []
         self.alone: list[str] = []
-        self.most_images = 10
-        self.images: dict[str, dict[str, bytes]] = {}
 
     def ingest_batch(self, documents: Sequence[dict[str, Any]]) -> IngestedBatch:
         self.batches.append(documents)
@@ -47,10 +45,7 @@ class Service:
 
     def ingest_bytes(self, content: bytes, **about: Any) -> Ingested:
         assert content
-        if len(about.get("images", {})) > self.most_images:
-            raise TooLarge("too much")
         self.alone.append(about["document"])
-        self.images[about["document"]] = about.get("images", {})
         return ingested(about["document"], "alone")
 
 
@@ -161,27 +156,6 @@ def test_large_file_is_sent_separately(tmp_path: Path) -> None:
     service = Service(stored)
     told = send(service, files(tmp_path, large=b"x" * (BYTES_A_BATCH + 1)))
     assert (told, service.batches) == ({"large": (["alone"], None)}, [])
-
-
-def test_file_with_images_is_sent_with_them(tmp_path: Path) -> None:
-    given, service = tmp_path / "given", Service(stored)
-    (given / "docs").mkdir(parents=True)
-    boat = encoded(drawn())
-    for place in (given / "boat.png", tmp_path / "outside.png"):
-        place.write_bytes(boat)
-    (given / "docs" / "a.md").write_text("![](../boat.png)\n\n![](../../outside.png)\n\n![](gone.png)\n")
-    (given / "docs" / "b.md").write_text("No pictures.\n\n![](http://a.example/x.png)")
-    (given / "docs" / "c.md").write_text("None.")
-    chosen = select([given], {".md"}).files
-    assert send(service, chosen)["docs/a.md"] == (["alone"], None)
-    assert service.images == {"docs/a.md": {"../boat.png": boat}}
-    assert [each["document"] for each in service.batches[0]] == ["docs/b.md", "docs/c.md"]
-    service.most_images = 0
-    assert send(service, chosen[:1])["docs/a.md"] == (["alone"], None)
-    assert service.images["docs/a.md"] == {}
-    alone = select([given / "docs" / "a.md"], {".md"}).files
-    send(service, alone)
-    assert service.images["a.md"] == {}, "its own folder is all that was given"
 
 
 def test_ocr_option_is_sent_with_each_file(tmp_path: Path) -> None:

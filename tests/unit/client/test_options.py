@@ -23,8 +23,8 @@ REQUESTS: dict[str, type[BaseModel]] = {
 }
 """Models by methods, with those that `find_requests` adds."""
 ELSEWHERE: dict[str, set[str]] = {
-    "ingest_bytes": {"content", "images"},
-    "preview_bytes": {"content", "images"},
+    "ingest_bytes": {"content"},
+    "preview_bytes": {"content"},
     "change_document": {"document_id", "ontology"},
     "similar_sources": {"source_id"},
     "related_sources": {"source_id"},

@@ -20,7 +20,7 @@ from kg_api.convert.pptx import convert as convert_pptx
 from kg_api.ingest.reader import place_images
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.schemas.documents import Converted, SourceRecord
-from kg_api.text.linked_files import from_data_uri
+from kg_api.text.image_references import from_data_uri
 from tests.support.images import drawn, encoded
 
 BOAT, PLAN = encoded(drawn(64, 48), "JPEG"), encoded(drawn(40, 90))

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kg_api.convert.kinds import convert
 from kg_api.convert.shared.ocr import compute_fingerprint
 from kg_api.errors import InvalidInput
 from kg_api.ingest.conversations import consolidate, heading, quote_block
@@ -19,8 +19,8 @@ from kg_api.schemas.documents import Converted, DocumentUpload, Message
 from kg_api.schemas.formats import ConvertedFormat, Format, OcrMode
 from kg_api.settings import ConversionSettings
 from kg_api.text.documents import parse
+from kg_api.text.image_references import take_inline_images
 from kg_api.text.lines import is_blank
-from kg_api.text.linked_files import take_inline_images
 from kg_api.text.sources import split
 from tests.support.images import drawn, encoded
 from tests.support.picture_store import InThisProcess
@@ -159,29 +159,30 @@ TAKEN = "images in data URLs were removed from the text (1)"
 
 
 @pytest.mark.parametrize(
-    ("source", "images", "notes"),
+    "source",
     [
-        (f"![A boat]({ADDRESS})", 1, (TAKEN,)),
-        (f'<img alt="A boat" src="{ADDRESS}">', 1, (TAKEN,)),
-        (f"![A boat][boat]\n\n[boat]: {ADDRESS}", 1, (TAKEN,)),
-        (f"See ![A boat]({ADDRESS}) here", 0, (TAKEN, "skipped: images within sentences and tables (1)")),
-        (
-            "![A boat](data:image/svg+xml,%3Csvg%3E)",
-            0,
-            (TAKEN, "skipped: images in an unsupported format, or damaged (1)"),
-        ),
+        f"![A boat]({ADDRESS})",
+        f'<img alt="A boat" src="{ADDRESS}">',
+        f"![A boat][boat]\n\n[boat]: {ADDRESS}",
+        f"See ![A boat]({ADDRESS}) here",
     ],
-    ids=["alone", "tag", "definition", "sentence", "drawing"],
+    ids=["alone", "tag", "definition", "sentence"],
 )
-def test_image_in_address_is_image_or_note(source: str, images: int, notes: tuple[str, ...]) -> None:
+def test_image_in_address_becomes_a_note(source: str) -> None:
     text = f"Before.\n\n{source}\n\nAfter 5.\n"
-    read, told = (
-        DocumentReader(InThisProcess()).looking().from_bytes(text.encode(), Incoming("n", "a.md", ""))
-    )
+    read, notes = DocumentReader(Asked()).from_bytes(text.encode(), Incoming("n", "a.md", ""))
     assert "base64" not in read.text
     assert "A boat" in read.text
     assert read.text.endswith("After 5.\n")
-    assert (len(read.images), told) == (images, notes)
+    assert TAKEN in notes
+
+
+def test_linked_images_become_a_note() -> None:
+    text = '<p>Words.</p><img alt="A" src="a.png"><img alt="B" src="https://b.example/b.png">'
+    _, notes = DocumentReader(Asked()).from_bytes(text.encode(), Incoming("n", "a.md", ""))
+    told = "images that the text references are not read with it (2)"
+    assert told in notes
+    assert told in convert(text.encode(), "html", ConversionSettings()).notes
 
 
 def test_sent_text_keeps_no_image_bytes() -> None:
@@ -195,7 +196,7 @@ def test_sent_text_keeps_no_image_bytes() -> None:
     [f"```\n![A boat]({ADDRESS})\n```\n", f"`![x]({ADDRESS})`\n", f"Write {ADDRESS[:40]}\n", "data:\n"],
 )
 def test_addresses_shown_as_text_stay(text: str) -> None:
-    assert take_inline_images(text) == (text, {})
+    assert take_inline_images(text) == (text, 0)
 
 
 def test_description_precedes_text_of_the_image() -> None:
@@ -219,9 +220,6 @@ def test_lines_that_ocr_reads_twice_stay() -> None:
 class Asked:
     def convert(self, data: bytes, form: ConvertedFormat, ocr: OcrMode = "auto") -> Converted:
         return Converted(f"{form} {ocr} {len(data)}")
-
-    def convert_with(self, data: bytes, form: str, beside: Mapping[str, bytes]) -> Converted:
-        raise NotImplementedError
 
     def get_ocr_fingerprint(self) -> str:
         return ""
@@ -248,17 +246,13 @@ CHANGES: list[dict[str, Any]] = [
 def test_file_hash_covers_everything_that_affects_its_document() -> None:
     reader, sent = DocumentReader(Asked()), Incoming("notes", "a.pdf", "")
     hashes = [
-        reader.hash_sent(b"a", sent, {}),
-        reader.hash_sent(b"b", sent, {}),
-        *(reader.hash_sent(b"a", replace(sent, **more), {}) for more in CHANGES),
-        *(
-            reader.hash_sent(b"a", sent, beside)
-            for beside in ({"x.png": b"1"}, {"x.png": b"2"}, {"y.png": b"1"})
-        ),
-        replace(reader, keep_pdfs=True).hash_sent(b"a", sent, {}),
+        reader.hash_sent(b"a", sent),
+        reader.hash_sent(b"b", sent),
+        *(reader.hash_sent(b"a", replace(sent, **more)) for more in CHANGES),
+        replace(reader, keep_pdfs=True).hash_sent(b"a", sent),
     ]
     assert len({*hashes}) == len(hashes)
-    assert reader.hash_sent(b"a", replace(sent, review=True), {}) == hashes[0]
+    assert reader.hash_sent(b"a", replace(sent, review=True)) == hashes[0]
 
 
 def test_fingerprint_of_converters_covers_the_settings() -> None:

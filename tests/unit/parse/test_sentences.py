@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.schemas.formats import Format
 from kg_api.text import sentences
 from kg_api.text.files import FolderRules, select
-from kg_api.text.linked_files import MAX_REFERENCES, references
+from kg_api.text.image_references import count_linked_images
 from kg_api.text.sentences import guess_language, sentence_borders
 
 
@@ -98,29 +97,28 @@ Text <!-- ![g](inline.png) --> here, and `<img src="tag.png">` ![h](last.png "wi
 
 <p><!-- <img src="no.png"> --><img src="logo.png"></p>
 """
-    assert references(text, "markdown") == (
-        *("real.png", "too.png", "last.png", "`row.png", "shown.png", "logo.png"),
-    )
+    assert count_linked_images(text) == 6
 
 
-def test_html_code_and_comments_reference_no_image() -> None:
-    page = """<!-- <img src="a.png"> <pre> --><img src="yes.png"><pre>x <code><img src="b.png"></code>
-        <img src="c.png"></PRE><script>"<img src='d.png'>"</script><code>without end <img src="and.png">
-        <!-- without end <img src="e.png">"""
-    assert references(page, "html") == ("yes.png", "and.png")
+def test_linked_images_of_every_syntax_are_counted_once() -> None:
+    text = """\
+![a](img/a.png) ![b](<img/b c.png> "With a title") [![d](d.png)](https://a.example)
+![e][far] ![Far] ![no][nowhere] ![x](https://a.example/x.png) ![again](img/a.png)
+![f](data:image/png;base64,AA) [no picture](https://e.example)
+
+<p align="center"><img width=3 src='f.png'></p>
+
+[far]: img/far.png
+"""
+    assert count_linked_images(text) == 6
 
 
 @pytest.mark.parametrize(
-    "text", ["`", "``` ` ", "<!--", "<!-- <a ", "<pre>", "<code> </pre>", "\\`<b", "`\n\n"]
+    "text",
+    ["`", "``` ` ", "<!--", "<!-- <a ", "<pre>", "<code> </pre>", "\\`<b", "`\n\n", "![", "![a](<", "<img '"],
 )
 def test_text_with_much_code_is_read_quickly(text: str) -> None:
-    forms: tuple[tuple[Format, str], ...] = (
-        ("markdown", "![a](a.png) {} ![b](b.png)"),
-        ("html", "<img src=a.png> {}"),
-    )
-    for form, named in forms:
-        assert "a.png" in references(named.format(text * 5_000), form)
-        assert len(references(named.format(text * 20_000), form)) <= MAX_REFERENCES
+    assert count_linked_images(f"![a](a.png) {text * 20_000} ![b](b.png)") <= 2
 
 
 ALL = FolderRules()

@@ -76,8 +76,8 @@ PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "rest.md").read_text(
 @pytest.mark.parametrize(
     ("operation", "parts"),
     [
-        ("POST /documents", ("file", "images", "ontology", "document", "metadata", "review")),
-        ("POST /documents/preview", ("file", "images")),
+        ("POST /documents", ("file", "ontology", "document", "metadata", "review")),
+        ("POST /documents/preview", ("file",)),
         ("POST /queries/images/search", ("file", "ontology", "where", "limit", "min_similarity")),
     ],
 )
