@@ -182,7 +182,8 @@ def _unwanted(file: Path, suffixes: Collection[str], chosen: FolderFilter | None
     suffix = file.suffix.lower()
     if suffix in suffixes:
         return EMPTY if chosen and is_empty(file) else None
-    return None if not suffix and _holds_text(file) else to_printable(suffix) or NO_EXTENSION
+    has_extension = suffix.strip(".0123456789")  # unlike Apache-2.0
+    return None if not has_extension and _holds_text(file) else to_printable(suffix) or NO_EXTENSION
 
 
 def _holds_text(file: Path) -> bool:

@@ -51,6 +51,7 @@ def test_skipped_files_are_counted(tmp_path: Path) -> None:
 def test_content_decides_without_an_extension(tmp_path: Path) -> None:
     texts = {
         "LICENSE": b"Permission is hereby granted\n",
+        "Apache-2.0": b"Permission is hereby granted\n",
         "Notizen": "Das WLAN-Passwort h\xe4ngt am K\xfchlschrank, f\xfcr G\xe4ste\n".encode("latin-1"),
         "cut": ("a\n" + "\u20ac" * 4000).encode(),  # the 4096th byte is inside a character
     }
