@@ -35,7 +35,7 @@ def render_markdown(
     Args:
         pieces: Parts of the text, each with a flag for matches of the query.
         form: Format of the document. Plain formats are only escaped.
-        heading: Headings above the passage. A first heading that repeats one is omitted.
+        heading: Headings above the passage. First headings that repeat them are omitted.
     """
     text = "".join(part for part, _ in pieces)
     if form in PLAIN or OPEN in text or CLOSE in text:
@@ -50,8 +50,12 @@ def render_markdown(
 def _reduce(tokens: Sequence[Token], above: set[str]) -> Iterator[Token]:
     """Make headings smaller and remove attributes, such as inline styles in table cells."""
     skipped = 0
-    if len(tokens) > skipped + 3 and tokens[0].type == "heading_open" and _bare(tokens[1].content) in above:
-        skipped = 3
+    while (
+        len(tokens) > skipped + 3
+        and tokens[skipped].type == "heading_open"
+        and _bare(tokens[skipped + 1].content) in above
+    ):
+        skipped += 3
     for each in tokens[skipped:]:
         if each.type in {"heading_open", "heading_close"}:
             each.tag = f"h{min(6, int(each.tag[1:]) + _LARGEST - 1)}"

@@ -62,6 +62,7 @@ def test_plain_formats_are_only_escaped(form: str) -> None:
 
 def test_heading_that_the_page_shows_is_omitted() -> None:
     assert render("# Re: Lease\n\nText", heading=("Re: Lease",)).strip() == "<p>Text</p>"
+    assert render("# Lease\n\n## Deposit\n\nText", heading=("Lease", "Deposit")).strip() == "<p>Text</p>"
     assert "Lease" in render("# Lease", heading=("Lease",)), "nothing else would remain"
 
 
