@@ -281,7 +281,7 @@ def count_values(hits: Sequence[SourceHit], field: str, question: Question) -> F
     values = {each: frozenset(values_of(hit, field)) for each, hit in documents.items()}
     counts = Counter(value for each in values.values() for value in each)
     chosen = question.chosen(field)
-    narrows = len(counts) > 1 or (counts and counts.total() < len(documents))
+    narrows = len(counts) > 1 or (counts and field != "modified" and counts.total() < len(documents))
     if not chosen and not (narrows and max(counts.values()) > 1):
         return None
     first = [*chosen, *(value for value, _ in counts.most_common() if value not in chosen)]
