@@ -52,9 +52,7 @@ def draw_neighbourhood(
         if times[each.concept_id] > 1
     }
     shared = dict(sorted(own.items(), key=lambda each: -times[each[0]])[:SHARED])
-    nodes = [
-        _passage(each, each.source_id == centre.source_id, centre.document_id) for each in places.values()
-    ]
+    nodes = [_passage(each, each.source_id == centre.source_id, centre) for each in places.values()]
     nodes += [_node(key, label, "concept", "/ui/concepts") for key, label in shared.items()]
     edges = _in_order(around)
     for each in strongest:
@@ -67,7 +65,7 @@ def draw_neighbourhood(
 def draw_document(places: Sequence[Place], edges: Sequence[SourceEdge]) -> Drawing:
     """Draw the passages from a document in reading order, with edges to similar passages."""
     near = [_edge(each.a, each.b, "linked" if each.linked else "near") for each in edges]
-    nodes = [_passage(each, is_centre=False, within=each.document_id) for each in places]
+    nodes = [_passage(each, is_centre=False, within=each) for each in places]
     return {"nodes": nodes, "edges": [*_in_order(places), *near]}
 
 
@@ -111,10 +109,13 @@ def _draw_concepts(
     }
 
 
-def _passage(place: Place, is_centre: bool, within: str) -> Element:
-    """Get a passage to draw. The label is the heading, and the title if it is in another document."""
-    title = place.title if isinstance(place, DescribedPlace) and place.document_id != within else None
+def _passage(place: Place, is_centre: bool, within: Place) -> Element:
+    """Get a passage to draw. The label is the heading, below the ontology and title if these differ."""
+    is_elsewhere = place.document_id != within.document_id
+    title = place.title if isinstance(place, DescribedPlace) and is_elsewhere else None
     name = " › ".join(dict.fromkeys(filter(None, (title, *place.heading[-1:])))) or place.full_text
+    if place.ontology != within.ontology:
+        name = f"{place.ontology} › {name}"
     kind = "passage centre" if is_centre else "passage"
     return _node(place.source_id, opening(name, LABEL_CHARACTERS), kind, "/ui/graph")
 
