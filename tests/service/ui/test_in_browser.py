@@ -381,6 +381,8 @@ def test_files_dropped_anywhere_wait_for_an_ontology(page: Page, http: httpx.Cli
     page.keyboard.press("Enter")
     expect(page.locator(".taken li")).to_have_text(["hive.md: created, 1 passage"])
     expect(page.locator("#tray .about")).to_contain_text("1 of 1 file searchable by keyword")
+    body = {"ontology": "other", "document": "a.md", "text": "Another ontology."}
+    assert http.post("/documents", json=body).status_code == 202
     page.goto("/ui/search")
     page.evaluate(DROP, ["wax.md", "Wax."])
     expect(page.locator("#tray").get_by_label("Ontology")).to_have_value("notes")

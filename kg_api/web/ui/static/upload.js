@@ -48,7 +48,7 @@ async function filesOf(entry) {
   return (await Promise.all(found.map(filesOf))).flat();
 }
 
-// Prefill the ontology that the page shows, or the only one.
+// Prefill the ontology that the page shows, the last one, or the only one.
 async function keep(files) {
   if (!waiting.length && !isSending) taken.replaceChildren();
   waiting.push(...files);
@@ -60,7 +60,7 @@ async function keep(files) {
   const { ontologies } = await (await fetch(tray.dataset.address, { headers: { Accept: "application/json" } })).json();
   const names = ontologies.map((each) => each.ontology);
   form.querySelector("datalist").replaceChildren(...names.map((name) => new Option(name, name)));
-  ontology.value ||= document.querySelector("select[name=ontology]")?.value || (names.length === 1 ? names[0] : "");
+  ontology.value ||= document.querySelector("select[name=ontology]")?.value || names.find((name) => name === localStorage.ontology || names.length === 1) || "";
   ontology.focus();
 }
 
@@ -82,10 +82,10 @@ async function send() {
   isSending = false;
   onward.querySelector("a").search = new URLSearchParams({ ontology });
   onward.hidden = !done;
-  const list = document.querySelector("#list");
-  if (choosing && list) htmx.ajax("GET", `${new URL(form.action).pathname}?${new URLSearchParams({ ontology })}`, { target: list });
+  if (choosing) htmx.ajax("GET", `${new URL(form.action).pathname}?${new URLSearchParams({ ontology })}`, { target: "#list" });
   const rest = failed ? `, ${failed} failed` : "";
   follow(ontology, `${done} of ${files_(done + failed)} searchable by keyword`, rest);
+  if (done) localStorage.ontology = ontology;
 }
 
 // Keyword search finds new files at once. Semantic search finds a file when its passages are embedded.
