@@ -31,7 +31,7 @@ from kg_cli.transfer.commands import export, import_bundle
 COMMANDS = (
     *(up, down, status, doctor),
     *(searching.answer, searching.augment, documents.conversation, export, documents.ingest),
-    *(documents.ontologies, documents.facets, mcp, searching.search, searching.hybrid, searching.show),
+    *(documents.facets, mcp, searching.search, searching.hybrid, searching.show),
     *(searching.read, serve, worker, searching.similar, searching.subgraph),
 )
 NAMED = {"import": import_bundle, "open": searching.open_page}  # names of Python
@@ -44,6 +44,7 @@ GROUPS = {
     "images": images.group,
     "jobs": jobs.group,
     "proposals": proposals.group,
+    "ontologies": documents.ontologies,
     "delete": documents.delete,
     "documents": documents.documents,
 }

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kg_api.schemas.metadata import MetadataValue
     from kg_api.schemas.search import SourcePlace
 
+ontologies = make_group("Ontologies: list, with the embedded share of each.")
 documents = make_group("Documents: list, change, show pages, approve and reject.")
 delete = make_group("Delete a document, the documents of a filter, or an ontology.")
 
@@ -170,8 +171,8 @@ def print_ontologies(found: schemas.OntologyList) -> None:
         console.say(f"{pending}: kg documents waiting --ontology {ontology!r}")
 
 
-@command(asks="ontologies", show=print_ontologies)
-def ontologies() -> None:
+@command(ontologies, "list", asks="ontologies", show=print_ontologies)
+def list_ontologies() -> None:
     """List the ontologies with the embedded share of each.
 
     Example: kg ontologies
