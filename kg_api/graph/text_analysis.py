@@ -484,8 +484,11 @@ def detect_language(text: str) -> str | None:
 
     The script decides first, because a few Latin names in a Greek text look like another language.
     """
-    letters = (unicodedata.name(each, "").partition(" ")[0] for each in text[:1000] if each.isalpha())
-    script = max((counts := Counter(letters)), key=counts.__getitem__, default="LATIN")
+    counts = Counter[str]()
+    for each, count in Counter(text[:1000]).items():
+        if each.isalpha():
+            counts[unicodedata.name(each, "").partition(" ")[0]] += count
+    script = max(counts, key=counts.__getitem__, default="LATIN")
     if script in _SHARED_SCRIPTS and (found := detect_stop_word_language(_words(text[:SAMPLE]), sure=True)):
         return found
     return None if script == "LATIN" else _SCRIPTS.get(script, script.lower())
@@ -647,12 +650,20 @@ _QUANTITY = re.compile(rf"({_NUMBER})({_LETTER}.*)")
 _CODE = re.compile(rf"({_LETTER}+)(\d.*)")
 _FORMULA = re.compile(rf"(?<![\w.,])({_NUMBER})[/^]({_NUMBER})(?![\w/^])")
 _BETWEEN = re.compile(r"\s?[-°^]?\s?")
-_THOUSANDS = re.compile(
-    r"(?!(?:1[5-9]|20)\d\d$)([1-9]\d{3,8}|[1-9]\d{0,2}([.,])\d{3}(?:\2\d{3}){0,3})(?:(?!\2)[.,](\d\d?))?"
-)
-"""Numbers above 999 with up to two decimals, except years."""
+_THOUSANDS = re.compile(r"([1-9]\d{3,8}|[1-9]\d{0,2}([.,])\d{3}(?:\2\d{3}){0,3})(?:(?!\2)[.,](\d\d?))?")
+"""Numbers above 999 with up to two decimals."""
 _AMOUNT = re.compile(r"(?<![\w.,])(?:\d+|[1-9]\d{0,2}([.,])\d{3}(?:\1\d{3})*)(?:(?!\1)[.,]\d\d?)?(?![.,]?\d)")
 _DECIMALS = re.compile(r"[.,](\d\d?)\Z")
+_SMALL = re.compile(r"([1-9]\d\d?)([.,])(?:([1-9])0|([1-9]))")
+"""Numbers from 10 to 999 with one decimal, or with a final zero: `45.9` and `45.90`. `3.10` is a version."""
+_YEAR = r"(?:1[5-9]|20)\d\d"
+_MAY_BE_YEAR = re.compile(_YEAR)
+_IS_YEAR = re.compile(
+    rf"(?:\b(?:in|im|en|since|seit|desde|until|bis|year|jahr|año) |[-–/.])({_YEAR})\b"
+    rf"|\b({_YEAR})(?:[-–/.]\d|\s?[年년])",
+    re.IGNORECASE,
+)
+"""Numbers that the words or signs next to them mark as a year."""
 
 
 class Variant(NamedTuple):
@@ -668,17 +679,27 @@ def find_variants(question: str) -> list[Variant]:
     words = [*_WORD.finditer(normal)]
     separate = [variant for word in words for variant in _separate(word[0])]
     separate += [Variant(" ".join(formula.groups())) for formula in _FORMULA.finditer(normal)]
-    separate += [Variant(other) for word in words for other in regroup_thousands(word[0])]
+    dates = find_dates(normal)
+    years = {f"{date.year}" for date in dates}.union(*(found.groups() for found in _IS_YEAR.finditer(normal)))
+    amounts = (each[0] for each in words if each[0] not in years)
+    separate += [Variant(other, _weigh(word)) for word in amounts for other in respell_number(word)]
     joined = (
         Variant(first[0] + last[0], JOINED)
         for first, last in pairwise(words)
         if _may_join(normal, first, last)
     )
-    return [*islice(dict.fromkeys([*separate, *joined]), MAX_VARIANTS)]
+    return [*islice(dict.fromkeys([*separate, *joined, *chain(*map(_spell_date, dates))]), MAX_VARIANTS)]
 
 
-def regroup_thousands(word: str) -> list[str]:
-    """Return the other spellings of a number above 999: `6254`, `6.254`, `6,254`, `6,254.00`, and so on."""
+def _weigh(number: str) -> float:
+    """Return half the weight for a number that may be a year or a version."""
+    return 0.5 if _MAY_BE_YEAR.fullmatch(number) or _SMALL.fullmatch(number) else 1.0
+
+
+def respell_number(word: str) -> list[str]:
+    """Return the other spellings of a number, such as `6,254.00` of `6254` and `45.9` of `45.90`."""
+    if small := _SMALL.fullmatch(word):
+        return [f"{small[1]}{small[2]}{small[3] or f'{small[4]}0'}"]
     found = _THOUSANDS.fullmatch(word)
     if found is None:
         return []
@@ -694,8 +715,14 @@ def regroup_thousands(word: str) -> list[str]:
 
 
 def write_amounts(text: str) -> str:
-    """Write the numbers of a text without thousands separators and final zeros: `6.254,00` as `6254`."""
-    return _AMOUNT.sub(_write_amount, normalise_text(text))
+    """Write the numbers of a text without thousands separators and final zeros: `6.254,00` as `6254`.
+
+    A date becomes one number: `17 June 2025` as `20250617`.
+    """
+    normal = normalise_text(text)
+    for pattern in _DATES:
+        normal = pattern.sub(lambda found: f"{date}" if (date := _read_date(found)) else found[0], normal)
+    return _AMOUNT.sub(_write_amount, normal)
 
 
 def list_amounts(text: str) -> list[str]:
@@ -707,9 +734,83 @@ def list_amounts(text: str) -> list[str]:
 def _write_amount(found: re.Match[str]) -> str:
     decimals = ending[1] if (ending := _DECIMALS.search(found[0])) else ""
     whole = re.sub("[.,]", "", found[0].removesuffix(ending[0]) if ending else found[0])
-    if len(whole) > 3 or decimals in {"0", "00"}:  # noqa: PLR2004 - 3.10 is a version, not 3.1
+    if len(whole) > 1 or decimals in {"0", "00"}:  # 3.10 is a version, not 3.1
         decimals = decimals.rstrip("0")
     return f"{whole}.{decimals}" if decimals else whole
+
+
+# Dates in other spellings: `17.06.2025`, `17 June 2025`, `17. Juni 2025`, and `2025-06-17`
+
+_MONTH_NAMES: Final = (
+    "january february march april may june july august september october november december",
+    "januar februar märz april mai juni juli august september oktober november dezember",
+    "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+)
+_MONTHS: Final = {
+    name: number
+    for names in _MONTH_NAMES
+    for number, full in enumerate(names.split(), start=1)
+    for name in ((full,) if names == _MONTH_NAMES[-1] else (full, full[:3]))  # French: juin and juillet
+}
+_MONTH = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))}|sept)\.?"
+_DAY = r"(?P<day>[0-3]?\d)"
+DECEMBER, LAST_DAY = 12, 31
+_DATES: Final = tuple(
+    re.compile(rf"(?<![^\W_])(?<!\d[-./]){pattern}(?![^\W_]|[-./]\d)", re.IGNORECASE)
+    for pattern in (
+        rf"(?P<year>{_YEAR})(?P<iso>[-./_])(?P<month>[01]?\d)(?P=iso){_DAY}",
+        rf"{_DAY}(?P<sign>[-./])\s?(?P<month>[0-3]?\d)(?P=sign)\s?(?P<year>{_YEAR})",
+        rf"(?:{_DAY}(?:\.|st|nd|rd|th|er)?\s(?:(?:of|de)\s)?)?{_MONTH},?\s(?:del?\s)?(?P<year>{_YEAR})",
+        rf"{_MONTH}\s{_DAY}(?:st|nd|rd|th)?,?\s(?P<year>{_YEAR})",
+    )
+)
+
+
+class Date(NamedTuple):
+    """Day, or a month if `day` is 0."""
+
+    year: int
+    month: int
+    day: int
+
+    def __str__(self) -> str:
+        """Return a number such as `20250617`."""
+        return f"{self.year}{self.month:02}" + (f"{self.day:02}" if self.day else "")
+
+
+def find_dates(text: str) -> list[Date]:
+    """Find the distinct days and months of a text that name their year."""
+    found = (_read_date(each) for pattern in _DATES for each in pattern.finditer(normalise_text(text)))
+    return [*dict.fromkeys(each for each in found if each)]
+
+
+def _read_date(found: re.Match[str]) -> Date | None:
+    """Return the date, or None if it does not exist or its order is unknown: `05/06/2025`."""
+    groups = found.groupdict()
+    name, day = groups["month"].lower(), int(groups["day"] or 0)
+    month = int(name) if name.isdecimal() else _MONTHS[name[:3] if name == "sept" else name]
+    if groups.get("sign") == "/" and day != month:
+        if max(day, month) <= DECEMBER:
+            return None
+        day, month = max(day, month), min(day, month)
+    return Date(int(groups["year"]), month, day) if 1 <= month <= DECEMBER and day <= LAST_DAY else None
+
+
+def _spell_date(date: Date) -> list[Variant]:
+    """List the phrases that find a date. The index contains `17.06.2025` also as `17 06 2025`."""
+    year, month, day = date
+    plain, padded, last = (f"{day} ", f"{day:02} ", f" {day:02}") if day else ("", "", "")
+    english, german, spanish, french = (names.split()[month - 1] for names in _MONTH_NAMES)
+    shown = (english, english[:3])
+    spellings = (
+        f"{year} {month:02}{last}",
+        *(f"{padded}{month:02} {year}", f"{plain}{month} {year}"),
+        *(f"{plain}{name} {year}" for name in (*shown, german, french, spanish)),
+        *(f"{name} {day} {year}" for name in shown if day),
+        f"{plain and f'{day} de '}{spanish} de {year}",
+    )
+    return [Variant(each) for each in dict.fromkeys(spellings)]
 
 
 def _separate(word: str) -> Iterator[Variant]:

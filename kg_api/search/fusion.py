@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from typing import Final, NamedTuple
 
 from kg_api.concepts.search import RRF_K
@@ -17,6 +17,7 @@ from kg_api.graph.text_analysis import (
     JOINED,
     Variant,
     detect_language,
+    find_dates,
     find_hidden_parts,
     find_stop_words,
     fold,
@@ -240,7 +241,7 @@ def _measure(plan: SearchPlan, candidates: Candidates, words: int) -> Iterator[t
 def find_content_words(text: str) -> frozenset[str]:
     """Find the words in a question that are not stop words. If there are none, use all words.
 
-    An amount is one word, although the full-text index splits it.
+    An amount or a date is one word, although the full-text index splits it.
     """
     words = frozenset(word.casefold() for word in split_question_terms(write_amounts(text)))
     return words - find_stop_words(words) or words
@@ -276,13 +277,19 @@ def _count_words(text: str, spellings: frozenset[tuple[str, ...]]) -> int:
     """Count the words that a text has. The cache saves 0.4 ms for a repeated search."""
     wanted = [frozenset[str]().union(*map(get_word_forms, each)) for each in spellings]
     begin = {form[:2] for forms in wanted for form in forms}
-    everything = "\n".join([text, *list_amounts(text), *find_hidden_parts([text])])
+    dates = [f"{each}" for each in find_dates(text)] if any(map(_may_be_date, chain(*spellings))) else []
+    months = [each[:6] for each in dates]
+    everything = "\n".join([text, *list_amounts(text), *dates, *months, *find_hidden_parts([text])])
     text_words = (word for word in terms(everything) if fold(word)[:2] in begin)
     there = frozenset[str]().union(*map(get_word_forms, text_words))
     return sum(
         not there.isdisjoint(forms) or any(_has_phrase(text, each) for each in spelling if " " in each)
         for spelling, forms in zip(spellings, wanted, strict=True)
     )
+
+
+def _may_be_date(word: str) -> bool:
+    return word.isdecimal() and len(word) in {6, 8}
 
 
 def _has_phrase(text: str, phrase: str) -> bool:

@@ -25,6 +25,7 @@ from kg_api.graph.text_analysis import (
     build_source_scope,
     detect_language,
     detect_stop_word_language,
+    find_dates,
     find_hidden_parts,
     find_stop_words,
     find_variants,
@@ -32,7 +33,7 @@ from kg_api.graph.text_analysis import (
     may_be_misspelt,
     normalize_word,
     parts,
-    regroup_thousands,
+    respell_number,
     stem_question,
     stem_texts,
     suggest_words,
@@ -253,12 +254,38 @@ def test_fuzzy_query_contains_only_letters_and_operators() -> None:
         ("A 4", ["A4"]),
         ("A4 in 2024, at 5", []),
         ("2022년 2022 년 第5条", []),
-        ("20% 3.11 2024-05-01", []),
+        ("20% 3.11 2024-05", []),
+        ("31.13.2024, in 1800", []),
+        ("45.90", ["45.9"]),
+        ("145,9", ["145,90"]),
+        ("rent 1800", ["1.800", "1,800", "1800.00", "1800,00", "1.800,00", "1,800.00", "rent1800"]),
         ("", []),
     ],
 )
 def test_variantss_are_the_other_way_to_write(question: str, expected: list[str]) -> None:
     assert [each.words for each in find_variants(question)] == expected
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "17.06.2025",
+        "17. Juni 2025",
+        "17th of June, 2025",
+        "Jun 17, 2025",
+        "17 de junio de 2025",
+        "2025-06-17",
+        "06/17/2025",
+        "2025_06_17.pdf",
+    ],
+)
+def test_spellings_of_a_day_match_each_other(question: str) -> None:
+    assert [f"{each}" for each in find_dates(question)] == ["20250617"]
+    found = {each.words for each in find_variants(f"on {question}")}
+    assert found >= {"17 06 2025", "2025 06 17", "17 june 2025", "june 17 2025", "17 juni 2025"}
+    assert {"06 2025", "2025 06", "june 2025", "juni 2025"} <= {
+        each.words for each in find_variants("Sommer, Juni 2025")
+    }
 
 
 def test_omitted_unit_has_half_the_weight() -> None:
@@ -279,7 +306,7 @@ def test_variantss_are_few_words_of_letters_and_digits(question: str) -> None:
 def test_joined_and_separated_units_match(number: int, unit: str) -> None:
     if unit not in OMITTED:
         assert [each.words for each in find_variants(f"{number}{unit}")] == [f"{number} {unit}"]
-    joined = [*regroup_thousands(f"{number}"), f"{number}{unit}"]
+    joined = [*respell_number(f"{number}"), f"{number}{unit}"]
     assert [each.words for each in find_variants(f"{number} {unit}")] == joined
 
 
