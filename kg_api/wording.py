@@ -26,11 +26,6 @@ def was(number: int) -> str:
 # Pages
 
 
-def describe_pages(page: int, last_page: int | None) -> str:
-    """Return `page 3`, or `pages 3-4` for a passage on two pages."""
-    return f"page {page}" if last_page in {None, page} else f"pages {page}-{last_page}"
-
-
 def describe_ocr(confidence: float | None) -> str:
     return "OCR" if confidence is None else f"OCR, confidence {confidence:.2f}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import Annotated
 
 from pydantic import Field, model_validator
@@ -21,6 +22,7 @@ from kg_api.schemas.filters import (
     TokenBudget,
     Window,
 )
+from kg_api.schemas.formats import CONVERTED
 from kg_api.schemas.images import ImageType
 from kg_api.schemas.metadata import MetadataValue
 from kg_api.schemas.vocabulary import (
@@ -72,6 +74,18 @@ class SourcePlace(Answer):
     kind: SourceKind = "passage"
     """Kind of source. The text of an image is its description."""
     image: ImageFacts | None = None
+
+    @property
+    def position(self) -> str | None:
+        """Page, slide, or sheet, such as `page 3`, `pages 3-4`, or `sheet Costs`."""
+        if self.page is None:
+            return None
+        suffix = PurePath(self.document).suffix.lower()
+        if suffix in CONVERTED["spreadsheet"]:
+            return f"sheet {self.heading[0] if self.heading else self.page}"
+        unit = "slide" if suffix in CONVERTED["pptx"] else "page"
+        is_single = self.last_page in {None, self.page}
+        return f"{unit} {self.page}" if is_single else f"{unit}s {self.page}-{self.last_page}"
 
 
 class Place(SourcePlace):

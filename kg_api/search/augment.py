@@ -42,7 +42,7 @@ from kg_api.text.cutting import Measure, words
 from kg_api.text.documents import parse
 from kg_api.text.lines import is_blank
 from kg_api.text.sources import split
-from kg_api.wording import describe_ocr, describe_pages
+from kg_api.wording import describe_ocr
 
 # Cut a Markdown text into queries
 
@@ -267,7 +267,7 @@ def _block(passage: MergedPassage, number: int, count: Callable[[str], int]) -> 
     hit = passage.nearest.hit
     text, start, end = _to_read(hit)
     cited = citation(hit.source_id, start, end)
-    page = "" if hit.page is None else f", {describe_pages(hit.page, hit.last_page)}"
+    page = f", {position}" if (position := hit.position) else ""
     page += f", {describe_ocr(hit.ocr_confidence)}" if hit.ocr else ""
     near = page if hit.similarity is None else f"{page}, similarity {hit.similarity:.2f}"
     place = heading(f"{number}. {' > '.join([hit.ontology + ' / ' + hit.document, *hit.heading])}", 3)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kg_api.wording import describe_ocr, describe_pages, find_gap, pluralize
+from kg_api.wording import describe_ocr, find_gap, pluralize
 from kg_cli.terminal import console
 from kg_cli.terminal.answers import SHORT_ID, Column, note_all, print_rows, short_id
 from kg_cli.terminal.console import Part
@@ -96,11 +96,13 @@ def format_title(place: SourcePlace, width: int = sys.maxsize) -> list[Part]:
 
 
 def _format_place(place: SourcePlace) -> str:
-    page = [] if place.page is None else [describe_pages(place.page, place.last_page)]
+    position = place.position or ""
+    page = [position] if position else []
     if place.image is not None:
         page.append(f"image of {place.image.width} x {place.image.height}")
     ocr = f" ({describe_ocr(place.ocr_confidence)})" if place.ocr else ""
-    return " > ".join([*place.heading, *page, f"¶{place.paragraph}"]) + ocr
+    heading = place.heading[1:] if position.startswith("sheet ") else place.heading
+    return " > ".join([*heading, *page, f"¶{place.paragraph}"]) + ocr
 
 
 def print_passage(

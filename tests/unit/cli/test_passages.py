@@ -122,6 +122,24 @@ def test_a_long_name_does_not_hide_the_place(narrow: Console) -> None:
     assert (first.endswith("end.md  ¶7  01234567  0.80"), len(first)) == (True, 80)
 
 
+@pytest.mark.parametrize(
+    ("document", "last", "place"),
+    [
+        ("costs.xlsx", None, "sheet Rent > ¶7"),
+        ("talk.pptx", None, "Rent > slide 3 > ¶7"),
+        ("a.pdf", 4, "Rent > pages 3-4 > ¶7"),
+    ],
+)
+def test_place_names_sheet_slide_or_pages(
+    narrow: Console, document: str, last: int | None, place: str
+) -> None:
+    found = hits(0.8)
+    where = {"document": document, "heading": ["Rent"], "page": 3, "last_page": last}
+    found.sources[0] = found.sources[0].model_copy(update=where)
+    print_hits(found)
+    assert f"/ {document}  {place}" in narrow.export_text().splitlines()[0]
+
+
 def test_full_hits_have_whole_ids_and_lines(narrow: Console) -> None:
     found = hits(0.873)
     found.sources[0].chunk.text = "one line\n\nand another\n"
