@@ -1,22 +1,17 @@
 from __future__ import annotations
 
-import errno
 from pathlib import Path
-from typing import Any
 
 import neo4j
 import pytest
 
-from kg_api.blobs import store
 from kg_api.blobs.images import ImageKeeper, StoredFiles
 from kg_api.blobs.store import FileBlobStore
 from kg_api.graph.client import Graph
-from kg_api.graph.folders import find_folder, request_scan
+from kg_api.graph.folders import find_folder
 from kg_api.graph.images import list_images
 from kg_api.ingest.folders import FolderSync
 from kg_api.ingest.reader import DocumentReader
-from kg_api.ingest.service import ReviewService
-from kg_api.schemas.documents import Approval
 from tests.support.cypher import rows
 from tests.support.images import drawn, encoded
 from tests.support.sync import EVERYWHERE, LARGEST, READER, counts, follow, put, scan, settle, work
@@ -76,40 +71,3 @@ def test_unavailable_store_defers_images(
     after = find_folder(followed.graph, followed.id)
     assert counts(after) == {"added": 1, "unchanged": 2}
     assert followed.shown()["img/plan.jpg"] == (40, 90)
-
-
-def test_full_store_defers_images_without_blocking_others(
-    followed: Followed, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, driver: neo4j.Driver
-) -> None:
-    def full(*_: Any, **__: Any) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    (folder / "img" / "boat.jpg").write_bytes(BOAT)
-    put(tmp_path / "other", note="Another folder.\n")
-    other = follow(followed.graph, tmp_path / "other", prefix="other")
-    with monkeypatch.context() as patched:
-        patched.setattr(store, "write_whole", full)
-        request_scan(followed.graph, followed.id)
-        assert counts(scan(followed.graph, other, handler=followed.handler)) == {"added": 1}
-    make_due(driver)
-    work(followed.graph, handler=followed.handler)
-    assert counts(find_folder(followed.graph, followed.id)) == {"added": 2}
-    assert followed.shown()["img/boat.jpg"] == (64, 48)
-
-
-def test_next_scan_reads_documents_with_missing_files(
-    followed: Followed, folder: Path, driver: neo4j.Driver
-) -> None:
-    """Earlier versions did not read these documents again for an hour."""
-    (folder / "img" / "boat.jpg").write_bytes(BOAT)
-    rows(driver, "MATCH (f:Folder) SET f.review = true")
-    assert followed.scan() == {"waiting": 2}
-    rows(driver, "MATCH (w:WaitingDocument) SET w.blobs = []")
-    assert followed.files.delete_unused() == 2
-    review, every = ReviewService(followed.graph, lambda *_: None), Approval(ontology="notes", all=True)
-    told = [each.problem.detail for each in review.approve(every).outcomes if each.problem]
-    assert len(told) == 1
-    assert all("scan its folder" in each for each in told)
-    assert followed.scan() == {"waiting": 1, "unchanged": 1}
-    assert all(each.problem is None for each in review.approve(every).outcomes)
-    assert followed.shown() == {"img/boat.jpg": (64, 48)}

@@ -1,21 +1,16 @@
 from __future__ import annotations
 
-import itertools
 import os
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
 import neo4j
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from kg_api.convert.shared import ocr
-from kg_api.errors import Conflict, KgError
-from kg_api.graph import concept_writes
+from kg_api.errors import Conflict
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.document_writes import delete_ontology, store_document
 from kg_api.graph.folders import (
@@ -28,15 +23,12 @@ from kg_api.graph.folders import (
 )
 from kg_api.graph.jobs import find_job
 from kg_api.ingest import folders
-from kg_api.ingest.folder_listing import FolderAccess
 from kg_api.ingest.folders import FolderService, FolderSync
 from kg_api.ingest.records import Incoming
 from kg_api.jobs.runner import JobRun
 from kg_api.schemas.base import document_id
 from kg_api.schemas.folders import Folder, NewFolder
 from kg_api.schemas.vocabulary import JobState
-from kg_api.text import files
-from tests.conftest import wipe
 from tests.support.pictures import pictured
 from tests.support.records import record
 from tests.support.sync import (
@@ -46,7 +38,6 @@ from tests.support.sync import (
     counts,
     documents,
     follow,
-    no_key,
     put,
     scan,
     settle,
@@ -77,15 +68,6 @@ def scans(driver: neo4j.Driver) -> int:
     return driver.execute_query("MATCH (j:Job {kind: 'folder_sync'}) RETURN count(j)").records[0].value()
 
 
-@pytest.mark.parametrize(("first", "second"), [("/a/b", "/a/b/c"), ("/a", "//a/./b")])
-def test_folders_of_one_ontology_do_not_overlap(graph: Graph, first: str, second: str) -> None:
-    register(graph, NewFolder(path=first, ontology="notes"))
-    with pytest.raises(Conflict, match=first):
-        register(graph, NewFolder(path=second, ontology="notes"))
-    register(graph, NewFolder(path=second, ontology="other"))
-    assert len(list_folders(graph)) == 2
-
-
 def test_one_of_concurrent_overlapping_folders_is_registered(graph: Graph) -> None:
     paths = ["/a", "/a/b", "/a/b/c", "/a/b/c/d"] * 2
 
@@ -113,15 +95,6 @@ def test_folder_is_scanned_exactly_when_due(graph: Graph, folder: Path, driver: 
     assert waited.last_scan is not None
     between = (waited.next_scan_at - waited.last_scan.finished_at).total_seconds()
     assert between == pytest.approx(waited.every_seconds, abs=1)
-
-
-def test_many_schedulers_make_one_scan(graph: Graph, folder: Path, driver: neo4j.Driver) -> None:
-    follow(graph, folder)
-    work(graph)
-    overdue(driver)
-    with ThreadPoolExecutor(8) as pool:
-        assert sum(pool.map(lambda _: enqueue_due(graph), range(16))) == 1
-    assert scans(driver) == 1
 
 
 def test_scans_do_not_pile_up(graph: Graph, folder: Path, driver: neo4j.Driver) -> None:
@@ -230,18 +203,6 @@ def test_folder_removed_during_a_scan_stores_nothing_more(graph: Graph, folder: 
     assert list_folders(graph) == []
 
 
-def test_running_scan_writes_nothing_during_folder_removal(graph: Graph, folder: Path) -> None:
-    followed = follow(graph, folder)
-
-    class Removing(FolderSync):
-        def _scan(self, run: JobRun, done: int) -> int:
-            graph.write("folders/begin_removal", folder_id=followed)
-            return super()._scan(run, done)
-
-    assert work(graph, handler=Removing(graph, EVERYWHERE, LARGEST, READER)) == 1
-    assert documents(graph) == {}
-
-
 def test_removal_keeps_documents_and_new_registration_resumes(graph: Graph, folder: Path) -> None:
     followed = follow(graph, folder)
     work(graph)
@@ -253,88 +214,12 @@ def test_removal_keeps_documents_and_new_registration_resumes(graph: Graph, fold
     assert counts(scan(graph, followed)) == {"removed": 1, "unchanged": FILES - 1}
 
 
-def test_removed_folder_releases_its_document_names(graph: Graph, folder: Path, tmp_path: Path) -> None:
-    followed = follow(graph, folder)
-    work(graph)
-    FolderService(graph, EVERYWHERE).remove(followed, delete_documents=False)
-    put(tmp_path / "other", note00="Another.\n")
-    other = follow(graph, tmp_path / "other")
-    work(graph)
-    assert counts(find_folder(graph, other)) == {"changed": 1}
-
-
 def test_deleted_ontology_is_not_filled_again(graph: Graph, folder: Path, driver: neo4j.Driver) -> None:
     follow(graph, folder)
     work(graph)
     assert delete_ontology(graph, "notes").documents == FILES
     overdue(driver)
     assert (enqueue_due(graph), list_folders(graph), documents(graph)) == (0, [], {})
-
-
-NAMES = st.sampled_from(["a.md", "b.md", "sub/a.md", "sub/deep/c.md"])
-TEXTS = st.sampled_from(["One.\n", "Two.\n", "Three words here.\n", "", "\x00"])
-BROKEN = {"", "\x00"}
-STEP = st.one_of(
-    st.tuples(st.just("write"), NAMES, TEXTS),
-    st.tuples(st.just("remove"), NAMES, st.just("")),
-    st.tuples(st.just("by hand"), NAMES, st.just("By hand.")),
-    st.tuples(st.just("scan"), st.just(""), st.just("")),
-)
-
-
-@pytest.fixture
-def examples(tmp_path: Path) -> Iterator[Path]:
-    return (tmp_path / f"example{number}" for number in itertools.count())  # pyright: ignore[reportReturnType]
-
-
-def act(graph: Graph, folder: Path, step: tuple[str, str, str]) -> None:
-    what, name, text = step
-    path = folder / name
-    if what == "write":
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    elif what == "remove":
-        path.unlink(missing_ok=True)
-    elif what == "by hand":
-        store_document(graph, record(name, [text]))
-
-
-@settings(
-    max_examples=settings().max_examples // 3,  # each scans up to nine times
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(st.lists(STEP, max_size=8))
-def test_random_scans_match_documents_to_files(
-    graph: Graph, driver: object, examples: Iterator[Path], steps: list[tuple[str, str, str]]
-) -> None:
-    wipe(driver)  # pyright: ignore[reportArgumentType]
-    folder = next(examples)
-    folder.mkdir()
-    followed = follow(graph, folder)
-    work(graph)
-    kept = dict[str, str]()
-    for step in [*steps, ("scan", "", "")]:
-        act(graph, folder, step)
-        if step[0] != "scan":
-            continue
-        before = documents(graph)
-        after = scan(graph, followed, allow_empty=True)
-        files = {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*.md")}
-        good = {name: text for name, text in files.items() if text not in BROKEN}
-        left_out = {name for name, text in files.items() if not text and name not in kept}
-        now = documents(graph)
-        assert {name: now[name] for name in good} == good
-        assert {name: now.get(name) for name in files.keys() - good} == {
-            name: before.get(name) for name in files.keys() - good
-        }, "what a broken file was before stays"
-        told = counts(after)
-        assert told.get("refused", 0) == len(files) - len(good) - len(left_out)
-        assert told.get("added", 0) == len(good.keys() - before)
-        assert told.get("removed", 0) == len(before.keys() - now)
-        assert before.keys() - now <= kept.keys() - files.keys(), "only what came from the folder goes"
-        assert sum(told.values()) == len(files) - len(left_out) + told.get("removed", 0)
-        kept = {**{name: kept[name] for name in kept.keys() & now}, **good}
-    shutil.rmtree(folder)
 
 
 T = TypeVar("T")
@@ -413,20 +298,6 @@ def test_file_with_unchanged_content_is_not_parsed(
     assert calls == ["read_settled"], "how it looks now is remembered"
 
 
-def test_change_with_equal_size_and_time_is_detected(
-    graph: Graph, two_notes: Path, followed: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settle(monkeypatch)
-    scan(graph, followed)
-    path = two_notes / "below" / "two.md"
-    before = path.stat()
-    path.write_text("Zecond.\n")
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert path.stat().st_mtime_ns == before.st_mtime_ns
-    assert counts(scan(graph, followed)) == {"changed": 1, "unchanged": 1}
-    assert documents(graph)["below/two.md"] == "Zecond.\n"
-
-
 def test_folder_takes_over_document_of_same_name(graph: Graph, two_notes: Path) -> None:
     store_document(graph, record("one.md", ["By hand, before."]))
     followed = follow(graph, two_notes)
@@ -486,22 +357,6 @@ def test_prefix_separates_two_folders(graph: Graph, followed: str, tmp_path: Pat
     assert counts(scan(graph, followed)) == {"unchanged": 2}
 
 
-def test_decomposed_document_name_becomes_composed(
-    graph: Graph, two_notes: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    below = two_notes / "U\u0308ber"
-    below.mkdir()
-    (below / "A\u0301.md").write_text("Above.\n")
-    monkeypatch.setattr(files, "normalize_document_name", str)  # as it was once
-    followed = follow(graph, two_notes)
-    work(graph)
-    assert "U\u0308ber/A\u0301.md" in documents(graph)
-    monkeypatch.undo()
-    assert counts(scan(graph, followed)) == {"added": 1, "removed": 1, "unchanged": 2}
-    assert sorted(documents(graph)) == ["below/two.md", "one.md", "Über/Á.md"]
-    assert counts(scan(graph, followed)) == {"unchanged": 3}
-
-
 class Twice(Graph):
     """Database that loses the response to each commit, so that each transaction has to be run twice."""
 
@@ -521,30 +376,6 @@ def test_lost_answers_count_nothing_twice(graph: Graph, two_notes: Path, followe
     assert counts(after) == {"added": 1, "changed": 1, "removed": 1, "refused": 1}
     assert (after.done, after.total) == (4, 4)
     assert sorted(documents(graph)) == ["one.md", "three.md"]
-
-
-def test_evidence_of_large_files_is_removed_in_batches(
-    graph: Graph, two_notes: Path, followed: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(concept_writes, "MAX_SOURCES_PER_TRANSACTION", 1)
-    put(two_notes, large="\n\n".join(f"Number {n}. " * 60 for n in range(3)))
-    scan(graph, followed)
-    at_once = list[int]()
-    real = concept_writes.forget_evidence
-
-    def counting(tx: Transaction, source_ids: list[str]) -> None:
-        at_once.append(len(source_ids))
-        real(tx, source_ids)
-
-    monkeypatch.setattr(concept_writes, "forget_evidence", counting)
-    put(two_notes, large="Number 1. " * 60)
-    scan(graph, followed)
-    assert at_once == [1, 1]
-    (two_notes / "large.md").unlink()
-    (two_notes / "one.md").unlink()
-    scan(graph, followed)
-    assert at_once == [1, 1, 1, 1], "the one source of each file in a transaction of its own"
-    assert documents(graph).keys() == {"below/two.md"}
 
 
 def test_scanned_pages_are_read_once_ocr_exists(
@@ -704,51 +535,3 @@ def test_file_that_crashes_kg_is_skipped(
     assert after.last_scan is not None
     assert (counts(after), after.last_scan.refusals[0].document) == ({"added": 2, "refused": 1}, "odd.md")
     assert "RecursionError" in after.last_scan.refusals[0].reason
-
-
-class Narrow(Graph):
-    """Database that raises an error for the document `long.md`, because it is too large."""
-
-    def transaction(self, work: Callable[[Transaction], T]) -> T:
-        def narrow(tx: Transaction) -> T:
-            result = work(tx)
-            if tx.run("documents/stored", document_id=document_id("notes", "long.md")):
-                raise KgError("that was too much for one transaction of Neo4j: do it in parts")
-            return result
-
-        return super().transaction(narrow)
-
-
-def test_file_that_neo4j_rejects_is_skipped(graph: Graph, two_notes: Path) -> None:
-    put(two_notes, long="Long.\n")
-    followed = follow(graph, two_notes)
-    narrow = Narrow.__new__(Narrow)
-    narrow.__dict__.update(graph.__dict__)
-    work(narrow, handler=FolderSync(narrow, EVERYWHERE, LARGEST, READER))
-    after = find_folder(graph, followed)
-    assert after.last_scan is not None
-    assert (counts(after), after.last_scan.refusals[0].document) == ({"added": 2, "refused": 1}, "long.md")
-    assert "too much" in after.last_scan.refusals[0].reason
-    assert sorted(documents(graph)) == ["below/two.md", "one.md"]
-
-
-def test_file_replaced_by_outside_link_keeps_its_document(
-    graph: Graph, two_notes: Path, followed: str, tmp_path: Path
-) -> None:
-    put(tmp_path / "elsewhere", secret="Secret.\n")
-    (two_notes / "one.md").unlink()
-    (two_notes / "one.md").symlink_to(tmp_path / "elsewhere" / "secret.md")
-    assert counts(scan(graph, followed)) == {"unchanged": 1, "refused": 1}
-    assert documents(graph)["one.md"] == "# One\n\nFirst.\n"
-
-
-def test_worker_reads_only_allowed_folders(graph: Graph, two_notes: Path, tmp_path: Path) -> None:
-    allowed = tmp_path / "allowed"
-    allowed.mkdir()
-    (allowed / "link").symlink_to(two_notes, target_is_directory=True)
-    followed = follow(graph, allowed / "link")
-    work(graph, access=FolderAccess([allowed], (), no_key))
-    after = find_folder(graph, followed)
-    assert "KG_SYNC__ROOTS" in (after.error or "")
-    assert documents(graph) == {}
-    assert counts(scan(graph, followed, access=FolderAccess([tmp_path], (), no_key))) == {"added": 2}

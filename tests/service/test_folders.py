@@ -11,7 +11,7 @@ from kg_api.client import KgClient
 from kg_api.errors import InvalidInput
 from kg_api.graph.client import Graph
 from tests.neo4j_server import Neo4jServer
-from tests.service.asking import found, nodes, problem
+from tests.service.asking import nodes, problem
 from tests.support.running import serve
 from tests.support.sync import put, work
 
@@ -27,23 +27,6 @@ def add(http: httpx.Client, path: Path | str, **more: Any) -> dict[str, Any]:
     response = http.post("/folders", json={"path": str(path), "ontology": "notes", **more})
     assert response.status_code == 202, response.text
     return response.json()
-
-
-def test_a_folder_is_followed(http: httpx.Client, folder: Path, graph: Graph) -> None:
-    added = add(http, folder, every_seconds=60)
-    assert {name: added[name] for name in ("path", "ontology", "prefix", "every_seconds", "state")} == {
-        "path": str(folder),
-        "ontology": "notes",
-        "prefix": "",
-        "every_seconds": 60,
-        "state": "queued",
-    }
-    assert http.get(f"/jobs/{added['job_id']}").json()["kind"] == "folder_sync"
-    work(graph)
-    assert len(found(http, "canary")) == 1
-    after = http.get(f"/folders/{added['folder_id']}").json()
-    assert (after["last_scan"]["added"], after["documents"], after["state"]) == (2, 2, "succeeded")
-    assert http.get("/folders").json() == {"folders": [after]}
 
 
 def test_scan_is_started_on_request(http: httpx.Client, folder: Path, graph: Graph) -> None:

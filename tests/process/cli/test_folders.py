@@ -64,49 +64,6 @@ def test_rejected_files_are_listed_and_set_exit_code(kg: Kg, folder: Path) -> No
     assert "the file is a program" in " ".join(shown.stdout.split())
 
 
-@pytest.mark.usefixtures("worker")
-def test_missing_folder_is_reported_and_loses_nothing(kg: Kg, folder: Path, graph: Graph) -> None:
-    kg("folders", "add", str(folder), "--ontology", "notes", "--wait")
-    folder.rename(folder.with_name("away"))
-    scanned = kg("folders", "scan", str(folder), "--wait")
-    assert scanned.returncode == 1
-    assert "not found on the machine" in scanned.stderr
-    assert "Traceback" not in scanned.stderr
-    assert f"failed: folder {folder} not found on the machine of the worker" in kg("folders", "list").stdout
-    assert len(documents(graph)) == 2
-    folder.mkdir()
-    assert "--allow-empty" in kg("folders", "scan", str(folder), "--wait").stderr
-    assert len(documents(graph)) == 2
-    cleared = kg("folders", "scan", str(folder), "--allow-empty", "--wait")
-    assert "2 removed" in cleared.stdout
-    assert documents(graph) == {}
-
-
-def test_without_waiting_it_says_where_to_look(kg: Kg, folder: Path) -> None:
-    added = kg("folders", "add", str(folder), "--ontology", "notes", "--json")
-    answer = json.loads(added.stdout)
-    assert (answer["path"], answer["every_seconds"], answer["last_scan"]) == (str(folder), 300, None)
-    assert "kg folders list" in kg("folders", "scan", str(folder)).stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "told"),
-    [
-        (("add", "{folder}/nosuch", "--ontology", "notes"), 2, "--elsewhere"),
-        (("add", "{folder}", "--ontology", "a/b"), 2, "ontology"),
-        (("scan", "{folder}/nosuch"), 4, "kg folders list"),
-        (("remove", "nosuch"), 4, "kg folders list"),
-    ],
-)
-def test_invalid_folder_commands_fail_in_one_line(
-    kg: Kg, folder: Path, arguments: tuple[str, ...], code: int, told: str
-) -> None:
-    ran = kg("folders", *(each.format(folder=folder) for each in arguments))
-    assert (ran.returncode, "Traceback" in ran.stderr) == (code, False), ran.stderr
-    assert told in ran.stderr
-    assert listed(kg) == []
-
-
 def test_folder_of_two_ontologies_needs_an_ontology(kg: Kg, folder: Path) -> None:
     for ontology in ("one", "two"):
         assert kg("folders", "add", str(folder), "--ontology", ontology).returncode == 0

@@ -14,7 +14,7 @@ from kg_api.graph.jobs import find_job
 from kg_api.schemas.folders import Folder
 from kg_api.schemas.vocabulary import JobState
 from tests.process.jobs.crew import PATIENCE, Crew, tell, until_owned
-from tests.support.running import Running, wait_until
+from tests.support.running import wait_until
 from tests.support.sync import counts, documents, follow, put
 
 FILES = 60
@@ -37,10 +37,6 @@ def until_scanned(graph: Graph, followed: str, results: dict[str, int]) -> Folde
 
     wait_until(scanned, PATIENCE, lambda: str(find_folder(graph, followed)))
     return find_folder(graph, followed)
-
-
-def overdue(driver: neo4j.Driver) -> None:
-    driver.execute_query("MATCH (f:Folder) SET f.due_at = datetime.realtime() - duration({seconds: 1})")
 
 
 def assert_nothing_twice(graph: Graph, driver: neo4j.Driver, folder: Path) -> None:
@@ -88,45 +84,10 @@ def test_kills_within_a_scan_lose_and_repeat_nothing(
     assert_nothing_twice(graph, driver, folder)
 
 
-def scans(workers: list[Running]) -> int:
-    """Return the scans that have been completed. If a scan is long, it can be claimed more than once."""
-    return sum(worker.output().count('"folder_sync", "event": "job succeeded"') for worker in workers)
-
-
-def test_one_of_two_workers_scans_a_folder(
-    crew: Crew, graph: Graph, driver: neo4j.Driver, folder: Path
-) -> None:
-    followed = follow(graph, folder)
-    env = {"KG_WORKER__TICK_SECONDS": "1", "KG_WORKER__LEASE_SECONDS": "30"}
-    for _ in range(2):
-        crew.hire_and_wait(env=env)
-    until_scanned(graph, followed, {"added": FILES})
-    put(folder, sub0__note000="# Note 0\n\nIt says something else.\n", new="New.\n")
-    (folder / "sub1" / "note001.md").unlink()
-    overdue(driver)
-    after = until_scanned(graph, followed, {"added": 1, "changed": 1, "removed": 1, "unchanged": FILES - 2})
-    assert after.job_id is not None
-    assert find_job(graph, after.job_id).attempts == 1
-    wait_until(lambda: scans(crew.hired) >= 2, PATIENCE)  # a job has ended before its worker says so
-    assert scans(crew.hired) == 2
-    assert_nothing_twice(graph, driver, folder)
-
-
 def test_worker_without_scans_leaves_folders_to_others(crew: Crew, graph: Graph, folder: Path) -> None:
     followed = follow(graph, folder)
     crew.hire_and_wait(env={"KG_SYNC__SCANS": "false"})
     time.sleep(1)
     assert find_folder(graph, followed).state is JobState.QUEUED
-    crew.hire()
-    until_scanned(graph, followed, {"added": FILES})
-
-
-def test_stopped_worker_releases_the_scan(crew: Crew, graph: Graph, folder: Path) -> None:
-    followed = follow(graph, folder)
-    worker = crew.hire_and_wait()
-    wait_until(lambda: find_folder(graph, followed).done > 5, PATIENCE)
-    assert worker.stop() == 0
-    stopped = find_folder(graph, followed)
-    assert (stopped.state, stopped.done < FILES) == (JobState.QUEUED, True)
     crew.hire()
     until_scanned(graph, followed, {"added": FILES})

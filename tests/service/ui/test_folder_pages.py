@@ -3,11 +3,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import httpx
-from lxml.html import document_fromstring
 
 from kg_api.graph.client import Graph
 from tests.neo4j_server import Neo4jServer
-from tests.service.ui.test_pages import HTMX, shown, words
+from tests.service.ui.test_pages import shown, words
 from tests.support.running import serve
 from tests.support.sync import documents, put, work
 
@@ -41,14 +40,6 @@ def test_folder_is_synced_and_shows_its_scan(http: httpx.Client, graph: Graph, t
     assert row[0] == str(folder)
     assert row[1:3] == ["notes", "synced"]
     assert row[-2:] == ["0", "1"]
-
-
-def test_htmx_receives_only_the_changed_part(http: httpx.Client, tmp_path: Path) -> None:
-    at = follow(http, tmp_path)
-    for path in ("/ui/folders", at):
-        part = http.get(path, headers=HTMX)
-        assert "<h1" not in part.text
-        assert "data-poll" in part.text
 
 
 def test_scan_and_clearance_are_requested_from_the_page(
@@ -103,12 +94,3 @@ def test_a_form_that_cannot_succeed_is_not_shown(server: Neo4jServer, graph: Gra
     assert "kg folders add PATH on the service" in " ".join(words(page.xpath("//p[@class='note']")))
     assert refused.status_code == 422
     assert service.stop() == 0
-
-
-def test_invalid_folder_is_reported(http: httpx.Client, tmp_path: Path) -> None:
-    for wrong in ({"path": "notes"}, {"path": "/etc/x/../y"}, {"ontology": "!!"}, {"every_seconds": "1"}):
-        answer = http.post("/ui/folders", data={"path": str(tmp_path), "ontology": "notes", **wrong})
-        assert answer.status_code == 422, wrong
-        assert words(document_fromstring(answer.text).xpath("//div[@class='problem']")) != []
-    assert http.get("/folders").json() == {"folders": []}
-    assert http.get("/ui/folders/nowhere").status_code == 404

@@ -4,8 +4,6 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kg_api.errors import FolderEmptied, FolderUnusable, UnreadableDocument
 from kg_api.ingest.folder_listing import (
@@ -21,8 +19,6 @@ from kg_api.schemas.folders import build_folder_grant
 from kg_api.text.files import FileProblem, FileToIngest
 from tests.support.sync import EVERYWHERE, no_key, put
 
-NAMES = st.text("ab/é", min_size=1, max_size=6)
-
 
 def listing(files: set[str], problems: set[str]) -> FolderListing:
     return FolderListing(
@@ -34,17 +30,6 @@ def listing(files: set[str], problems: set[str]) -> FolderListing:
         left_out={},
         is_private=lambda _: False,
     )
-
-
-@given(st.sets(NAMES), st.sets(NAMES), st.sets(NAMES))
-def test_deleted_documents_are_known_names_without_file(
-    known: set[str], files: set[str], problems: set[str]
-) -> None:
-    gone = listing(files, problems).gone(known)
-    assert gone == sorted(set(gone))
-    for name in known:
-        unseen = name in problems or any(name.startswith(each) for each in problems if each.endswith("/"))
-        assert (name in gone) == (name not in files and not unseen)
 
 
 def test_a_subfolder_that_cannot_be_listed_loses_nothing(
@@ -101,16 +86,6 @@ def test_only_folders_that_are_allowed_are_listed(tmp_path: Path) -> None:
             list_folder(str(tmp_path / outside), "", access, granted=False)
 
 
-def test_a_folder_that_was_replaced_is_noticed(tmp_path: Path) -> None:
-    put(tmp_path, notes__a="1")
-    found = list_folder(str(tmp_path / "notes"), "", EVERYWHERE, granted=False)
-    assert found.is_still_mounted()
-    (tmp_path / "notes").rename(tmp_path / "away")
-    assert not found.is_still_mounted()
-    put(tmp_path, notes__a="1")
-    assert not found.is_still_mounted()
-
-
 def test_only_certainly_deleted_files_are_deleted(tmp_path: Path) -> None:
     put(tmp_path, here="1", elsewhere__a="2", low__b="3")
     (tmp_path / "link").symlink_to("elsewhere", target_is_directory=True)
@@ -124,12 +99,6 @@ def test_only_certainly_deleted_files_are_deleted(tmp_path: Path) -> None:
     }
     assert gone == dict.fromkeys(gone, True)
     assert found.is_deleted("here.md"), "its name is another one since it is followed with this prefix"
-
-
-def test_uncertain_files_are_kept(tmp_path: Path) -> None:
-    found = list_folder(str(tmp_path), "", EVERYWHERE, granted=False)
-    assert found.is_deleted("nosuch.md")
-    assert not found.is_deleted("x" * 5000 + ".md"), "too long to be looked for"
 
 
 def test_hidden_files_are_never_listed(tmp_path: Path) -> None:
