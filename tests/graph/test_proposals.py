@@ -5,16 +5,12 @@ import time
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
-from functools import partial
-from typing import Any, LiteralString
 
 import neo4j
 import pytest
 from neo4j.exceptions import IncompleteCommit
 
-from kg_api.errors import TookTooLong
-from kg_api.graph.client import Graph, Row, Transaction
+from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.concept_merges import merge_concepts
 from kg_api.graph.document_writes import delete_document, delete_ontology, store_document
 from kg_api.graph.jobs import LINK_PROPOSAL, enqueue_slot, page_of_jobs
@@ -23,17 +19,12 @@ from kg_api.graph.proposals import (
     count_due,
     drop_weakest,
     find_unconnected_pairs,
-    flag_portion,
-    note_seen,
-    read_due,
     read_proposals,
     write_proposals,
 )
 from kg_api.graph.spaces import ensure_space
-from kg_api.graph.vectors import BEGINNING
 from kg_api.schemas.base import concept_id, document_id
 from kg_api.schemas.vocabulary import LINKED, ProposalState
-from kg_api.spaces.plans import read_embedding_state
 from tests.support.concepts import extraction, found, labelled, quote, write
 from tests.support.cypher import rows
 from tests.support.embedders import small_embedder
@@ -94,41 +85,12 @@ def test_accepted_proposal_is_an_edge_until_reopened(notes: Proposing, driver: n
     assert rows(driver, links) == []
 
 
-def test_accepted_link_returns_with_its_text(notes: Proposing, driver: neo4j.Driver) -> None:
-    notes.work()
-    (found,) = notes.all()
-    notes.service.decide(found.proposal_id, "accepted", "Ada")
-    links = "MATCH (:Source)-[l:LINKED_TO]->(:Source) RETURN l.proposal_id AS id, l.type AS type, l.by AS by"
-    before = rows(driver, links)
-    delete_document(notes.graph, document_id("notes", "owls.md"))
-    assert (notes.all(), rows(driver, links)) == ([], []), "it went with its text"
-    left = "MATCH (p:Proposal) RETURN p.reason AS reason, p.score AS score, p.state AS state"
-    assert rows(driver, left) == [{"reason": None, "score": None, "state": "accepted"}]
-    notes.add("owls.md", OWLS)
-    notes.work()
-    (again,) = notes.all()
-    assert (again.proposal_id, again.state, again.decided_by) == (found.proposal_id, "accepted", "Ada")
-    assert rows(driver, links) == before
-    assert notes.service.decide(found.proposal_id, "open", None).state == "open"
-    assert rows(driver, links) == []
-
-
 def test_repeated_boilerplate_is_not_proposed(graph: Graph) -> None:
     notes = Proposing(graph)
     for number in range(4):
         notes.add(f"{number}.md", f"{LICENCE} Number {number}.", f"{'abcd'[number] * 5} stands alone.")
     notes.work()
     assert notes.all() == []
-
-
-def test_changed_text_removes_proposal_and_is_compared(notes: Proposing, driver: neo4j.Driver) -> None:
-    notes.work()
-    assert len(notes.all()) == 1
-    notes.add("ears.md", TAXES.replace("May", "June"))
-    assert notes.all() == []
-    assert rows(driver, "MATCH (p:Proposal) RETURN p") == []
-    notes.work()
-    assert notes.all() == [], "a copy is no finding"
 
 
 def test_best_proposals_are_kept_until_a_new_search(graph: Graph) -> None:
@@ -214,41 +176,6 @@ def test_an_ontology_takes_its_proposals_along(notes: Proposing, driver: neo4j.D
     notes.service.decide(found.proposal_id, "rejected", None)
     delete_ontology(notes.graph, "notes")
     assert rows(driver, "MATCH (p:Proposal) RETURN p") == []
-
-
-def test_source_embedded_during_comparison_is_compared_again(graph: Graph) -> None:
-    notes = Proposing(graph)
-    (source,) = notes.add("owls.md", OWLS)
-    run_jobs(graph)
-    space = read_embedding_state(graph, "notes").answering.space
-    (due,) = read_due(graph, "source", "notes", space, 9)
-    assert due.id == source
-    late = replace(due, at="2000-01-01T00:00:00Z")
-    graph.transaction(lambda tx: note_seen(tx, "source", space, [late]))
-    assert count_due(graph, "notes") == 1
-    graph.transaction(lambda tx: note_seen(tx, "source", space, [due]))
-    assert count_due(graph, "notes") == 0
-
-
-def test_each_portion_is_flagged_behind_the_one_before(
-    graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The next batch should begin after the nodes that have been flagged."""
-    monkeypatch.setattr("kg_api.graph.proposals.PORTION", 2)
-    notes = Proposing(graph)
-    notes.add("a.md", OWLS, EARS, RENT)
-    notes.add("b.md", TAXES, LEASE)
-    run_jobs(graph)
-    space = read_embedding_state(graph, "notes").answering.space
-    rows(driver, "MATCH (n:Unlinked) REMOVE n:Unlinked")
-    flagged, portions = BEGINNING, list[int]()
-    while after := graph.transaction(
-        partial(flag_portion, kind="source", ontology="notes", space=space, after=flagged)
-    ):
-        portions.append(len(rows(driver, "MATCH (n:Unlinked) REMOVE n:Unlinked RETURN n")))
-        assert after > flagged
-        flagged = after
-    assert portions == [2, 2, 1]
 
 
 def jobs_of(notes: Proposing) -> int:
@@ -363,21 +290,6 @@ def test_repeated_decision_after_lost_response_reports_current_state(
         ["the proposal was accepted by Ada before. Its link no longer exists"],
     )
     assert rows(driver, LINKS) == []
-
-
-def test_slow_reads_do_not_fail_a_stored_decision(
-    several: Proposing, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (found, *_) = several.all()
-    real = Graph.search
-
-    def read(self: Graph, name: LiteralString, *space: str, **parameters: Any) -> list[Row]:
-        if name == "proposals/page":
-            raise TookTooLong
-        return real(self, name, *space, **parameters)
-
-    monkeypatch.setattr(Graph, "search", read)
-    assert several.service.decide(found.proposal_id, "accepted", "Ada").state == "accepted"
 
 
 def test_a_frequent_concept_connects_nothing_on_any_step(graph: Graph, driver: neo4j.Driver) -> None:

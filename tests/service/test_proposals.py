@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.discovery.proposals import ALGORITHM_CHANGED, CHECKS_ALL_AGAIN
 from kg_api.errors import NotFound
 from kg_api.graph.client import Graph
 from kg_api.schemas.proposals import Proposal
@@ -68,33 +67,6 @@ def test_empty_list_explains_the_search_state(kg: KgClient, graph: Graph) -> Non
     kg.ingest_text(TAXES, ontology="notes", document="taxes.md")
     run_jobs(graph)
     assert kg.proposals("notes").notes[0].endswith("pending")
-
-
-def test_empty_list_reports_a_repeated_search(kg: KgClient, graph: Graph) -> None:
-    kg.ingest_text(OWLS, ontology="notes", document="owls.md")
-    kg.search_proposals("notes")
-    look(graph)
-    looked = f"kg searched for links in notes on {kg.proposals('notes').searched_at:%Y-%m-%d %H:%M} UTC"
-    assert kg.proposals().notes == [looked]
-    kg.search_proposals("notes", anew=True)
-    look(graph, min_similarity=0.6)
-    looked = f"kg searched for links in notes on {kg.proposals('notes').searched_at:%Y-%m-%d %H:%M} UTC"
-    assert kg.proposals().notes == [f"{looked}; {ALGORITHM_CHANGED}"]
-    kg.search_proposals("notes", anew=True)
-    assert kg.proposals("notes").notes == [f"{looked}; {CHECKS_ALL_AGAIN}"]
-    look(graph)
-    assert CHECKS_ALL_AGAIN not in kg.proposals("notes").notes[0]
-
-
-def test_higher_threshold_removes_weaker_proposals(told: KgClient, graph: Graph) -> None:
-    assert of_sources(told)
-    told.search_proposals("notes")
-    look(graph, min_similarity=0.99)
-    assert of_sources(told) == []
-    told.search_proposals("notes")
-    look(graph)
-    assert told.search_proposals("notes").job_id is None
-    assert told.search_proposals("notes", anew=True).job_id is not None
 
 
 def test_an_accepted_link_of_concepts_is_a_relationship(kg: KgClient, graph: Graph) -> None:
