@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -8,15 +7,12 @@ import neo4j
 import pytest
 
 from kg_api.errors import DatabaseUnavailable
-from kg_api.graph import bundle
 from kg_api.graph.client import Graph, Transaction
-from kg_api.graph.concept_merges import merge_concepts
 from kg_api.graph.concept_writes import read_extraction
-from kg_api.graph.document_writes import delete_by_name, store_document
+from kg_api.graph.document_writes import store_document
 from kg_api.graph.fulltext import read_language, read_synonyms
-from kg_api.graph.library import change_by_name, find_document
+from kg_api.graph.library import change_by_name
 from kg_api.graph.names import list_ontology_names
-from kg_api.schemas.base import concept_id
 from kg_api.schemas.bundles import BundledDocument, BundledPassages
 from kg_api.schemas.concepts import ExtractedRelation, ExtractionConfig
 from kg_api.schemas.documents import DocumentChange
@@ -25,13 +21,12 @@ from kg_api.spaces.plans import read_embedding_state
 from kg_api.transfer import exporting
 from kg_api.transfer.bundles import read_lines
 from tests.conftest import wipe
-from tests.support.concepts import count, extraction, found, picture, quote, write
+from tests.support.concepts import extraction, found, quote, write
 from tests.support.cypher import rows
 from tests.support.embedding import status
 from tests.support.kg import TEXTS, Kg
 from tests.support.moving import Mover
 from tests.support.records import record
-from tests.support.two_concepts import always
 
 
 def scores(kg: Kg, mode: Any) -> list[tuple[str, float]]:
@@ -125,56 +120,6 @@ def test_concepts_quotes_and_relationships_are_as_they_were(
     fresh.spaces.close()
 
 
-def test_merge_during_an_export_repeats_the_page(
-    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kg = Kg(graph)
-    text = "Ada Lovelace and Ada King wrote."
-    given = record("a.md", [text])
-    store_document(graph, given)
-    labels = ("Ada Lovelace", "Ada King")
-    write(graph, extraction(given, 0, *(found(each, quote(text, each)) for each in labels)))
-    one, other = (concept_id("notes", each) for each in labels)
-    asked = bundle.present_evidence
-    merged = list[str | None]()
-
-    def merging(*arguments: Any) -> Any:
-        evidence = asked(*arguments)
-        if not merged:
-            merged.append(merge_concepts(graph, (one, other), always))
-        return evidence
-
-    monkeypatch.setattr(bundle, "present_evidence", merging)
-    (page,) = Mover(kg, tmp_path).pages()
-    (line,) = [each for each in map(json.loads, page.splitlines()) if each["kind"] == "passages"]
-    (concept,) = line["passages"][0]["evidence"][0]["concepts"]
-    assert merged[0] is not None
-    assert (concept["label"] in labels, len(concept["quotes"])) == (True, 2)
-    kg.spaces.close()
-
-
-def test_change_during_an_export_repeats_the_page(
-    kg: Kg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """After the names have been read, one document is changed and another is deleted."""
-    store_document(kg.graph, record("b.md", TEXTS))
-    asked = exporting.read_part
-    changed = list[bool]()
-
-    def changing(*arguments: Any, **more: Any) -> Any:
-        if not changed:
-            changed.append(True)
-            store_document(kg.graph, record("a.md", ["Another text."]))
-            delete_by_name(kg.graph, "b.md")
-        return asked(*arguments, **more)
-
-    monkeypatch.setattr(exporting, "read_part", changing)
-    (page,) = Mover(kg, tmp_path).pages()
-    (line,) = [json.loads(each) for each in page.splitlines()]
-    assert line["document"] == "a.md"
-    assert [each["text"].strip() for each in line["sources"]] == ["Another text."]
-
-
 def test_manual_changes_survive_another_import(graph: Graph, driver: neo4j.Driver, tmp_path: Path) -> None:
     kg = Kg(graph)
     store_document(graph, record("a.md", TEXTS, uri="file:///a.md"))
@@ -255,28 +200,6 @@ def bare(graph: Graph) -> Kg:
     return Kg(graph)
 
 
-def test_foreign_chunk_is_not_attached(graph: Graph, driver: neo4j.Driver, bare: Kg, tmp_path: Path) -> None:
-    bare.configure.set("notes", EmbeddingConfig(strategy="hierarchical"), dry_run=False)
-    for name in ("a.md", "b.md"):
-        store_document(graph, record(name, [f"{name} {text}" * 4 for text in TEXTS]))
-    bare.work()
-    mover = Mover(bare, tmp_path)
-    (page,) = mover.pages()
-    victim = rows(
-        driver,
-        "MATCH (d:Document {document: 'b.md'}) MATCH (c:Chunk)-[:CHILD_OF]->() "
-        "WHERE c.document_id = d.document_id RETURN c.chunk_id AS id LIMIT 1",
-    )[0]["id"]
-    delete_by_name(graph, "a.md")
-    lines = [json.loads(line) for line in page.splitlines()]
-    own = [each for each in lines if each["kind"] == "passages" and each["document"] == "a.md"]
-    parent = next(chunk for line in own for chunk in line["chunks"] if chunk.get("children"))
-    parent["children"].append(victim)
-    mover.take(b"".join(json.dumps(each).encode() + b"\n" for each in lines))
-    parents = "MATCH (c:Chunk {chunk_id: $id})-[:CHILD_OF]->(p) RETURN p.document_id = c.document_id AS own"
-    assert rows(driver, parents, id=victim) == [{"own": True}]
-
-
 @pytest.mark.parametrize(
     "statement", ["ontologies/set_language", "ontologies/set_synonyms", "extraction/configure"]
 )
@@ -317,24 +240,6 @@ def parsed(page: bytes, kind: type[LineT]) -> list[LineT]:
     return [line for line in read_lines(page) if isinstance(line, kind)]
 
 
-def test_chunks_replaced_between_reads_are_not_exported(
-    bare: Kg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """If the chunks do not match, they are not exported, and the import can be completed."""
-    bare.configure.set("notes", EmbeddingConfig(strategy="count", chunk_size=20), dry_run=False)
-    store_document(bare.graph, record("a.md", [text * 4 for text in TEXTS]))
-    bare.work()
-    read = Graph.read
-
-    def gone(graph: Graph, name: Any, space: str = "default", /, **parameters: Any) -> Any:
-        return [] if name == "bundle/chunks" else read(graph, name, space, **parameters)
-
-    monkeypatch.setattr(Graph, "read", gone)
-    (page,) = Mover(bare, tmp_path).pages()
-    assert parsed(page, BundledPassages) == []
-    assert [len(line.sources) for line in parsed(page, BundledDocument)] == [len(TEXTS)]
-
-
 def test_configuration_change_during_a_page_is_detected(
     bare: Kg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -359,40 +264,3 @@ def test_configuration_change_during_a_page_is_detected(
 
 def kg_marks(bare: Kg) -> str:
     return read_embedding_state(bare.graph, "notes").answering.mark.value
-
-
-def test_source_with_many_imported_concepts_is_transferred(
-    graph: Graph, driver: neo4j.Driver, bare: Kg, tmp_path: Path
-) -> None:
-    given = record("a.md", ["Herons and storks."])
-    store_document(graph, given)
-    labels = [f"concept {at}" for at in range(210)]
-    tied = tuple(ExtractedRelation("concept 0", "is before", each) for each in labels[1:150])
-    everything = extraction(given, 0, *map(found, labels), relations=tied)
-    write(graph, everything)
-    before = picture(driver)
-    mover = Mover(bare, tmp_path)
-    (page,) = mover.pages()
-    delete_by_name(graph, "a.md")
-    assert count(driver, "(c:Concept)") == 0
-    assert mover.take(page).concepts == 1
-    assert (count(driver, "(c:Concept)"), count(driver, "()-[:RELATED_TO]->()")) == (210, 149)
-    assert len(picture(driver)) == len(before)
-
-
-def test_document_with_many_changes_is_transferred(graph: Graph, bare: Kg, tmp_path: Path) -> None:
-    store_document(graph, record("a.md", TEXTS))
-    first, second = ([f"key {start + at}" for at in range(50)] for start in (0, 50))
-    change_by_name(graph, "a.md", DocumentChange(metadata=dict.fromkeys(first, 1)))
-    anew = dict.fromkeys(first) | dict.fromkeys(second[:14], 2)
-    change_by_name(graph, "a.md", DocumentChange(metadata=anew))
-    change_by_name(graph, "a.md", DocumentChange(metadata=dict.fromkeys(second[14:], 3)))
-    mover = Mover(bare, tmp_path)
-    (page,) = mover.pages()
-    (line,) = parsed(page, BundledDocument)
-    assert line.changes
-    assert len(line.changes.metadata) == 100
-    delete_by_name(graph, "a.md")
-    assert mover.take(page).stored == 1
-    store_document(graph, record("a.md", [*TEXTS, "more"]))
-    assert find_document(graph, "a.md").metadata == line.metadata

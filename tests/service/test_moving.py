@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from kg_cli.transfer.bundles import OntologyImport, choose, export_bundle, impor
 from tests.conftest import wipe
 from tests.service.asking import nodes, problem
 from tests.service.test_formats import upload
-from tests.support.bundles import HASH, KEY, PICTURE, configuration, lines, vector
+from tests.support.bundles import HASH, KEY, PICTURE, configuration, lines
 from tests.support.embedders import small_embedder
 from tests.support.embedding import run_jobs
 from tests.support.images import drawn, encoded
@@ -194,39 +193,6 @@ def test_malicious_import_changes_nothing(http: httpx.Client, kg: KgClient, driv
     problem(http.get(f"/export/blobs/{'0' * 64}"), 404)
 
 
-@pytest.mark.parametrize(
-    "told",
-    [
-        {"passages": [{"paragraph": 7, "embedded": True, "vector": vector(1, 2)}]},
-        {"chunks": [{**lines()[1]["chunks"][0], "end_offset": 99}]},
-        {"chunks": []},
-        {
-            "passages": [
-                {
-                    "paragraph": 0,
-                    "evidence": [
-                        {
-                            "extracted_with": "m1",
-                            "concepts": [{"label": "a", "quotes": [{"start": 4, "end": 99}]}],
-                        }
-                    ],
-                }
-            ]
-        },
-    ],
-    ids=["no such source", "exceeds its source", "bare", "no quote"],
-)
-def test_mismatched_passages_fail_separately(http: httpx.Client, kg: KgClient, told: dict[str, Any]) -> None:
-    kg.set_embedding_config("notes", strategy="count", chunk_size=30)
-    mark = kg.export_offer(["notes"]).ontologies[0].mark
-    document, passages = lines()
-    del document["original"]
-    assert post(http, sent(document)).json()["stored"] == 1
-    answer = post(http, sent({**passages, "mark": mark, **told})).json()
-    assert (answer["vectors"], answer["concepts"]) == (0, 0)
-    assert [each[:5] for each in answer["problems"]] == ["a.md:"]
-
-
 def test_bundle_of_later_version_is_rejected(kg: KgClient, http: httpx.Client) -> None:
     given = {"configuration": configuration().model_dump(mode="json")}
     later = http.post("/import/ontologies", json={"format": FORMAT, "schema_version": 999, **given})
@@ -328,22 +294,3 @@ def test_ontology_deleted_during_export_ends_it(
     with pytest.raises(InvalidInput, match="was not finished"):
         bring(many, folder)
     assert export(many, tmp_path / "another").files == []
-
-
-def test_files_are_synced_before_their_manifest(
-    kg: KgClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """This can be before the manifest, or before an unfinished export that needs it."""
-    kg.ingest_text("Pelicans fly.", ontology="notes", document="a.md")
-    folder, synced = tmp_path / "bundle", list[str]()
-    sync = os.fsync
-
-    def syncing(handle: int) -> None:
-        synced.append(Path(f"/proc/self/fd/{handle}").readlink().name)
-        sync(handle)
-
-    monkeypatch.setattr(os, "fsync", syncing)
-    export(kg, folder)
-    of_lines = synced.index("ontology-0001.jsonl")
-    assert any(name.startswith(".unfinished.json") for name in synced[of_lines:])
-    assert synced[-1].startswith(".manifest.json")
