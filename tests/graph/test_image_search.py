@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import neo4j
 import pytest
 
 from kg_api.errors import InvalidInput, NotFound
@@ -25,8 +24,6 @@ from tests.graph.test_concept_lane import carried
 from tests.graph.test_kinds import pictured
 from tests.support.album import Album
 from tests.support.colour_grid import plain
-from tests.support.concepts import labelled, write
-from tests.support.cypher import rows
 from tests.support.images import drawn, encoded
 from tests.support.kg import Kg
 from tests.support.picture_search import COLOURS, effects, ids, like, names, search
@@ -57,26 +54,6 @@ def test_stored_image_finds_others_but_not_itself(album: Album) -> None:
     assert answer.source is not None
     assert (answer.source.document, names(answer)[0], len(answer.images)) == ("p0.png", "again.png", 3)
     assert "p0.png" not in names(answer)
-
-
-def test_image_source_leads_to_similar_images(album: Album) -> None:
-    album.pictures.add(plain("red", 90, 90), "again.png")
-    album.work()
-    service = RelatedService(album.graph, album.image_spaces)
-    answer = service.find_related("notes/p0.png", RelatedSearch(kinds=["image"]))
-    ranks = {each.document: way.rank for each in answer.sources for way in each.through
-             if way.lane == "picture_space"}  # fmt: skip
-    assert ranks["again.png"] == 1
-    assert "p0.png" not in ranks
-
-
-def test_document_with_one_source_represents_it(album: Album) -> None:
-    assert like(album, source_id="notes/p0.png").source == like(album, source_id=ids(album)["p0.png"]).source
-    store_document(album.graph, record("two.md", ["one", "two"]))
-    with pytest.raises(
-        NotFound, match=r"'two.md' is a document of 2 sources. Choose one from two.md#0 to two.md#1"
-    ):
-        like(album, source_id="two.md")
 
 
 def test_filters_and_limits(album: Album) -> None:
@@ -120,12 +97,6 @@ def test_pending_images_are_compared_by_hash(album: Album) -> None:
     assert "picture_space" in [way.lane for way in like(album, encoded(drawn(120, 80))).images[0].through]
 
 
-def test_build_does_not_affect_the_active_space(album: Album) -> None:
-    album.add_space("fine")
-    album.switch.build("fine", SpaceBuild())
-    assert like(album, plain("red")).degraded == []
-
-
 def test_a_model_that_is_down_leaves_looks(album: Album) -> None:
     album.grid.down = True
     answer = like(album, plain("red"))
@@ -151,21 +122,6 @@ def test_ontologies_of_different_spaces_are_joined_by_ranks(album: Album) -> Non
     assert (stored.spaces, names(stored)[0]) == (["fine"], "q1.png")
 
 
-def test_empty_filter_result_is_not_a_degradation(album: Album) -> None:
-    store_document(album.graph, record("text.md", ["A passage."]))
-    answer = like(album, plain("red"), documents=["text.md"])
-    assert (answer.images, answer.degraded) == ([], [])
-
-
-def test_image_with_missing_file_is_compared_by_hash(album: Album, driver: neo4j.Driver) -> None:
-    rows(driver, "MATCH (s:Image {document: 'p0.png'}) REMOVE s.embedding_default_images")
-    for path in (album.pictures.folder).rglob("*"):
-        if path.is_file():
-            path.unlink()
-    answer = like(album, source_id=ids(album)["p0.png"])
-    assert "perceptual_hash" in answer.by
-
-
 def test_a_vector_of_another_file_finds_nothing(album: Album) -> None:
     """If a new image has the name of an old one, it should not be found by the old vector."""
     album.pictures.add(plain("blue", 50, 50), "p0.png")
@@ -185,18 +141,6 @@ def test_text_query_uses_model_that_reads_text(album: Album) -> None:
     album.grid.down = True
     album.image_spaces.close()
     assert "was not searched (the grid is down)" in effects(like(album, query_text="something blue"))
-
-
-def test_concepts_find_images_only_for_text_queries(album: Album) -> None:
-    for name in ("sleeping cat.png", "flying cat.png"):
-        made = album.pictures.record(plain("blue", len(name), 20), name)
-        store_document(album.graph, made)
-        write(album.graph, labelled(made, 0, "cat"))
-    album.work()
-    ways = [way.lane for each in like(album, query_text="sleeping").images for way in each.through]
-    assert "concepts" not in ways, "the best picture's own concepts would put others before it"
-    named = like(album, query_text="cat").images
-    assert all("concepts" in [way.lane for way in each.through] for each in named if "cat" in each.document)
 
 
 @pytest.mark.parametrize("kinds", [None, ["passage", "image"], ["image"]])

@@ -9,13 +9,11 @@ from kg_api.errors import Conflict, InvalidInput, NotFound
 from kg_api.graph.client import Graph
 from kg_api.graph.jobs import enqueue_slot, find_job
 from kg_api.graph.schema import index_states
-from kg_api.graph.targets import count_embedded
 from kg_api.providers.pixels import DIMENSIONS
 from kg_api.schemas.documents import VectorCounts
 from kg_api.schemas.embedding import EmbeddingConfig, Regeneration, SpaceBuild
 from kg_api.schemas.spaces import NewSpace
 from kg_api.schemas.vocabulary import JobState
-from kg_api.spaces.plans import read_embedding_state
 from kg_api.web.shared.health import seeing_checks
 from tests.support.album import FIRST, Album
 from tests.support.colour_grid import open_image_spaces, plain
@@ -45,19 +43,6 @@ def test_replaced_image_is_embedded_again(album: Album, driver: neo4j.Driver) ->
     assert _vector(driver, "red.png") == _vector(driver, "blue.png") != before
 
 
-def test_no_space_keeps_a_vector_of_another_file(album: Album, driver: neo4j.Driver) -> None:
-    album.work()
-    album.add_space("fine")
-    album.switch.build("fine", SpaceBuild())
-    album.work()
-    album.pictures.add(plain("blue"), "red.png")
-    told = (
-        "MATCH (s:Image {document: 'red.png'}) RETURN [key IN keys(s) WHERE key CONTAINS 'embed' "
-        "AND (key ENDS WITH 'fine' OR key ENDS WITH 'default_images')] AS left"
-    )
-    assert rows(driver, told) == [{"left": []}]
-
-
 def test_image_rejected_by_the_model_is_retried(album: Album) -> None:
     album.grid.rejects_dark = True
     album.add_images("black")
@@ -83,16 +68,6 @@ def test_image_with_missing_file_is_skipped_until_stored(album: Album, damaged: 
     enqueue_slot(album.graph, "backfill", "1")
     album.work()
     assert album.counts().embedded == 3
-
-
-def test_forced_embedding_of_a_lost_image_rejects_it(album: Album) -> None:
-    album.work()
-    album.pictures.lose(plain("green"))
-    started = album.requests.regenerate(Regeneration(ontology="notes", type="image", force=True))
-    album.work()
-    job = find_job(album.graph, started.ontologies[0].job_id or "")
-    assert (job.state, job.set_aside) == (JobState.SUCCEEDED_WITH_ERRORS, 1)
-    assert album.counts() == VectorCounts(total=3, embedded=2, missing=0, stale=0, refused=1)
 
 
 def test_unavailable_store_leaves_images_pending(album: Album, driver: neo4j.Driver) -> None:
@@ -187,71 +162,6 @@ def test_image_space_is_built_activated_restored_and_dropped(album: Album, drive
     left = rows(driver, "MATCH (s:Image) UNWIND keys(s) AS key RETURN DISTINCT key")
     assert not [row for row in left if FIRST in row["key"]]
     assert "image_embedding_default_images" not in index_states(album.graph)
-
-
-def test_space_used_by_an_ontology_cannot_be_dropped(album: Album) -> None:
-    album.work()
-    with pytest.raises(Conflict, match="still uses"):
-        album.drop.drop(FIRST, "notes")
-    assert album.counts().embedded == 3
-    album.add_space("fine")
-    album.switch.build("fine", SpaceBuild())
-    with pytest.raises(Conflict, match="still uses"):
-        album.drop.drop("fine", "notes")
-    album.work()
-    album.switch.activate("fine")
-    album.drop.drop(FIRST, "notes")
-    album.work()
-    with pytest.raises(Conflict, match="no ontology that uses"):
-        album.switch.rollback("fine")
-
-
-def test_complete_space_activates_although_old_model_fails(album: Album) -> None:
-    album.work()
-    album.add_space("fine")
-    album.switch.build("fine", SpaceBuild(activate=True))
-    album.add_images("black")
-    album.grid.down = True
-    album.work()
-    assert (album.answering, album.counts().embedded) == ("fine", 4)
-
-
-def test_rejection_by_one_model_does_not_affect_another(album: Album) -> None:
-    """The old model rejects a text and then becomes unavailable. The new space should not be affected by
-    this."""
-    album.work()
-    album.add_space("fine")
-    album.switch.build("fine", SpaceBuild())
-    album.add_images("black", "yellow")
-    album.grid.rejects_dark, album.grid.down_after = True, len(album.grid.asked) + 2
-    album.work()
-    plans = read_embedding_state(album.graph, "notes").images
-    assert [count_embedded(album.graph, "image", [plan])["refused"] for plan in plans] == [0, 0]
-    assert count_embedded(album.graph, "image", plans[1:])["embedded"] == 5
-
-
-def test_image_switch_keeps_the_flags_of_texts(album: Album, driver: neo4j.Driver) -> None:
-    album.work()
-    enqueue_slot(album.graph, "backfill")
-    album.work()
-    told = "MATCH (o:Ontology {name: 'notes'}) RETURN o.flagged_for AS flagged_for"
-    (before,) = rows(driver, told)
-    assert before["flagged_for"] is not None
-    album.add_space("fine")
-    album.switch.build("fine", SpaceBuild())
-    album.work()
-    album.switch.activate("fine")
-    assert rows(driver, told) == [before]
-    album.configure.set("notes", EmbeddingConfig(strategy="sentence"), dry_run=False)
-    assert rows(driver, told) == [{"flagged_for": None}]
-
-
-def test_ontology_without_image_vectors_switches_at_once(album: Album) -> None:
-    album.add_space("fine")
-    album.switch.build("fine", SpaceBuild())
-    assert album.answering == "fine"
-    album.work()
-    assert album.counts().embedded == 3
 
 
 def test_image_and_text_spaces_are_not_interchangeable(album: Album) -> None:

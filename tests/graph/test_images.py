@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import json
-import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +13,12 @@ import pytest
 from kg_api.blobs.images import ImageKeeper, StoredFiles
 from kg_api.blobs.store import MARKER, FileBlobStore, compute_blob_key
 from kg_api.convert.pdf import convert
-from kg_api.errors import Conflict, FileLost, FileStoreFull, Unavailable
+from kg_api.errors import Conflict, FileLost, Unavailable
 from kg_api.graph.client import Graph
-from kg_api.graph.document_writes import delete_document, store_document, store_documents, storing
-from kg_api.graph.folders import request_scan
-from kg_api.graph.images import find_image, get_known_store, hold_blobs, list_images, mark_blob_lost
+from kg_api.graph.document_writes import delete_document, store_document
+from kg_api.graph.images import find_image, get_known_store, hold_blobs, list_images
 from kg_api.graph.library import change_by_name, find_source
 from kg_api.graph.review import reject_waiting
-from kg_api.ingest.folders import FolderSync
 from kg_api.ingest.reader import DocumentReader
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.ingest.service import IngestService, ReviewService
@@ -33,7 +30,6 @@ from tests.support.cypher import rows
 from tests.support.hostile_files import pdf_of_pages
 from tests.support.images import drawn, encoded
 from tests.support.picture_store import InThisProcess, Pictures
-from tests.support.sync import EVERYWHERE, LARGEST, counts, follow, scan, settle, work
 
 BOAT, PLAN = encoded(drawn(64, 48), compress_level=3), encoded(drawn(30, 90))
 """The first image is stored unchanged, because it is already in the format that kg uses."""
@@ -42,10 +38,6 @@ BOAT, PLAN = encoded(drawn(64, 48), compress_level=3), encoded(drawn(30, 90))
 @pytest.fixture
 def pictures(graph: Graph, tmp_path: Path) -> Pictures:
     return Pictures(graph, tmp_path / "blobs")
-
-
-def labels(graph: Graph) -> int:
-    return list_images(graph, ontology=None, offset=0, limit=10).total
 
 
 def test_same_image_twice_shares_one_file(pictures: Pictures, graph: Graph) -> None:
@@ -63,17 +55,6 @@ def test_same_image_twice_shares_one_file(pictures: Pictures, graph: Graph) -> N
     assert (pictures.collect(), pictures.files) == (2, 0)
 
 
-def test_same_image_is_a_duplicate_under_any_name(pictures: Pictures, graph: Graph) -> None:
-    pictures.add(BOAT, "a/Red boat.jpg")
-    told = store_documents(
-        graph, [pictures.record(BOAT, "b/boat.png"), pictures.record(PLAN, "a/red-boat.png")]
-    )
-    assert [(each.change.change, each.change.same_text) for each in told] == [
-        ("created", ("a/Red boat.jpg",)),
-        ("created", ()),
-    ]
-
-
 def test_image_is_found_by_its_description(pictures: Pictures, graph: Graph) -> None:
     reader = DocumentReader(InThisProcess(), ImageKeeper(pictures.stored))
     said = {"description": "Pebbles at\nthe seaside", "caption": "Pebbles", "camera": "A7"}
@@ -84,16 +65,6 @@ def test_image_is_found_by_its_description(pictures: Pictures, graph: Graph) -> 
     changed = change_by_name(graph, "IMG_9.jpg", DocumentChange(title="Shells"))
     assert "ingest it again" in changed.notes[0]
     assert change_by_name(graph, "IMG_9.jpg", DocumentChange(uri="file:///x")).notes == []
-
-
-def test_image_replaced_by_text_becomes_a_passage(pictures: Pictures, graph: Graph) -> None:
-    made = pictures.record(BOAT, "x.jpg")
-    store_document(graph, made)
-    sources = tuple(replace(each, image=None) for each in made.sources)
-    store_document(graph, replace(made, content_hash="other", sources=sources))
-    assert labels(graph) == 0
-    assert find_source(graph, sources[0].source_id).kind == "passage"
-    assert (pictures.collect(), pictures.files) == (2, 0)
 
 
 def test_held_file_is_kept_until_its_hold_expires(pictures: Pictures, graph: Graph) -> None:
@@ -152,54 +123,6 @@ def test_same_file_is_converted_once_until_something_changes(pictures: Pictures,
     assert ingest() == ("updated", 1)
 
 
-def test_a_followed_folder_brings_a_lost_file_again(
-    pictures: Pictures, graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "photos"
-    folder.mkdir()
-    (folder / "boat.jpg").write_bytes(BOAT)
-    settle(monkeypatch)
-    followed = follow(graph, folder, "photos")
-    handler = FolderSync(
-        graph, EVERYWHERE, LARGEST, DocumentReader(InThisProcess(), ImageKeeper(pictures.stored)), None
-    )
-    assert counts(scan(graph, followed, handler=handler)) == {"added": 1}
-    pictures.damage(BOAT)
-    assert counts(scan(graph, followed, handler=handler)) == {"unchanged": 1}
-    with pytest.raises(FileLost, match="damaged"):
-        pictures.read(compute_blob_key(BOAT))
-    assert counts(scan(graph, followed, handler=handler)) == {"unchanged": 1}
-    assert pictures.read(compute_blob_key(BOAT)) == BOAT
-
-
-def test_unused_lost_file_can_be_lost_again(pictures: Pictures, driver: neo4j.Driver) -> None:
-    pictures.stored.keep([BOAT])
-    pictures.lose(BOAT)
-    with pytest.raises(FileLost):
-        pictures.read(compute_blob_key(BOAT))
-    pictures.add(BOAT, "boat.jpg")
-    assert rows(driver, "MATCH (b:Blob) WHERE b.lost RETURN b.key AS key") == []
-
-
-class Missed(FileBlobStore):
-    """Store that reports each file as lost just before it is written."""
-
-    def __init__(self, graph: Graph, folder: Path) -> None:
-        super().__init__(folder)
-        self._graph = graph
-
-    def put(self, name: str, content: bytes) -> bool:
-        mark_blob_lost(self._graph, compute_blob_key(content))
-        return super().put(name, content)
-
-
-def test_file_missed_before_its_write_is_kept(pictures: Pictures, graph: Graph, driver: neo4j.Driver) -> None:
-    StoredFiles(graph, Missed(graph, pictures.folder)).keep([BOAT])
-    assert rows(driver, "MATCH (b:Blob) RETURN b.key AS key, b.lost AS lost") == [
-        {"key": compute_blob_key(BOAT), "lost": None}
-    ]
-
-
 ANOTHER = "does not contain the files"
 
 
@@ -242,36 +165,6 @@ def test_unmarked_store_is_recognized_by_its_files(
         elsewhere.read(compute_blob_key(BOAT))
 
 
-def as_before_there_were_generations(pictures: Pictures, driver: neo4j.Driver) -> None:
-    """Name the files only by their hash, as in older stores."""
-    as_before_there_were_markers(pictures, driver)
-    rows(driver, "MATCH (b:Blob) SET b.generation = null")
-    for path in pictures.folder.rglob("*/*-*"):
-        path.rename(path.with_name(path.name.partition("-")[0]))
-
-
-@pytest.mark.parametrize("marked", [True, False])
-def test_one_shared_file_does_not_identify_a_store(
-    pictures: Pictures, elsewhere: Pictures, driver: neo4j.Driver, marked: bool
-) -> None:
-    for content, name in ((BOAT, "boat.jpg"), (PLAN, "plan.png")):
-        pictures.add(content, name)
-    as_before_there_were_generations(pictures, driver)
-    rows(driver, "UNWIND range(1, 9) AS n CREATE (:DeadBlob {key: right('0' + n, 1) + $rest})", rest="a" * 63)
-    if marked:
-        FileBlobStore(elsewhere.folder).mark("of another")
-    (shared,) = pictures.paths(BOAT)
-    (elsewhere.folder / shared.parent.name).mkdir()
-    shutil.copy(shared, elsewhere.folder / shared.parent.name)
-    with pytest.raises(Unavailable, match=ANOTHER):
-        elsewhere.collect()
-    with pytest.raises(Unavailable, match=ANOTHER):
-        elsewhere.add(PLAN, "again.png")
-    (pictures.folder / MARKER).unlink(missing_ok=True)
-    pictures.add(PLAN, "again.png")
-    assert pictures.read(compute_blob_key(BOAT)) == BOAT
-
-
 def test_lost_files_require_confirmation_of_the_store(pictures: Pictures, elsewhere: Pictures) -> None:
     pictures.add(BOAT, "boat.jpg")
     with pytest.raises(Unavailable, match=ANOTHER) as caught:
@@ -303,61 +196,6 @@ def test_emptied_database_accepts_the_present_store(
     wipe(driver)
     pictures.add(PLAN, "plan.png")
     assert get_known_store(graph) == FileBlobStore(pictures.folder).identity() == before
-
-
-def test_many_may_be_the_first(pictures: Pictures, graph: Graph, driver: neo4j.Driver) -> None:
-    files = {f"{at}.png": encoded(drawn(20 + at, 30)) for at in range(12)}
-    with ThreadPoolExecutor(12) as threads:
-        list(threads.map(lambda name: pictures.add(files[name], name), files))
-    assert rows(driver, "MATCH (s:BlobStore) RETURN s.store_id AS id") == [{"id": get_known_store(graph)}]
-    assert FileBlobStore(pictures.folder).identity() == get_known_store(graph)
-
-
-class Filling(FileBlobStore):
-    full = True
-
-    def mark(self, identity: str) -> None:
-        if self.full:
-            self.full = False
-            raise FileStoreFull
-        super().mark(identity)
-
-
-def test_temporary_store_error_is_reported_and_not_cached(pictures: Pictures, graph: Graph) -> None:
-    stored = StoredFiles(graph, Filling(pictures.folder))
-    with pytest.raises(FileStoreFull):
-        stored.keep([BOAT])
-    stored.keep([BOAT])
-    assert pictures.files == 1
-
-
-class Counting(FileBlobStore):
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self.looked = 0
-
-    def has(self, name: str) -> bool:
-        self.looked += 1
-        return super().has(name)
-
-
-def test_wrong_store_is_checked_once(pictures: Pictures, elsewhere: Pictures, graph: Graph) -> None:
-    pictures.add(BOAT, "boat.jpg")
-    store = Counting(elsewhere.folder)
-    stored = StoredFiles(graph, store)
-
-    def refused() -> None:
-        with pytest.raises(Unavailable, match=ANOTHER):
-            stored.read(compute_blob_key(BOAT))
-
-    with ThreadPoolExecutor(8) as threads:
-        for each in [threads.submit(refused) for _ in range(50)]:
-            each.result(30)
-    assert store.looked == 2
-    shutil.copytree(pictures.folder, elsewhere.folder, dirs_exist_ok=True)
-    assert stored.read(compute_blob_key(BOAT)) == BOAT
-    stored.keep([PLAN])
-    assert store.looked == 2
 
 
 class LateDeletes(FileBlobStore):
@@ -399,23 +237,6 @@ def test_late_deletion_is_harmless(pictures: Pictures, graph: Graph) -> None:
     assert (pictures.files, pictures.collect()) == (2, 0)
 
 
-def test_folder_unmounted_during_deletion_keeps_files_known(pictures: Pictures, graph: Graph) -> None:
-    pictures.add(encoded(drawn(20, 20)), "other.png")
-    delete_document(graph, pictures.add(BOAT, "x.jpg"))
-    away = pictures.folder.with_name("unmounted")
-
-    class Unmounted(FileBlobStore):
-        def delete(self, name: str) -> None:
-            if pictures.folder.exists():
-                pictures.folder.rename(away)
-            super().delete(name)
-
-    with pytest.raises(Unavailable):
-        StoredFiles(graph, Unmounted(pictures.folder)).collect()
-    away.rename(pictures.folder)
-    assert (pictures.collect(), pictures.files) == (2, 2)
-
-
 def test_files_without_generations_are_read_used_and_collected(
     pictures: Pictures, graph: Graph, driver: neo4j.Driver
 ) -> None:
@@ -435,29 +256,6 @@ def test_files_without_generations_are_read_used_and_collected(
     assert shown(pictures) == ["x.jpg"]
 
 
-def test_image_stored_during_its_collection_does_not_wait(pictures: Pictures, graph: Graph) -> None:
-    """The unused file is being deleted when the same image is stored again."""
-    delete_document(graph, pictures.add(BOAT, "x.jpg"))
-    deleting, go_on = threading.Event(), threading.Event()
-
-    class Slow(FileBlobStore):
-        def delete(self, name: str) -> None:
-            deleting.set()
-            assert go_on.wait(30)
-            super().delete(name)
-
-    with ThreadPoolExecutor(1) as threads:
-        collected = threads.submit(StoredFiles(graph, Slow(pictures.folder)).collect)
-        assert deleting.wait(10)
-        try:
-            pictures.add(BOAT, "x.jpg")
-        finally:
-            go_on.set()
-        assert collected.result(30) == 2
-    assert shown(pictures) == ["x.jpg"]
-    assert pictures.files == 2
-
-
 @pytest.mark.parametrize("review", [False, True])
 def test_hold_of_another_request_is_not_reused(pictures: Pictures, graph: Graph, *, review: bool) -> None:
     """The files have been deleted, and you cannot rely on another process to write them again."""
@@ -469,13 +267,6 @@ def test_hold_of_another_request_is_not_reused(pictures: Pictures, graph: Graph,
     )
     with pytest.raises(Conflict, match="Send the document again"):
         store_document(graph, made)
-
-
-def test_retried_transaction_releases_an_image_once(pictures: Pictures, graph: Graph) -> None:
-    work = storing([pictures.record(BOAT, "x.jpg", review=True)])
-    first, again = graph.transaction(work), graph.transaction(work)
-    assert first[0].change == again[0].change
-    assert pictures.collect() == 0
 
 
 @pytest.mark.parametrize("content", [b"", b"what is no picture", None], ids=["empty", "other", "same size"])
@@ -617,23 +408,6 @@ def test_another_pdf_with_same_text_replaces_the_file(library: Library) -> None:
     assert (library.collect(), library.files) == (1, {compute_blob_key(again)})
 
 
-def test_earlier_document_receives_its_file_on_ingest(library: Library) -> None:
-    library.add(PDF, "a.pdf", keep=False)
-    assert (library.used, library.files) == ({}, set())
-    stored = store_document(library.graph, library.record(PDF, "a.pdf"))
-    assert (stored.change.change, stored.change.added, stored.job_id) == ("updated", 0, None)
-    assert library.used == {"a.pdf": compute_blob_key(PDF)}
-    assert library.add(PDF, "a.pdf", keep=False) == "updated"
-    assert (library.used, library.collect(), library.files) == ({}, 1, set())
-
-
-def test_document_replaced_by_text_releases_its_file(library: Library) -> None:
-    library.add(PDF, "a.pdf")
-    text, _ = to_record(Incoming("notes", "a.pdf", "Only words.", format="text"))
-    store_document(library.graph, text)
-    assert (library.used, library.collect(), library.files) == ({}, 1, set())
-
-
 def test_pending_pdf_keeps_its_file_until_rejected(library: Library) -> None:
     for name in ("a.pdf", "b.pdf"):
         store_document(library.graph, library.record(PDF, name, review=True))
@@ -647,32 +421,3 @@ def test_pending_pdf_keeps_its_file_until_rejected(library: Library) -> None:
     assert library.collect() == 0
     reject_waiting(library.graph, "notes", ["b.pdf"], limit=10)
     assert (library.collect(), library.files) == (1, set())
-
-
-def test_many_pdfs_of_one_batch(library: Library) -> None:
-    made = [library.record((PDF, OTHER)[number % 2], f"{number}.pdf") for number in range(20)]
-    store_documents(library.graph, made)
-    assert (len(library.used), library.files) == (20, {compute_blob_key(PDF), compute_blob_key(OTHER)})
-    hold_blobs(library.graph, [compute_blob_key(PDF)])
-    for number in range(20):
-        library.delete(f"{number}.pdf")
-    assert (library.collect(), library.files) == (1, {compute_blob_key(PDF)})
-
-
-def test_pdfs_of_synced_folder_receive_their_files(library: Library, tmp_path: Path) -> None:
-    folder = tmp_path / "papers"
-    folder.mkdir()
-    (folder / "a.pdf").write_bytes(PDF)
-    followed = follow(library.graph, folder)
-
-    def scan(*, keep: bool) -> None:
-        request_scan(library.graph, followed)
-        work(
-            library.graph,
-            handler=FolderSync(library.graph, EVERYWHERE, LARGEST, library.reader(keep=keep), None),
-        )
-
-    scan(keep=False)
-    assert library.used == {}
-    scan(keep=True)
-    assert library.used == {"a.pdf": compute_blob_key(PDF)}

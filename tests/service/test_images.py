@@ -12,7 +12,7 @@ from kg_api.graph.client import Graph
 from tests.service.asking import Json, ingest, problem, search
 from tests.service.test_formats import upload
 from tests.support.embedding import run_jobs
-from tests.support.images import drawn, encoded, exif, png_of
+from tests.support.images import drawn, encoded, exif
 from tests.support.running import Service
 from tests.unit.convert.test_images_within import book
 
@@ -78,34 +78,6 @@ def test_image_is_found_by_text_and_downloaded(http: httpx.Client, graph: Graph)
     assert Image.open(io.BytesIO(thumbnail.content)).size == (256, 171)
 
 
-def test_image_type_follows_its_content(http: httpx.Client) -> None:
-    for name in ("photo.jpg", "notes.txt", "page.html"):
-        stored = upload(http, encoded(drawn()), name)
-        (image,) = (each for each in http.get("/images").json()["images"] if each["document"] == name)
-        assert image["image"]["content_type"] == "image/png"
-        assert http.get(f"/documents/{stored['document_id']}").json()["format"] == "image"
-
-
-@pytest.mark.parametrize(
-    ("content", "name", "told"),
-    [
-        (png_of(50_000, 50_000), "bomb.png", "50,000 x 50,000"),
-        (
-            b"<svg xmlns='http://www.w3.org/2000/svg'/>",
-            "drawing.svg",
-            ".svg images are not supported. Export the image as JPEG or PNG",
-        ),
-    ],
-    ids=["bomb", "svg"],
-)
-def test_upload_of_invalid_image_is_rejected(
-    http: httpx.Client, content: bytes, name: str, told: str
-) -> None:
-    answer = http.post("/documents", files={"file": (name, content)}, data={"ontology": "notes"})
-    assert told in problem(answer, 422)
-    assert http.get("/health").status_code == 200
-
-
 def test_names_that_no_header_takes_are_cleaned(http: httpx.Client) -> None:
     upload(http, encoded(drawn()), "x.png", document='a"\u202egnp.\u200b\\b; x="y.png')
     (image,) = http.get("/images").json()["images"]
@@ -142,11 +114,6 @@ def test_book_image_is_placed_between_its_paragraphs(http: httpx.Client) -> None
     ).json()
     assert (again["change"], again["sources"]) == ("updated", {"added": 0, "kept": 3, "removed": 0})
     assert one(search(http, "red boat", mode="text"))["image"]["width"] == 90
-
-
-def test_upload_takes_one_file(http: httpx.Client) -> None:
-    both = [("file", ("a.md", b"One.")), ("file", ("b.md", b"Two."))]
-    assert http.post("/documents", files=both, data={"ontology": "notes"}).status_code in {400, 422}
 
 
 SEARCH = "/queries/images/search"
