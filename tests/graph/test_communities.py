@@ -1,28 +1,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any
 
 import neo4j
 import pytest
 
-from kg_api.discovery.communities import CommunityDetection, read_concept_graph
+from kg_api.discovery.communities import CommunityDetection
 from kg_api.errors import NotFound
 from kg_api.graph.client import Graph
 from kg_api.graph.communities import (
     Generation,
-    begin_generation,
-    discard_portion,
-    get_min_ties,
-    publish,
     write_communities,
-    write_members,
 )
 from kg_api.graph.concept_merges import merge_concepts
-from kg_api.graph.document_writes import delete_document, delete_ontology, store_document
-from kg_api.graph.jobs import COMMUNITY_DETECTION, find_job, page_of_jobs, request_job
+from kg_api.graph.document_writes import delete_document, store_document
+from kg_api.graph.jobs import find_job, request_job
 from kg_api.jobs.runner import Runner
 from kg_api.schemas.base import document_id
 from kg_api.schemas.concepts import ExtractedRelation
@@ -31,7 +24,6 @@ from kg_api.settings import WorkerSettings
 from tests.support.communities import BAKERY, HARBOUR, Detecting
 from tests.support.concepts import extraction, found, labelled, quote, write
 from tests.support.cypher import rows
-from tests.support.embedding import run_jobs
 from tests.support.records import record
 
 STORED = "MATCH (c:Community) RETURN c.generation AS generation, count(*) AS communities"
@@ -140,34 +132,8 @@ def test_an_ontology_with_little_or_nothing_has_none(graph: Graph) -> None:
         notes.service.detect("note")
 
 
-def test_detection_limits_the_number_of_concepts(notes: Detecting) -> None:
-    assert get_min_ties(notes.graph, "notes", 1000) == 2
-    least = get_min_ties(notes.graph, "notes", 3)
-    read = read_concept_graph(notes.graph, "notes", most=3, between=lambda: None)
-    assert least == 9, "those of the bakery are in eight sources, the hub in more"
-    assert len(read.concept_ids) == 1
-    assert read.incidence.shape == (18, 1)
-
-
-def test_detection_waits_for_running_extraction(notes: Detecting, driver: neo4j.Driver) -> None:
-    run_jobs(notes.graph)
-    rows(driver, "CREATE (:Job {job_id: 'x', unique_key: 'concept_extraction:notes', state: 'queued'})")
-    notes.service.start_pending_detections()
-    assert jobs_of(notes) == 0
-    rows(driver, "MATCH (j:Job {job_id: 'x'}) DETACH DELETE j")
-    notes.service.start_pending_detections()
-    assert jobs_of(notes) == 1
-
-
-def jobs_of(notes: Detecting) -> int:
-    kind = COMMUNITY_DETECTION
-    return len(page_of_jobs(notes.graph, state=None, kind=kind, ontology="notes", offset=0, limit=9)[0])
-
-
 GENERATIONS = "MATCH (c:Community) RETURN DISTINCT c.generation AS generation"
 ONE, OTHER = ({"ontology": "notes", "generation": name} for name in ("one", "other"))
-NOW = datetime.now(UTC)
-SUMMARY = '{"mark":"m","grouped":1,"left_out":0,"concepts":1,"relationships":0,"sources":1}'
 
 
 @pytest.fixture
@@ -176,79 +142,6 @@ def detected(graph: Graph) -> Detecting:
     made.add_topics()
     made.work()
     return made
-
-
-def community(name: str, place: int = 0) -> dict[str, Any]:
-    return {"community_id": name * 32, "place": place, "inside": 1.0}
-
-
-def member(concept_id: str, place: int) -> dict[str, Any]:
-    own = {"community_id": "c" * 32, "place": place, "weight": 1.0}
-    return {"concept_id": concept_id, "communities": [own]}
-
-
-def written(graph: Graph, made: Generation, driver: neo4j.Driver) -> list[bool]:
-    """Write a generation with a single community, using each step twice. Return whether this was
-    successful."""
-    ids = sorted(row["id"] for row in rows(driver, "MATCH (c:Concept) RETURN c.concept_id AS id"))
-    members = [member(each, at) for at, each in enumerate(ids)]
-    steps: list[Callable[[Any], bool]] = [
-        lambda tx: write_communities(tx, made, [community("c")]),
-        lambda tx: write_members(tx, made, members),
-        lambda tx: publish(tx, made, SUMMARY, NOW),
-    ]
-    return [graph.transaction(step) and graph.transaction(step) for step in steps]
-
-
-def test_incomplete_generation_is_invisible(detected: Detecting, driver: neo4j.Driver) -> None:
-    graph, before = detected.graph, detected.page()
-    assert graph.transaction(lambda tx: begin_generation(tx, ONE))
-    assert graph.transaction(lambda tx: write_communities(tx, ONE, [community("c"), community("d", 1)]))
-    assert detected.page() == before
-    (first, *_) = before.communities
-    assert detected.service.find("notes", first.community_id, concepts=9, passages=1).size == first.size
-    assert written(graph, ONE, driver) == [True, True, True]
-    (only,) = detected.page().communities
-    assert (only.community_id, only.size) == ("c" * 32, 10)
-
-
-def test_of_two_jobs_at_once_the_later_counts(detected: Detecting, driver: neo4j.Driver) -> None:
-    graph, before = detected.graph, detected.page()
-    graph.transaction(lambda tx: begin_generation(tx, ONE))
-    graph.transaction(lambda tx: begin_generation(tx, OTHER))
-    assert written(graph, ONE, driver) == [False, False, False]
-    assert detected.page() == before
-    assert written(graph, OTHER, driver) == [True, True, True]
-    assert detected.page().total == 1
-
-
-def test_generation_of_deleted_ontology_is_never_shown(detected: Detecting, driver: neo4j.Driver) -> None:
-    graph = detected.graph
-    graph.transaction(lambda tx: begin_generation(tx, ONE))
-    graph.transaction(lambda tx: write_communities(tx, ONE, [community("c")]))
-    delete_ontology(graph, "notes")
-    assert rows(driver, GENERATIONS) == []
-    assert not graph.transaction(lambda tx: begin_generation(tx, ONE))
-    assert written(graph, ONE, driver) == [False, False, False]
-    detected.add_topics()
-    assert written(graph, ONE, driver) == [False, False, False], "another ontology of that name"
-    assert rows(driver, GENERATIONS) == []
-
-
-def test_next_detection_discards_interrupted_generation(detected: Detecting, driver: neo4j.Driver) -> None:
-    graph, before = detected.graph, detected.page()
-    graph.transaction(lambda tx: begin_generation(tx, ONE))
-    written_by_then = [member("gone", 0)]
-    graph.transaction(lambda tx: write_communities(tx, ONE, [community("c"), community("d", 1)]))
-    graph.transaction(lambda tx: write_members(tx, ONE, written_by_then))
-    assert graph.transaction(lambda tx: discard_portion(tx, "notes")) == 0, "it is being made"
-    detected.service.detect("notes")
-    assert detected.work() == 1
-    assert {row["generation"] for row in rows(driver, GENERATIONS)}.isdisjoint({"one"})
-    assert [each.labels for each in detected.page().communities] == [
-        each.labels for each in before.communities
-    ]
-    assert detected.labels() == [set(BAKERY), set(HARBOUR)]
 
 
 def test_stopped_worker_keeps_old_generation_and_job_restarts(

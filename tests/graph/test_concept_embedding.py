@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import neo4j
@@ -9,15 +8,12 @@ import pytest
 from numpy.typing import NDArray
 
 from kg_api.concepts.relations import RelationshipSearcher
-from kg_api.errors import Conflict, DatabaseUnavailable, InvalidInput
-from kg_api.graph import search
+from kg_api.errors import Conflict, InvalidInput
 from kg_api.graph.client import Graph
-from kg_api.graph.concept_vectors import get_min_neighbour_cosine, request_concepts
-from kg_api.graph.document_writes import store_document
+from kg_api.graph.concept_vectors import get_min_neighbour_cosine
 from kg_api.graph.jobs import enqueue_slot
 from kg_api.graph.schema import index_states
 from kg_api.graph.search import ConceptNearness, Filters, Seed, find_sources_by_concepts
-from kg_api.graph.targets import Plan
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.schemas.base import build_concept_text, concept_id
 from kg_api.schemas.concepts import ExtractedRelation, RelationshipSearch
@@ -27,11 +23,10 @@ from kg_api.search.near import NO_VECTORS
 from kg_api.spaces.activation import activate
 from kg_api.spaces.plans import read_embedding_state, read_embedding_states
 from tests.support.concept_work import DOCUMENT, LABELS, Merging, counts, kinds, learn, vectors, work
-from tests.support.concepts import extraction, found, labelled, quote, write
+from tests.support.concepts import extraction, found, quote, write
 from tests.support.cypher import rows
 from tests.support.embedding import open_spaces
 from tests.support.kg import Kg
-from tests.support.records import record
 
 
 def test_concepts_are_embedded_with_their_descriptions(kg: Kg, driver: neo4j.Driver) -> None:
@@ -70,36 +65,6 @@ def test_backfill_finds_unrequested_concepts(kg: Kg, driver: neo4j.Driver) -> No
     assert counts(kg) == (5, 5, 0, 0, 0)
 
 
-def test_every_batch_is_looked_over_for_merging(kg: Kg, driver: neo4j.Driver) -> None:
-    learn(kg.graph)
-    merging = Merging()
-    work(kg, merging)
-    ids = [row["id"] for row in rows(driver, "MATCH (c:Concept) RETURN c.concept_id AS id ORDER BY id")]
-    assert merging.seen == [ids[0:2], ids[2:4], ids[4:]]
-
-
-def test_concepts_embedded_before_merging_are_merged_later(kg: Kg, driver: neo4j.Driver) -> None:
-    learn(kg.graph)
-
-    class Failing(Merging):
-        def __call__(self, plan: Plan, concept_ids: Sequence[str]) -> None:
-            if len(self.seen) == 1:
-                self.seen.append([])
-                raise DatabaseUnavailable("Neo4j goes away here")
-            super().__call__(plan, concept_ids)
-
-    failing = Failing()
-    with pytest.raises(DatabaseUnavailable):
-        work(kg, failing)
-    rows(driver, "MATCH (j:Job {state: 'running'}) SET j.lease_until = datetime() - duration('PT1H')")
-    merging = Merging()
-    work(kg, merging)
-    ids = {row["id"] for row in rows(driver, "MATCH (c:Concept) RETURN c.concept_id AS id")}
-    assert len(failing.seen) == 2
-    assert {each for batch in failing.seen + merging.seen for each in batch} == ids
-    assert counts(kg) == (5, 5, 0, 0, 0)
-
-
 class Picky(DeterministicEmbedder):
     """Embedder that rejects any text with the given word."""
 
@@ -124,14 +89,6 @@ def test_rejected_concept_does_not_block_others(graph: Graph, kg: Kg, driver: ne
     assert found.due == 1
     kg.work()
     assert counts(kg) == (6, 6, 0, 0, 0)
-
-
-def test_a_long_text_is_embedded_by_its_beginning(kg: Kg) -> None:
-    learn(
-        kg.graph, "long", description="word " * 199, search_terms=tuple(f"term {n} " * 20 for n in range(20))
-    )
-    kg.work()
-    assert counts(kg) == (1, 1, 0, 0, 0)
 
 
 def test_regeneration_of_concepts(kg: Kg, driver: neo4j.Driver) -> None:
@@ -217,16 +174,6 @@ def test_dropped_space_deletes_its_concept_vectors(kg: Kg, driver: neo4j.Driver)
     assert len(vectors(driver)) == 5
 
 
-def test_changed_chunking_keeps_concept_vectors(kg: Kg, driver: neo4j.Driver) -> None:
-    learn(kg.graph)
-    kg.work()
-    before = rows(driver, "MATCH (c:Concept) RETURN c.label AS l, c.embedded_at AS at ORDER BY l")
-    config = kg.configure.show("notes").config.model_copy(update={"strategy": "sentence", "chunk_size": None})
-    kg.configure.set("notes", config, dry_run=False)
-    kg.work()
-    assert rows(driver, "MATCH (c:Concept) RETURN c.label AS l, c.embedded_at AS at ORDER BY l") == before
-
-
 NEST, WASP, GREY = "paper nest", "paper nest wasp", "grey paper nest"
 LINKS = """MATCH (a:Concept)-[r:NEAR_TO]->(b:Concept)
            RETURN r.space AS space, a.label AS one, b.label AS other, r.cosine AS cosine
@@ -273,71 +220,6 @@ def test_links_and_index_find_the_same_concepts(learned: Kg, driver: neo4j.Drive
     assert [len(each) for each in by_links.values()] == [2, 1, 1], "from what was there before, too"
     rows(driver, "MATCH (c:Concept) SET c.linked_at = null")
     assert {label: near(learned, driver, label) for label in by_links} == by_links
-
-
-def test_search_uses_index_only_for_unlinked_concepts(learned: Kg, driver: neo4j.Driver) -> None:
-    every = near(learned, driver, NEST, "river delta")
-    assert {name for name, _ in every} == {WASP}
-    rows(driver, "MATCH (c:Concept {label: 'river delta'}) SET c.linked_at = null")
-    assert near(learned, driver, NEST, "river delta") == every
-    rows(driver, "MATCH (:Concept)-[r:NEAR_TO]->() DELETE r")
-    assert near(learned, driver, NEST, "river delta") == set(), (
-        "no index is asked for what is linked with nothing"
-    )
-    rows(driver, "MATCH (c:Concept {label: $l}) SET c.linked_at = null", l=NEST)
-    assert near(learned, driver, NEST, "river delta") == every
-
-
-def test_each_space_expands_equally_many_concepts(
-    learned: Kg, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(search, "NEAR_TO", 1)
-    made = record("b.md", [f"A {NEST}.", f"A {WASP}."], "other")
-    store_document(learned.graph, made)
-    learned.graph.transaction(lambda tx: request_concepts(tx, "other"))
-    write(learned.graph, labelled(made, 0, NEST), labelled(made, 1, WASP), ontology="other")
-    learned.add("small")
-    learned.switch.build("small", SpaceBuild(activate=False))
-    learned.work()
-    rows(driver, "MATCH (:Concept)-[a:APPEARS_IN]->() SET a.verified = true")
-    within = [
-        ConceptNearness(learned.spaces.get(slug).space, [name], 0.2)
-        for slug, name in (("default", "notes"), ("small", "other"))
-    ]
-    seeds = [Seed(concept_id("notes", NEST), 9.0), Seed(concept_id("other", NEST), 1.0)]
-
-    def found() -> set[tuple[str, str]]:
-        hits = find_sources_by_concepts(
-            learned.graph, seeds, [], Filters(["notes", "other"]), NO_VECTORS, limit=10, nearness=within
-        )
-        return {(hit.source.ontology, each.label) for hit in hits for each in hit.through}
-
-    linked_with = {(name, label) for name in ("notes", "other") for label in (NEST, WASP)}
-    assert found() == linked_with
-    rows(driver, "MATCH (c:Concept {ontology: 'other'}) SET c.linked_at_small = null")
-    assert found() == linked_with
-
-
-def test_link_to_a_changed_concept_is_ignored(learned: Kg, driver: neo4j.Driver) -> None:
-    rows(
-        driver,
-        "MATCH (d:Concept {label: 'river delta'}), (w:Concept {label: $l}) SET w.embedding = d.embedding",
-        l=WASP,
-    )
-    assert near(learned, driver, NEST) == set()
-
-
-def test_dropped_space_deletes_its_links(learned: Kg, driver: neo4j.Driver) -> None:
-    learned.add("small")
-    learned.switch.build("small", SpaceBuild(activate=False))
-    learned.work()
-    assert {space for space, *_ in linked(driver)} == {"default", "small"}
-    learned.switch.activate("small")
-    assert {name for name, _ in near(learned, driver, NEST)} == {WASP}
-    learned.drop.drop("default", "notes")
-    learned.work()
-    assert {space for space, *_ in linked(driver)} == {"small"}
-    assert rows(driver, "MATCH (c:Concept) WHERE c.linked_at IS NOT NULL RETURN c") == []
 
 
 TEXT = DOCUMENT.sources[0].full_text
@@ -388,14 +270,6 @@ def test_relationship_is_embedded_with_sentence_and_quote(kg: Kg, driver: neo4j.
     assert (row["o"], row["n"]) == ("notes", "leads_to")
 
 
-def test_relationship_without_quote_is_embedded_by_sentence(kg: Kg, driver: neo4j.Driver) -> None:
-    relate(kg.graph, "is near", proved=False)
-    (row,) = rows(driver, "MATCH ()-[r:RELATED_TO]->() RETURN r.quote AS q, r.start AS s, r.end AS e")
-    assert row == {"q": "", "s": None, "e": None}
-    kg.work()
-    assert edge_counts(kg) == total(1, embedded=1)
-
-
 def test_only_changed_relationships_are_embedded_again(kg: Kg, driver: neo4j.Driver) -> None:
     relate(kg.graph, "is near", proved=False)
     relate(kg.graph, "is far from", paragraph=1)
@@ -409,30 +283,6 @@ def test_only_changed_relationships_are_embedded_again(kg: Kg, driver: neo4j.Dri
         f"{ENDS[0]} is near {ENDS[1]}"
     }
     assert edge_counts(kg) == total(2, embedded=2)
-
-
-def test_backfill_finds_unrequested_relationships(kg: Kg, driver: neo4j.Driver) -> None:
-    relate(kg.graph, "is near", "is far from")
-    kg.work()
-    rows(
-        driver, "MATCH ()-[r:RELATED_TO {type: 'is near'}]->() SET r.embedding = null, r.embedded_with = null"
-    )
-    rows(driver, "MATCH (t:RelationType {name: 'is near'}) SET t.embedding = null, t.embedded_with = null")
-    enqueue_slot(kg.graph, "backfill")
-    kg.work()
-    assert edge_counts(kg) == total(2, embedded=2)
-    assert types(driver) == {"is near": True, "is far from": True}
-
-
-def test_relationship_embedding_is_requested_by_type(kg: Kg, driver: neo4j.Driver) -> None:
-    relate(kg.graph, "is near")
-    kg.work()
-    asked = kg.requests.regenerate(Regeneration(ontology="notes", type="edge", force=True, dry_run=True))
-    assert [(each.type, each.due, each.cost is not None) for each in asked.ontologies] == [("edge", 1, True)]
-    before = rows(driver, "MATCH ()-[r:RELATED_TO]->() RETURN r.embedded_at AS at")
-    kg.requests.regenerate(Regeneration(ontology="notes", type="edge", force=True))
-    kg.work()
-    assert rows(driver, "MATCH ()-[r:RELATED_TO]->() RETURN r.embedded_at AS at") != before
 
 
 def test_a_switch_waits_for_them(kg: Kg, driver: neo4j.Driver) -> None:
@@ -451,20 +301,6 @@ def test_a_switch_waits_for_them(kg: Kg, driver: neo4j.Driver) -> None:
     state = read_embedding_state(kg.graph, "notes")
     with pytest.raises(Conflict, match="1 relationships and types of them are not"):
         kg.graph.transaction(lambda tx: activate(tx, [state], "text"))
-
-
-def test_a_space_that_is_dropped_takes_them_along(kg: Kg, driver: neo4j.Driver) -> None:
-    relate(kg.graph, "is near")
-    kg.add("small")
-    kg.switch.build("small", SpaceBuild(activate=True))
-    kg.work()
-    assert read_embedding_state(kg.graph, "notes").serving is None
-    assert "relation_embedding_small" in index_states(kg.graph)
-    kg.drop.drop("default", "notes")
-    kg.work()
-    assert edge_vectors(driver) == {}
-    assert types(driver) == {"is near": False}
-    assert len(edge_vectors(driver, "embedding_small")) == 1
 
 
 def test_search_reports_missing_relationship_index(kg: Kg, driver: neo4j.Driver) -> None:

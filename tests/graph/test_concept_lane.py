@@ -1,21 +1,17 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import neo4j
 import pytest
 
-from kg_api.graph import search as carried_module
-from kg_api.graph.client import Graph, Lookup
+from kg_api.graph.client import Graph
 from kg_api.graph.concept_writes import write_extractions
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import request_job
-from kg_api.graph.search import MAX_SOURCES, Meaning
+from kg_api.graph.search import MAX_SOURCES
 from kg_api.schemas.answers import HybridHits
-from kg_api.schemas.base import name_id
 from kg_api.schemas.search import SourceHits
-from kg_api.search import retrieve
 from tests.conftest import Stored
 from tests.support.cypher import rows
 from tests.support.kg import Kg
@@ -51,10 +47,6 @@ def test_concept_of_best_hit_adds_continuing_passage(kg: Kg, mode: str) -> None:
     assert guild.ranks.concepts is not None
 
 
-def test_text_mode_without_concepts_misses_passage(kg: Kg) -> None:
-    assert "guild.md" not in documents(search(kg, mode="text"))
-
-
 def test_one_hop_finds_source_of_related_concept(kg: Kg) -> None:
     hits = hybrid(kg, "Guild of Keepers", mode="concept")
     assert "town.md" in documents(hits)
@@ -83,42 +75,10 @@ def test_filters_apply_to_concept_hits(kg: Kg) -> None:
     } == {"other"}
 
 
-def test_a_least_similarity_holds_for_them_too(kg: Kg) -> None:
-    hits = search(kg, concepts=True, min_similarity=0.99)
-    assert hits.sources == []
-
-
-def test_concept_hits_have_a_similarity(kg: Kg) -> None:
-    hits = hybrid(kg, "Guild of Keepers", mode="concept")
-    assert all(hit.similarity is not None for hit in hits.sources)
-
-
 def test_search_reports_ontology_without_concepts(kg: Kg) -> None:
     store_document(kg.graph, record("a.md", ["Nothing but weather here."], ontology="bare"))
     told = search(kg, "weather", ontology="bare", concepts=True).degraded
     assert any(each.part == "concepts" and "no concepts yet" in each.effect for each in told)
-
-
-def test_name_lookup_limits_candidates_in_every_ontology(kg: Kg, monkeypatch: pytest.MonkeyPatch) -> None:
-    question = "And where was it that the warden Maren Holt was born"
-    store_document(kg.graph, record("a.md", ["Nothing but weather here."], ontology="bare"))
-    asked = list[str]()
-    look_up = retrieve.by_name
-
-    def by_name(ids: Sequence[str], meanings: Sequence[Meaning], limit: int) -> Lookup:
-        asked.extend(ids)
-        return look_up(ids, meanings, limit)
-
-    monkeypatch.setattr(retrieve, "by_name", by_name)
-    told = [each.effect for each in search(kg, question, concepts=True).degraded]
-    assert retrieve.TOO_MANY not in told
-    all_of_them, wanted = len(asked), {name_id(each, "maren holt") for each in ("bare", "notes")}
-    asked.clear()
-    monkeypatch.setattr(retrieve, "MAX_NAMES", all_of_them // 2)
-    told = [each.effect for each in search(kg, question, concepts=True).degraded]
-    assert retrieve.TOO_MANY in told
-    assert len(asked) == all_of_them // 2
-    assert wanted <= set(asked)
 
 
 def test_hits_name_the_concepts_that_they_carry(kg: Kg) -> None:
@@ -134,13 +94,6 @@ def test_hybrid_returns_concepts_and_sources(kg: Kg) -> None:
     assert {each.label for each in hits.sources[0].concepts} == {"Gazette of Lanterns", "Guild of Keepers"}
     assert len(hybrid(kg, concept_limit=1, source_limit=2).sources) == 2
     assert hybrid(kg, concept_limit=0).concepts == []
-
-
-def test_mode_source_is_search_without_concepts(kg: Kg) -> None:
-    assert documents(hybrid(kg, mode="source", source_limit=5)) == documents(
-        search(kg, "Gazette of Lanterns")
-    )
-    assert all(hit.through == [] for hit in hybrid(kg, mode="source").sources)
 
 
 def test_a_concept_that_is_everywhere_leads_nowhere(kg: Kg, driver: neo4j.Driver) -> None:
@@ -165,19 +118,6 @@ def test_search_reports_running_extraction(kg: Kg) -> None:
     assert all("0 of the 7" not in each.effect for each in search(kg).degraded)
 
 
-def test_number_of_followed_appearances_is_bounded(kg: Kg, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(carried_module, "MAX_APPEARANCES", 1)
-    few = hybrid(kg, "Guild of Keepers", mode="concept").sources
-    monkeypatch.undo()
-    assert len(few) < len(hybrid(kg, "Guild of Keepers", mode="concept").sources)
-
-
-def test_concept_mode_omits_notes_of_other_retrievers(kg: Kg) -> None:
-    hits = hybrid(kg, "of the and", mode="concept")
-    assert all(each.part not in {"text_index", "vector_index"} for each in hits.degraded)
-    assert "full text: the query contains no word" not in str(hits.degraded)
-
-
 def test_question_without_spaces_names_a_concept(kg: Kg) -> None:
     """With an English model, all Chinese concepts are near to each other, so this has to be decided by
     the concept."""
@@ -191,17 +131,3 @@ def test_question_without_spaces_names_a_concept(kg: Kg) -> None:
     hits = hybrid(kg, "谁领导着灯笼公会呢？", mode="concept")
     assert documents(hits) == ["灯.md"]
     assert [each.label for each in hits.sources[0].through] == ["灯笼公会"]
-
-
-def test_question_without_spaces_or_concepts_has_hits(kg: Kg) -> None:
-    made = [
-        record(name, [text]) for name, text in {"灯.md": "灯笼公会的年鉴。", "港.md": "公会在港口。"}.items()
-    ]
-    for each in made:
-        store_document(kg.graph, each)
-    found = [carried(each, 0, "公会") for each in made]
-    kg.graph.transaction(lambda tx: write_extractions(tx, "notes", found, "m"))
-    kg.work()
-    assert documents(search(kg, "年鉴在哪里？", concepts=True)) == documents(search(kg, "年鉴在哪里？"))
-    assert not any(hit.through for hit in search(kg, "年鉴在哪里？", concepts=True).sources)
-    assert any(hit.through for hit in search(kg, "公会的年鉴在哪里？", concepts=True).sources)

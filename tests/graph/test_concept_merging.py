@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from kg_api.concepts.merging import merge_near
-from kg_api.errors import Conflict, TooMuchAtOnce
+from kg_api.errors import Conflict
 from kg_api.graph.client import Graph
-from kg_api.graph.concept_merges import merge_concepts, read_concept_merges, unmerge_concepts
-from kg_api.graph.concepts import Text
+from kg_api.graph.concept_merges import read_concept_merges, unmerge_concepts
 from kg_api.graph.document_writes import delete_document, store_document
 from kg_api.graph.spaces import Space
 from kg_api.schemas.base import concept_id, hash_concept_text
@@ -34,7 +33,7 @@ from tests.support.concepts import (
 from tests.support.cypher import rows
 from tests.support.embedding import open_spaces
 from tests.support.records import record
-from tests.support.two_concepts import MANY, ONE, TEXTS, always, both, ids, merged
+from tests.support.two_concepts import MANY, ONE, TEXTS, both, merged
 
 
 @pytest.fixture
@@ -106,29 +105,6 @@ def test_repeated_merge_and_extraction_change_nothing(
     check_invariants(driver)
 
 
-def test_survivor_has_more_sources_then_age_then_id(
-    graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
-) -> None:
-    write(graph, labelled(texts, 0, "lazy"), labelled(texts, 1, "iterators"))
-    rows(driver, "MATCH (c:Concept {label: 'lazy'}) SET c.created_at = c.created_at - duration('PT1H')")
-    assert merged(graph, "iterators", "lazy") == concept_id("notes", "lazy")
-    write(graph, labelled(texts, 0, "generator", "list"), labelled(texts, 2, "ends"))
-    rows(driver, "MATCH (c:Concept) SET c.created_at = datetime('2026-01-01T00:00:00Z')")
-    assert merged(graph, "list", "ends") == min(ids("list", "ends"))
-
-
-def test_two_ontologies_never_share_a_concept(
-    graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
-) -> None:
-    other = record("texts.md", TEXTS, "other")
-    store_document(graph, other)
-    write(graph, labelled(texts, 0, ONE))
-    write(graph, labelled(other, 0, ONE), ontology="other")
-    pair = concept_id("notes", ONE), concept_id("other", ONE)
-    assert merge_concepts(graph, pair, always) is None
-    assert count(driver, "(:Concept)") == 2
-
-
 def test_deleted_document_removes_its_evidence_after_merge(
     graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
 ) -> None:
@@ -141,27 +117,6 @@ def test_deleted_document_removes_its_evidence_after_merge(
     assert concepts(driver) == {ONE: 1}
     delete_document(graph, more.document_id)
     assert count(driver, "(n) WHERE n:Concept OR n:ConceptName OR n:Instance") == 0
-
-
-def test_concurrent_name_lookup_finds_the_surviving_concept(
-    graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
-) -> None:
-    write(graph, labelled(texts, 0, ONE), labelled(texts, 2, ONE), labelled(texts, 1, MANY))
-    more = record("more.md", [f"More of {MANY} and {ONE}."])
-    store_document(graph, more)
-    with ThreadPoolExecutor(1) as pool:
-        writing = []
-
-        def meanwhile(_one: Text, _other: Text) -> bool:
-            if not writing:
-                writing.append(pool.submit(write, graph, labelled(more, 0, MANY)))
-                threading.Event().wait(0.5)  # it has looked the name up and waits for the lock
-            return True
-
-        assert merge_concepts(graph, ids(ONE, MANY), meanwhile) == concept_id("notes", ONE)
-        assert writing[0].result() == 1
-    check_invariants(driver)
-    assert concepts(driver) == {ONE: 4}
 
 
 def test_evidence_stored_before_the_lock_is_merged(
@@ -248,37 +203,6 @@ def test_undo_does_not_restore_deleted_evidence(
     assert concepts(driver) == {ONE: 1}
 
 
-def test_undo_makes_newer_sources_pending_for_extraction(
-    graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
-) -> None:
-    write(graph, *both(texts))
-    merged(graph, MANY, ONE)
-    write(graph, *both(texts)[1:2])
-    undone(graph)
-    check_invariants(driver)
-    due = rows(driver, "MATCH (s:Source) WHERE s.unread RETURN s.paragraph AS p")
-    assert [row["p"] for row in due] == [1]
-    write(graph, *both(texts))
-    assert concepts(driver) == {ONE: 3, MANY: 1, "list": 1, "iterators": 1}
-    check_invariants(driver)
-
-
-def test_a_later_merge_is_undone_before(graph: Graph, driver: neo4j.Driver, texts: DocumentRecord) -> None:
-    write(graph, *both(texts))
-    before = evidence(driver)
-    merged(graph, MANY, "iterators")
-    (first,), _ = read_concept_merges(graph, "notes", 0, 10)
-    merged(graph, first.into, ONE)
-    (second, _), _ = read_concept_merges(graph, "notes", 0, 10)
-    assert (second.merged, second.into) == (first.into, ONE)
-    with pytest.raises(Conflict, match=second.merge_id):
-        unmerge_concepts(graph, "notes", first.merge_id, None)
-    unmerge_concepts(graph, "notes", second.merge_id, None)
-    unmerge_concepts(graph, "notes", first.merge_id, None)
-    assert evidence(driver) == before
-    check_invariants(driver)
-
-
 def test_deletion_removes_text_from_the_merge_record(graph: Graph, driver: neo4j.Driver) -> None:
     other = record("other.md", [f"One {ONE} more.", f"And one {ONE} more."])
     private = record("private.md", [f"The {MANY} of Mr. X live here."])
@@ -355,46 +279,6 @@ def test_merges_into_one_concept_are_undone_in_reverse(
     check_invariants(driver)
 
 
-def test_merges_of_other_sources_undo_in_any_order(
-    graph: Graph, driver: neo4j.Driver, other: DocumentRecord
-) -> None:
-    write(graph, labelled(other, 0, "beta"), labelled(other, 1, "gamma"))
-    merged(graph, "alpha", "beta")
-    merged(graph, "alpha", "gamma")
-    undo(graph, "beta")
-    assert concepts(driver) == {"alpha": 4, "beta": 1}
-    undo(graph, "gamma")
-    assert concepts(driver) == APART
-    check_invariants(driver)
-
-
-def test_merge_of_too_many_sources_cannot_be_undone(
-    graph: Graph, driver: neo4j.Driver, other: DocumentRecord, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("kg_api.graph.concept_merges.MAX_RECORDED", 1)
-    write(graph, labelled(other, 0, "beta", "gamma"), labelled(other, 1, "gamma"))
-    merged(graph, "alpha", "beta")
-    merged(graph, "alpha", "gamma")
-    assert (merge_of(graph, "beta").undoable, merge_of(graph, "gamma").undoable) == (True, False)
-    with pytest.raises(Conflict, match="cannot be undone: kg has no record of the moved sources"):
-        undo(graph, "gamma")
-    assert concepts(driver) == {"alpha": 5}
-
-
-def test_unmerged_pair_stays_separate_from_a_third(
-    graph: Graph, driver: neo4j.Driver, other: DocumentRecord
-) -> None:
-    write(graph, labelled(other, 0, "beta"), labelled(other, 1, "gamma"))
-    merged(graph, "beta", "gamma")
-    merges = read_concept_merges(graph, "notes", 0, 5)[0]
-    unmerge_concepts(graph, "notes", merges[0].merge_id, None)
-    assert merged(graph, "alpha", "beta") is not None
-    assert merged(graph, "alpha", "gamma") is None
-    assert concepts(driver) == {"alpha": 4, "gamma": 1}
-    undo(graph, "beta")
-    assert merged(graph, "alpha", "gamma") is not None, "alpha without beta"
-
-
 @pytest.fixture
 def space(graph: Graph) -> Space:
     spaces = open_spaces(graph)
@@ -430,16 +314,6 @@ def test_near_concepts_with_similar_names_merge(
     check_invariants(driver)
 
 
-def test_similar_names_without_near_vectors_stay_separate(
-    graph: Graph, driver: neo4j.Driver, texts: DocumentRecord, space: Space
-) -> None:
-    write(graph, *both(texts))
-    assert near(graph, space, ONE, MANY) == 0
-    embed(driver, {ONE: [1, 0], MANY: [1, 1]})
-    assert near(graph, space, ONE, MANY) == 0
-    assert count(driver, "(:Concept)") == 4
-
-
 def test_merging_ignores_other_ontologies(
     graph: Graph, driver: neo4j.Driver, texts: DocumentRecord, space: Space
 ) -> None:
@@ -450,42 +324,3 @@ def test_merging_ignores_other_ontologies(
     embed(driver, {ONE: [1, 0], MANY: [1, 0]})
     assert near(graph, space, ONE) == 0
     assert count(driver, "(:Concept)") == 2
-
-
-def test_chain_excludes_concepts_unlike_the_survivor(
-    graph: Graph, driver: neo4j.Driver, space: Space
-) -> None:
-    short, long, turned = "EU law", "European Union law", "law of the European Union"
-    made = record("law.md", [short, short, f"{long} and more", f"{turned} and more"])
-    store_document(graph, made)
-    write(graph, *(labelled(made, at, label) for at, label in enumerate((short, short, long, turned))))
-    embed(driver, {long: [1, 0], short: [1, 0.1], turned: [1, -0.3]})
-    assert near(graph, space, short, long, turned) == 1
-    assert concepts(driver) == {short: 3, turned: 1}, "the turned one was looked at again, and is not like it"
-    check_invariants(driver)
-
-
-def test_pair_that_is_too_large_is_skipped(
-    graph: Graph, driver: neo4j.Driver, texts: DocumentRecord, space: Space, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> None:
-        raise TooMuchAtOnce
-
-    write(graph, *both(texts))
-    embed(driver, {ONE: [1, 0], MANY: [1, 0.1]})
-    with monkeypatch.context() as patched:
-        patched.setattr("kg_api.concepts.merging.merge_concepts", refuse)
-        assert near(graph, space, ONE, MANY) == 0
-    assert near(graph, space, ONE, MANY) == 1, "later it is tried again"
-
-
-def test_merged_concept_is_compared_again(graph: Graph, driver: neo4j.Driver, space: Space) -> None:
-    labels = ["code object", "code objects", "code object's", "Code Objects'"]
-    made = record("code.md", [f"{label} are here" for label in labels])
-    store_document(graph, made)
-    write(graph, *(labelled(made, at, label) for at, label in enumerate(labels)))
-    embed(driver, {label: [1, 0.01 * at] for at, label in enumerate(labels)})
-    there = len(concepts(driver))
-    assert near(graph, space, *labels[:1]) == there - 1
-    assert list(concepts(driver).values()) == [4]
-    check_invariants(driver)

@@ -3,11 +3,10 @@ from __future__ import annotations
 import neo4j
 import pytest
 
-from kg_api.errors import Conflict
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.concept_merges import read_concept_merges, unmerge_concepts
 from kg_api.graph.document_writes import store_document
-from kg_api.graph.proposals import LinkEnd, NewProposal, find_proposal, write_proposals
+from kg_api.graph.proposals import LinkEnd, NewProposal, write_proposals
 from kg_api.schemas.base import proposal_id
 from kg_api.schemas.vocabulary import LINKED, ProposalState
 from tests.support.concepts import check_invariants, labelled, write
@@ -76,27 +75,6 @@ def test_a_link_goes_over_and_back(graph: Graph, driver: neo4j.Driver) -> None:
     check_invariants(driver)
 
 
-def test_decision_during_unmerge_is_preserved(graph: Graph, driver: neo4j.Driver) -> None:
-    link(graph, driver, "beta", "gamma")
-    merged(graph, "alpha", "beta")
-    decide(graph, "alpha", "gamma", "rejected")
-    undo(graph, "beta")
-    assert rows(driver, LINKS) == []
-    found = find_proposal(graph, identity("beta", "gamma"))
-    assert (found.state, {each.label for each in found.ends}) == ("rejected", {"beta", "gamma"})
-
-
-def test_a_link_that_is_there_is_made_once(graph: Graph, driver: neo4j.Driver) -> None:
-    link(graph, driver, "beta", "gamma")
-    own = link(graph, driver, "alpha", "gamma")
-    merged(graph, "alpha", "beta")
-    assert rows(driver, LINKS) == [own]
-    left = {row["id"]: row["ends"] for row in rows(driver, ACCEPTED)}
-    assert left == {own["id"]: 2, identity("beta", "gamma"): 0}, "it is remembered, without ends"
-    undo(graph, "beta")
-    assert rows(driver, LINKS) == [own]
-
-
 def test_a_link_that_was_rejected_is_not_made(graph: Graph, driver: neo4j.Driver) -> None:
     link(graph, driver, "alpha", "gamma")
     decide(graph, "alpha", "gamma", "rejected")
@@ -104,15 +82,3 @@ def test_a_link_that_was_rejected_is_not_made(graph: Graph, driver: neo4j.Driver
     merged(graph, "alpha", "beta")
     assert rows(driver, LINKS) == []
     assert rows(driver, ACCEPTED) == [{"id": identity("beta", "gamma"), "ends": 0}]
-
-
-def test_later_merge_is_undone_before_its_link(graph: Graph, driver: neo4j.Driver) -> None:
-    before = link(graph, driver, "beta", "gamma")
-    merged(graph, "alpha", "beta")
-    merged(graph, "alpha", "gamma")
-    assert rows(driver, LINKS) == []
-    with pytest.raises(Conflict, match="the target of this merge was merged again later"):
-        undo(graph, "beta")
-    undo(graph, "gamma")
-    undo(graph, "beta")
-    assert rows(driver, ACCEPTED) == [{"id": before["id"], "ends": 0}], "linked when it is found again"

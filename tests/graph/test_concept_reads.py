@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from itertools import pairwise
 from typing import NoReturn
 
 import neo4j
@@ -10,10 +9,8 @@ import pytest
 
 from kg_api.concepts import network
 from kg_api.concepts.search import ConceptService, add_match_kinds, find_concepts
-from kg_api.errors import EmbeddingUnavailable, InvalidInput, NotFound, Unavailable
+from kg_api.errors import EmbeddingUnavailable, NotFound, Unavailable
 from kg_api.graph import concepts
-from kg_api.graph.client import Graph
-from kg_api.graph.proposals import find_unconnected_pairs
 from kg_api.graph.search import Meaning
 from kg_api.graph.spaces import find_space
 from kg_api.schemas.base import concept_id
@@ -22,7 +19,7 @@ from kg_api.schemas.spaces import FIRST_SLUG, SimilarityCalibration
 from kg_api.spaces import open_spaces as opening
 from kg_api.spaces.open_spaces import LABELS_NEEDED
 from kg_api.spaces.registry import SpaceRegistry
-from tests.support.concept_graph import LIVES, Triple, embed_concepts, store_concepts
+from tests.support.concept_graph import LIVES, embed_concepts, store_concepts
 from tests.support.cypher import rows
 from tests.support.embedders import small_embedder
 from tests.support.kg import Kg
@@ -98,12 +95,6 @@ def test_each_found_concept_has_its_relevance(service: ConceptService, ids: dict
     assert set(unrelated.values()) == {None}
 
 
-def test_keyword_in_description_is_not_relevant(kg: Kg, ids: dict[str, str]) -> None:
-    found = find_concepts(kg.graph, "mechanical", [], ["notes"], 5)
-    assert [(each.label, each.fits) for each in found.concepts] == [("Analytical Engine", None)]
-    assert ids
-
-
 def test_search_without_model_uses_keywords_and_reports_it(kg: Kg, ids: dict[str, str]) -> None:
     def no_model(_: object) -> NoReturn:
         raise EmbeddingUnavailable("no model")
@@ -157,24 +148,6 @@ def test_details_show_quotes_with_positions_and_related_concepts(
         service.get_details("none")
 
 
-def test_adjacent_windows_of_a_document_are_joined(
-    kg: Kg, service: ConceptService, ids: dict[str, str]
-) -> None:
-    store_concepts(
-        kg.graph, record("more.md", ["Before.", "An Analytical Engine."]), {1: ["Analytical Engine"]}
-    )
-    found = service.get_context(ids["Analytical Engine"], 1, 10)
-    places = [[(each.document, each.paragraph) for each in passage.sources] for passage in found.passages]
-    assert places == [[("lives.md", at) for at in range(4)], [("more.md", 0), ("more.md", 1)]]
-    first, second = found.passages
-    assert [quote.source.paragraph for quote in first.quotes] == [0, 2]
-    assert first.carried_by == [first.sources[0].source_id, first.sources[2].source_id]
-    assert second.carried_by == [second.source_id] == [second.sources[1].source_id]
-    alone = service.get_context(ids["Analytical Engine"], 0, 2)
-    assert [len(each.sources) for each in alone.passages] == [1, 1]
-    assert (alone.more_passages, found.more_passages) == (1, 0)
-
-
 def test_related_concepts_come_hop_by_hop_each_once(service: ConceptService, ids: dict[str, str]) -> None:
     own = ids["Ada Lovelace"]
     one = service.find_related(own, 1, 10)
@@ -214,14 +187,6 @@ def test_concepts_without_relationships_show_shared_sources(
     assert "no text states" in found.degraded[0].effect
 
 
-def test_omitted_concepts_of_shared_sources_are_counted(kg: Kg, service: ConceptService) -> None:
-    names = ["Heron", "Reed", "Otter", "Pike", "Newt"]
-    found = store_concepts(kg.graph, record("pond", [", ".join(names)]), {0: names}, {})
-    own = found["Heron"]
-    assert [service.find_related(own, 1, limit).more_related for limit in (1, 2, 4)] == [3, 2, 0]
-    assert service.get_details(own, 1).more_related == 3
-
-
 def test_concepts_are_listed_by_number_of_sources(service: ConceptService, ids: dict[str, str]) -> None:
     page = service.list_concepts("notes", 0, 2)
     assert [(each.label, each.sources) for each in page.concepts] == [("Analytical Engine", 2), ("London", 2)]
@@ -255,18 +220,6 @@ def test_shortest_path_keeps_stated_directions(service: ConceptService, ids: dic
     assert (backwards.subject, backwards.object) == (ids["London"], ids["Thames"])
 
 
-def test_path_reports_concept_chosen_for_a_phrase(service: ConceptService, ids: dict[str, str]) -> None:
-    found = service.find_paths("a mechanical computer", "Ada Lovelace", None, 2, 5)
-    assert (found.start.concept_id, len(found.paths)) == (ids["Analytical Engine"], 1)
-    assert "'a mechanical computer'" in found.degraded[0].effect
-    with pytest.raises(NotFound, match="'nowhere'"):
-        service.find_paths("Ada Lovelace", "anything", ["nowhere"], 2, 5)
-    with pytest.raises(NotFound, match=r"no concept matches 'qwertyzxcv' \(nearest: '"):
-        service.find_paths("Ada Lovelace", "qwertyzxcv", None, 2, 5)
-    with pytest.raises(NotFound, match="concept '0000"):
-        service.find_paths("Ada Lovelace", "0" * 32, None, 2, 5)
-
-
 def test_path_uses_shared_sources_without_relationships(
     kg: Kg, service: ConceptService, ids: dict[str, str]
 ) -> None:
@@ -276,19 +229,6 @@ def test_path_uses_shared_sources_without_relationships(
     assert [each.type for each in found.paths[0].steps] == [APPEARS_WITH, APPEARS_WITH, "lies on"]
     assert all(each.sources for each in found.paths[0].steps)
     assert ids
-
-
-def test_ends_of_two_ontologies_are_not_connected(
-    kg: Kg, service: ConceptService, ids: dict[str, str]
-) -> None:
-    away = store_concepts(kg.graph, record("x", ["Mars is red"], "other"), {0: ["Mars"]})
-    with pytest.raises(InvalidInput, match="two ontologies"):
-        service.find_paths(ids["Thames"], away["Mars"], None, 4, 5)
-    with pytest.raises(InvalidInput, match="'Thames' is in 'notes' and 'Mars' is in 'other'"):
-        service.find_paths("Thames", "Mars", None, 4, 5)
-    store_concepts(kg.graph, record("y", ["London"], "other"), {0: ["London"]})
-    both = service.find_paths("London", "Mars", None, 1, 1)
-    assert {both.start.ontology, both.end.ontology} == {"other"}, "London is in both"
 
 
 def test_hub_is_bounded_and_reported(
@@ -403,31 +343,4 @@ def test_search_without_relevant_concept_names_the_nearest(
     assert ids
 
 
-CHAIN = ("alpha", "hub", "middle", "beta")
 ALPHA, BETA, MIDDLE = (concept_id("notes", each) for each in ("alpha", "beta", "middle"))
-
-
-def store_chain(graph: Graph) -> None:
-    """Run a concept search, and wait for the embedding job that it starts."""
-    for subject, target in pairwise(CHAIN):
-        stated: dict[int, list[Triple]] = {0: [(subject, "meets", target)]}
-        text = f"The {subject} meets the {target}."
-        store_concepts(graph, record(f"{subject}.md", [text]), {0: [subject, target]}, stated)
-
-
-def test_concept_of_too_many_sources_connects_nothing(graph: Graph) -> None:
-    store_chain(graph)
-    near, far = (ALPHA, MIDDLE), (ALPHA, BETA)
-    for hops, pair in ((2, near), (3, far)):
-        for asked in (pair, (pair[1], pair[0])):
-            assert find_unconnected_pairs(graph, "concept", [asked], hops=hops, most_sources=50) == set()
-            assert find_unconnected_pairs(graph, "concept", [asked], hops=hops, most_sources=1) == {asked}
-            assert find_unconnected_pairs(graph, "concept", [asked], hops=hops - 1, most_sources=50) == {
-                asked
-            }
-    assert (
-        find_unconnected_pairs(
-            graph, "concept", [(ALPHA, concept_id("notes", "hub"))], hops=3, most_sources=0
-        )
-        == set()
-    )

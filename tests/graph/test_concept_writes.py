@@ -4,21 +4,20 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any, LiteralString
+from typing import Any
 
 import neo4j
 import pytest
 
 from kg_api.errors import DatabaseUnavailable
-from kg_api.graph import concept_vectors, concept_writes
-from kg_api.graph.client import Graph, Row, Transaction
+from kg_api.graph import concept_writes
+from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.concept_merges import merge_concepts
 from kg_api.graph.concept_vectors import request_concepts
 from kg_api.graph.concept_writes import count_for_extraction, list_pending_extractions
 from kg_api.graph.concepts import TERMS
 from kg_api.graph.document_writes import (
     delete_document,
-    delete_evidence_in_parts,
     delete_ontology,
     store_document,
 )
@@ -95,23 +94,6 @@ def test_one_name_is_one_concept(graph: Graph, driver: neo4j.Driver, bees: Docum
     assert concepts(driver) == {"flowers": 2, "Bees": 2}
 
 
-def test_inflected_label_is_the_same_concept(
-    graph: Graph, driver: neo4j.Driver, bees: DocumentRecord
-) -> None:
-    write(graph, extraction(bees, 0, found("lease", forms=("leases",))))
-    write(graph, extraction(bees, 1, found("Leases", forms=("leases", "lease"))))
-    assert concepts(driver) == {"lease": 2}
-    (row,) = rows(driver, "MATCH (c:Concept) RETURN c.search_terms AS terms")
-    assert row == {"terms": ["leases"]}
-
-
-def test_search_term_is_not_a_name(graph: Graph, driver: neo4j.Driver, bees: DocumentRecord) -> None:
-    """A search term can be broader than its concept. Merging decides whether two concepts are equal."""
-    write(graph, extraction(bees, 0, found("CPython", search_terms=("Python",))))
-    write(graph, extraction(bees, 1, found("Python")))
-    assert concepts(driver) == {"CPython": 1, "Python": 1}
-
-
 def test_repeated_extraction_removes_missing_concepts(
     graph: Graph, driver: neo4j.Driver, bees: DocumentRecord
 ) -> None:
@@ -178,47 +160,6 @@ def test_strange_texts_do_no_harm(graph: Graph, driver: neo4j.Driver, bees: Docu
     assert (len(concept["search_terms"]), concept["label"][:6]) == (TERMS, "Be es ")
     (kept,) = rows(driver, "MATCH (i:Instance) RETURN i.quote AS quote")
     assert kept["quote"] == text.rstrip()
-
-
-def test_long_quote_is_cut_but_stays_verbatim(graph: Graph, driver: neo4j.Driver) -> None:
-    long = record("long.md", ["🐝 word " * 400])
-    store_document(graph, long)
-    text = long.sources[0].full_text
-    write(graph, extraction(long, 0, found("bee", Quote(text[1:], 1, len(text)))))
-    check_invariants(driver)
-    (kept,) = rows(driver, "MATCH (i:Instance) RETURN i.quote AS quote")
-    assert 990 < len(kept["quote"]) <= 1000
-
-
-def test_writing_skips_lookups_for_absent_evidence(
-    graph: Graph, driver: neo4j.Driver, bees: DocumentRecord, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = list[str]()
-    run = Transaction.run
-
-    def recorded(self: Transaction, name: LiteralString, *space: str, **parameters: Any) -> list[Row]:
-        asked.append(name)
-        return run(self, name, *space, **parameters)
-
-    monkeypatch.setattr(Transaction, "run", recorded)
-    looks = {"concepts/present_quotes", "concepts/present_appearances", "concepts/write_quotes"}
-    write(graph, labelled(bees, 0, "Bees"))
-    assert looks.isdisjoint(asked)
-    write(graph, labelled(bees, 0, "Bees", "dance"), labelled(bees, 1, "nectar"))
-    assert looks < {*asked}, "one of them has been read before"
-    check_invariants(driver)
-    assert concepts(driver) == {"Bees": 1, "dance": 1, "nectar": 1}
-
-
-def test_detached_quote_is_attached_to_its_source_again(
-    graph: Graph, driver: neo4j.Driver, bees: DocumentRecord
-) -> None:
-    write(graph, labelled(bees, 0, "Bees"))
-    before = picture(driver)
-    rows(driver, "MATCH (i:Instance)-[r]-() DELETE r WITH i MATCH (c)-[a:APPEARS_IN]->() DELETE a")
-    write(graph, labelled(bees, 0, "Bees"))
-    check_invariants(driver)
-    assert picture(driver) == before
 
 
 def test_deleted_document_removes_its_evidence(
@@ -358,20 +299,6 @@ def test_evidence_goes_before_in_parts(graph: Graph, driver: neo4j.Driver, five:
     assert delete_document(seen, five.document_id).sources == 0
 
 
-@pytest.mark.usefixtures("small")
-def test_sources_left_after_an_error_are_pending(
-    graph: Graph, driver: neo4j.Driver, five: DocumentRecord
-) -> None:
-    assert count_for_extraction(graph, "notes", "m1") == 0
-    with pytest.raises(DatabaseUnavailable):
-        delete_document(counting(graph, fail_at=3), five.document_id)
-    check_invariants(driver)
-    assert count_for_extraction(graph, "notes", "m1") == 4
-    assert concepts(driver)["Common"] == 2
-    assert delete_ontology(graph, "notes").sources == 6
-    assert count(driver, "(n) WHERE n:Concept OR n:ConceptName OR n:Instance OR n:Source") == 0
-
-
 @pytest.mark.usefixtures("small", "five")
 def test_large_deletion_removes_evidence_in_batches(graph: Graph, driver: neo4j.Driver) -> None:
     few, many = counting(graph), counting(graph)
@@ -382,58 +309,6 @@ def test_large_deletion_removes_evidence_in_batches(graph: Graph, driver: neo4j.
     check_invariants(driver)
     assert concepts(driver) == {"Common": 2, "thing0": 1}
     assert count_for_extraction(graph, "notes", "m1") == 1, "what stays was read"
-
-
-@pytest.mark.usefixtures("small")
-def test_deletion_includes_evidence_stored_during_it(
-    graph: Graph, driver: neo4j.Driver, five: DocumentRecord
-) -> None:
-    class Reading(Counting):
-        def transaction(self, work: Callable[[Transaction], Any]) -> Any:
-            if self.transactions == 3:
-                write(graph, *(labelled(five, n, "Common", f"thing{n}") for n in range(5)))
-            return super().transaction(work)
-
-    seen: Any = Reading(graph)
-    delete_document(seen, five.document_id)
-    check_invariants(driver)
-    assert concepts(driver) == {"Common": 1}
-
-
-@pytest.mark.usefixtures("small")
-def test_documents_kept_after_an_error_keep_evidence(
-    graph: Graph, driver: neo4j.Driver, five: DocumentRecord
-) -> None:
-    other = record("other.md", ["Common too."])
-    asked = list[str]()
-
-    def goes(_: Transaction, document_id: str) -> bool:
-        asked.append(document_id)
-        return document_id == other.document_id
-
-    delete_evidence_in_parts(graph, [five.document_id, other.document_id], goes)
-    assert asked == [five.document_id] * 3 + [other.document_id]
-    assert concepts(driver) == {"Common": 5, **{f"thing{n}": 1 for n in range(5)}}
-
-
-@pytest.mark.full
-def test_a_large_document_goes(graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch) -> None:
-    many, portion = 1500, 250
-    monkeypatch.setattr(concept_writes, "MAX_SOURCES_PER_TRANSACTION", portion)
-    made = record("large.md", [f"common thing{n} other{n} again{n}" for n in range(many)])
-    other = record("other.md", ["common"])
-    store_document(graph, made)
-    store_document(graph, other)
-    for start in range(0, many, portion):
-        names = {n: (f"thing{n}", f"other{n}", f"again{n}") for n in range(start, start + portion)}
-        write(graph, *(labelled(made, n, "common", *each) for n, each in names.items()))
-    write(graph, labelled(other, 0, "common"))
-    seen = counting(graph)
-    assert delete_document(seen, made.document_id).sources == many
-    assert seen.transactions == many // portion + 1
-    check_invariants(driver)
-    assert concepts(driver) == {"common": 1}
-    assert count(driver, "(n) WHERE n:ConceptName OR n:Instance") == 2
 
 
 def test_a_document_goes_though_too_many_jobs_wait(
@@ -529,21 +404,6 @@ def test_most_confident_description_wins_in_any_order(
     assert said(driver) == ("Bees", "Not proven.", ["t2"])
 
 
-def test_appearances_and_terms_are_bounded(
-    graph: Graph,
-    driver: neo4j.Driver,
-    said_bees: DocumentRecord,
-    more: DocumentRecord,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(concept_vectors, "APPEARANCES_READ", 1)
-    say(graph, said_bees, 0, "", *(f"a{n}" for n in range(30)), confidence=0.9)
-    say(graph, said_bees, 1, "Insects.", "b", confidence=0.1)
-    say(graph, more, 0, "Gone.", "gone")
-    delete_document(graph, more.document_id)
-    assert said(driver) == ("Bees", "Insects.", [f"a{n}" for n in range(TERMS)])
-
-
 def test_merge_keeps_descriptions_and_names(
     graph: Graph, driver: neo4j.Driver, said_bees: DocumentRecord, more: DocumentRecord
 ) -> None:
@@ -565,24 +425,3 @@ def test_merge_keeps_descriptions_and_names(
     delete_document(graph, more.document_id)
     assert said(driver) == ("Bees", "", [])
     check_invariants(driver)
-
-
-def test_merge_within_one_source_keeps_both_descriptions(
-    graph: Graph, driver: neo4j.Driver, said_bees: DocumentRecord, more: DocumentRecord
-) -> None:
-    text = said_bees.sources[0].full_text
-    both = extraction(
-        said_bees,
-        0,
-        found("Bees", quote(text, "Bees"), search_terms=("Apis",)),
-        found("Honeybees", description="Insects.", search_terms=("hum", "Apis")),
-    )
-    write(graph, both)
-    say(graph, more, 0, "Pirates.", "gold")
-    pair = concept_id("notes", "Bees"), concept_id("notes", "Honeybees")
-    assert merge_concepts(graph, pair, lambda _one, _other: True) == pair[0]
-    delete_document(graph, more.document_id)
-    assert said(driver) == ("Bees", "Insects.", ["Apis", "Honeybees", "hum"])
-    before = picture(driver)
-    write(graph, both)
-    assert picture(driver) == before

@@ -1,22 +1,15 @@
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, LiteralString
-
 import neo4j
 import pytest
 
-from kg_api.concepts import search
 from kg_api.concepts.search import ConceptService
-from kg_api.graph.client import Graph, Row
 from kg_api.graph.jobs import enqueue_slot, find_job, page_of_jobs
-from kg_api.local.neo4j import DiskRoom
 from kg_api.schemas.embedding import Regeneration
 from tests.support.concept_work import kinds, learn, vectors
 from tests.support.kg import Kg
 
 SHARED = "paper nest"
-EVERYTHING = 1 << 60
 
 
 @pytest.fixture
@@ -87,55 +80,3 @@ def test_request_embeds_all_concepts(learned: Kg) -> None:
     assert learned.requests.regenerate(Regeneration(ontology="notes", type="concept")).due == 4
     learned.work()
     assert counted(learned) == (5, 0, 0)
-
-
-def test_paused_embedding_note_explains_how_to_start(learned: Kg, graph: Graph, driver: neo4j.Driver) -> None:
-    with driver.session() as session:
-        session.run("MATCH (o:Ontology {name: 'notes'}) SET o.paused = true").consume()
-    found = ConceptService(graph, learned.spaces).search("waggle dance", ["notes"], 5)
-    assert any("kg admin regenerate-embeddings --type concept" in each.effect for each in found.degraded)
-    jobs, _ = page_of_jobs(graph, state="queued", kind=None, ontology=None, offset=0, limit=9)
-    assert jobs == []
-
-
-def test_full_disk_does_not_block_concept_search(
-    learned: Kg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """This used to fail with 507, because the search itself has to write."""
-    monkeypatch.setattr(learned.graph, "_require_room", DiskRoom(tmp_path, EVERYTHING).require)
-    found = ConceptService(learned.graph, learned.spaces).search("waggle dance", None, 5)
-    assert found.concepts[0].label == "waggle dance"
-    told = [each.effect for each in found.degraded if "the disk is full" in each.effect]
-    assert len(told) == 1
-    monkeypatch.undo()
-    assert counted(learned) == (1, 0, 4)
-    ConceptService(learned.graph, learned.spaces).search("waggle dance", None, 5)
-    assert counted(learned) == (1, 4, 0), "the next search starts it"
-
-
-def test_a_search_counts_no_concepts(learned: Kg, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before this change, each search had to count all concepts in each ontology."""
-    asked = list[str]()
-    read = learned.graph.read
-
-    def noted(name: LiteralString, /, *more: Any, **parameters: Any) -> list[Row]:
-        asked.append(name)
-        return read(name, *more, **parameters)
-
-    monkeypatch.setattr(learned.graph, "read", noted)
-    monkeypatch.setattr(learned.graph, "search", noted)
-    ConceptService(learned.graph, learned.spaces).search("waggle dance", None, 5)
-    assert asked
-    assert "concepts/count_embedded" not in asked
-    monkeypatch.undo()
-    assert counted(learned) == (1, 4, 0)
-
-
-def test_note_counts_ontologies_that_start_later(learned: Kg, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "MAX_STARTED", 0)
-    found = ConceptService(learned.graph, learned.spaces).search("waggle dance", None, 5)
-    assert [
-        each
-        for each in found.degraded
-        if "next search starts embedding concepts in 1 more ontology" in each.effect
-    ]
