@@ -14,8 +14,6 @@ from kg_api.graph.cache import prune_cache, read_vectors, store_vectors
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import enqueue_slot
-from kg_api.graph.spaces import find_space
-from kg_api.graph.vectors import read_chunk_ids
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.providers.embedding_port import TextPart, Vectors
 from kg_api.schemas.documents import DocumentRecord
@@ -27,7 +25,7 @@ from tests.support.cypher import rows
 from tests.support.embedders import small_embedder
 from tests.support.embedding import configure_in_place, open_spaces, run_jobs, status
 from tests.support.kg import Kg
-from tests.support.records import record, text_record
+from tests.support.records import record
 
 STRATEGIES: list[dict[str, Any]] = [
     {"strategy": "sentence", "chunk_size": 10},
@@ -85,18 +83,6 @@ def test_every_strategy_embeds_all_text_of_each_chunk(
     expected = CountingEmbedder().embed_passages([each["text"] for each in found])
     for each, vector in zip(found, expected, strict=True):
         assert each["vector"] == pytest.approx(vector.tolist())
-
-
-def test_batches_make_the_same_chunks_as_one_go(graph: Graph, driver: neo4j.Driver) -> None:
-    made = []
-    for batch_size in (1, 2, 64):
-        document_writes.delete_ontology(graph, "notes")
-        configure(graph, strategy="paragraph_group", chunk_size=100)
-        store_document(graph, document([1, 2, 3, 4, 5, 6, 7]))
-        run_jobs(graph, batch_size=batch_size)
-        made.append([each["id"] for each in chunks(driver)])
-    assert made[0] == made[1] == made[2]
-    assert len(made[0]) > 2
 
 
 def test_changed_strategy_makes_chunks_stale_and_replaces_them(graph: Graph, driver: neo4j.Driver) -> None:
@@ -177,18 +163,6 @@ def test_vector_cache_is_bounded_and_evicts_unused_entries(graph: Graph) -> None
     assert read_vectors(graph, ["k3"])["k3"].tobytes() == vector.tobytes(), "byte for byte"
 
 
-def test_chunks_of_one_space_ignore_other_spaces(graph: Graph) -> None:
-    spaces = open_spaces(graph)
-    configure(graph, strategy="sentence", chunk_size=10)
-    stored = document([1])
-    store_document(graph, stored)
-    run_jobs(graph, spaces=spaces)
-    ids = [source.source_id for source in stored.sources]
-    first = find_space(graph)
-    assert len(read_chunk_ids(graph, ids, first)) > 1
-    assert read_chunk_ids(graph, ids, replace(first, slug="other")) == set()
-
-
 EDITS = {
     "added": [1, 2, 3, 9, 4, 5, 6],
     "first gone": [2, 3, 4, 5, 6],
@@ -250,18 +224,6 @@ def covered(driver: neo4j.Driver) -> None:
             assert set(row["text"].split()) <= set(said), row["text"]
 
 
-def test_reordered_sources_have_chunks_in_new_order(graph: Graph, driver: neo4j.Driver) -> None:
-    """If two sources are swapped, a chunk that contains both of them has another text."""
-    a, b, c = (" ".join(f"{name}{n}" for n in range(size)) for name, size in (("a", 15), ("b", 7), ("c", 8)))
-    configure(graph, strategy="count", chunk_size=10)
-    for order in ([a, b, c], [b, a, c]):
-        store_document(graph, record("a.md", order))
-        run_jobs(graph)
-        covered(driver)
-        texts = " ".join(each["text"] for each in chunks(driver))
-        assert texts.split() == " ".join(order).split()
-
-
 @pytest.mark.parametrize(("config", "after"), pairs(STRATEGIES[2:], WHILE_EMBEDDED, 1))
 def test_edit_during_embedding_loses_nothing(
     graph: Graph, driver: neo4j.Driver, config: dict[str, Any], after: list[int]
@@ -276,20 +238,6 @@ def test_edit_during_embedding_loses_nothing(
     run_jobs(graph, embedder)
     covered(driver)
     assert (status(graph).embedded, status(graph).total) == (len(after), len(after))
-
-
-def test_return_to_an_earlier_strategy_leaves_no_gap(graph: Graph, driver: neo4j.Driver) -> None:
-    configure(graph, strategy="count", chunk_size=10)
-    store_document(graph, document([1, 2, 3, 4]))
-    run_jobs(graph)
-    configure(graph, strategy="paragraph", embed_on_ingest=False)
-    store_document(graph, document([1, 9, 3, 4]))
-    configure(graph, strategy="count", chunk_size=10)
-    rows(driver, "MATCH (j:Job) DELETE j")
-    enqueue_slot(graph, "backfill", "1")
-    run_jobs(graph)
-    covered(driver)
-    assert status(graph).embedded == 4
 
 
 def test_resumed_job_includes_sources_before_its_cursor(graph: Graph, driver: neo4j.Driver) -> None:
@@ -408,17 +356,6 @@ def test_changed_neighbour_makes_only_its_window_stale(graph: Graph, driver: neo
     assert len(now.keys() & before.keys()) == 40 - len(said), "all others kept theirs"
 
 
-def test_other_blanks_between_paragraphs_are_another_text(graph: Graph, driver: neo4j.Driver) -> None:
-    def spaced(blanks: str) -> DocumentRecord:
-        return text_record("a.md", [f"{paragraph(n)}{blanks}" for n in range(4)])
-
-    expected = built_anew(graph, driver, spaced("\n\n\n"), context="late")
-    built_anew(graph, driver, spaced("\n\n"), context="late")
-    store_document(graph, spaced("\n\n\n"))
-    run_jobs(graph, PartsEmbedder())
-    assert vectors(driver) == expected
-
-
 def test_new_title_in_template_makes_all_chunks_stale(graph: Graph, driver: neo4j.Driver) -> None:
     embedder, about = PartsEmbedder(), replace(document([1, 2, 3]), title="The Title")
     configure(graph, context="late_template")
@@ -463,36 +400,6 @@ def test_batched_and_resumed_embedding_has_the_same_bytes(
     rows(driver, "MATCH (j:Job) SET j.run_after = datetime(), j.queued_at = datetime()")
     run_jobs(graph, PartsEmbedder(), batch_size=batch_size, cached=cached)
     assert vectors(driver) == expected
-
-
-def test_the_cache_knows_windows(graph: Graph, driver: neo4j.Driver) -> None:
-    """If a text is used with two different neighbours, it has three vectors. Each of them should be
-    computed only once."""
-    embedder = PartsEmbedder()
-    for numbers, made in (([1, 2], 2), ([1, 3], 2), ([1, 2], 0)):
-        document_writes.delete_ontology(graph, "notes")
-        configure(graph, context="late")
-        store_document(graph, document(numbers))
-        embedder.parts.clear()
-        run_jobs(graph, embedder, cached=True)
-        assert len(embedder.parts) == made
-    late = {each["text"]: each["vector"] for each in chunks(driver)}
-    document_writes.delete_ontology(graph, "notes")
-    configure(graph)
-    store_document(graph, document([1, 2]))
-    run_jobs(graph, embedder, cached=True)
-    alone = rows(driver, "MATCH (s:Source {paragraph: 0}) RETURN s.embedding AS v")[0]["v"]
-    assert alone != late[paragraph(1)]
-
-
-def test_a_preview_counts_windows_and_chunks(kg: Kg) -> None:
-    plain = kg.configure.set("notes", EmbeddingConfig(strategy="sentence"), dry_run=True).regeneration
-    late = kg.configure.set("notes", EmbeddingConfig(strategy="sentence", context="late"), dry_run=True)
-    cost = late.regeneration
-    assert (cost.chunks, cost.sources) == (plain.chunks, plain.sources)
-    assert cost.tokens == 2 * plain.tokens, "each chunk by itself, and all in windows"
-    assert any("twice" in note for note in cost.notes)
-    assert not late.applied
 
 
 @pytest.mark.parametrize("provider", ["openai", "nomic"])

@@ -4,34 +4,24 @@ import json
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import neo4j
 import pytest
 
-from kg_api.concepts.relations import RelationshipSearcher
 from kg_api.discovery import constructive as queries
 from kg_api.discovery.constructive import ConstructiveService
-from kg_api.errors import InvalidInput, NotFound, TookTooLong
-from kg_api.graph import client, relation_search, traversal
-from kg_api.graph.client import Graph, limit_time
+from kg_api.errors import InvalidInput, NotFound
+from kg_api.graph import client, traversal
+from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
-from kg_api.graph.images import hold_blobs
-from kg_api.graph.relation_search import read_relations
 from kg_api.graph.statements import statement, together
-from kg_api.schemas.base import concept_id
-from kg_api.schemas.concepts import RelationshipSearch
 from kg_api.schemas.constructive import Subgraph, SubgraphSource
-from tests.graph.test_kinds import pictured
 from tests.support.concept_graph import ADA, store_concepts, store_lives
-from tests.support.concepts import found, quote
 from tests.support.constructive import ALL, Step, ask, cuts, expand, name, names, seed, triples
-from tests.support.cypher import rows
 from tests.support.kg import Kg
 from tests.support.records import record
-from tests.support.running import wait_until
 
 
 def test_expand_follows_relationships_to_limit_with_quotes(
@@ -195,70 +185,6 @@ def test_relationships_are_seeds_with_both_ends(
     assert "no seed" in none.note
 
 
-def test_image_seed_leads_to_surrounding_passages(kg: Kg, constructive: ConstructiveService) -> None:
-    hold_blobs(kg.graph, ["0" * 64])
-    made = pictured(record("boats.md", ["A harbour.", "![red boat](b.png)", "Its boats are red."]), 1)
-    store_document(kg.graph, made)
-    kg.work()
-    found = ask(constructive, seed("notes/boats.md#1", "image"), expand("next_to"))
-    assert [node.kind for node in found.nodes] == ["image", "passage", "passage"]
-    picture = found.nodes[0]
-    assert isinstance(picture, SubgraphSource)
-    assert picture.source.image is not None
-    by_words = ask(constructive, seed("red boat", "text", kinds=["image"]))
-    assert [node.kind for node in by_words.nodes] == ["image"]
-    with pytest.raises(InvalidInput, match=r"step 1: .* is a passage, not an image. Seed it by 'source'"):
-        ask(constructive, seed("notes/boats.md#0", "image"))
-
-
-def test_exact_name_precedes_other_names_as_seed(
-    kg: Kg, constructive: ConstructiveService, ids: dict[str, str]
-) -> None:
-    text = "The Thames Barrier is a barrier."
-    barrier = found("Thames Barrier", quote(text, "Thames Barrier"), search_terms=("Thames",))
-    other = store_concepts(kg.graph, record("barrier.md", [text]), {0: [barrier]})
-    assert [node.id for node in ask(constructive, seed("thames")).nodes] == [ids["Thames"]]
-    assert [node.id for node in ask(constructive, seed(ids["Thames"][:8])).nodes] == [ids["Thames"]]
-    assert [node.id for node in ask(constructive, seed("Thames Barrier")).nodes] == [other["Thames Barrier"]]
-
-
-def test_phrase_seed_reports_the_chosen_concepts(
-    constructive: ConstructiveService, ids: dict[str, str]
-) -> None:
-    step = seed("a mechanical computer", limit=1)
-
-    def matches() -> bool:
-        with suppress(NotFound):
-            return bool(ask(constructive, step).nodes)
-        return False
-
-    wait_until(matches, 10)  # the space is calibrated in the background
-    found = ask(constructive, step)
-    assert [node.id for node in found.nodes] == [ids["Analytical Engine"]]
-    assert "'a mechanical computer'" in found.degraded[0].effect
-
-
-def test_empty_filter_reports_and_later_steps_continue(
-    constructive: ConstructiveService, ids: dict[str, str]
-) -> None:
-    assert ids
-    found = ask(
-        constructive,
-        seed("Thames"),
-        {"step": "filter", "kinds": ["image"]},
-        expand(*ALL),
-        {"step": "rank", "by": "pagerank"},
-        {"step": "rank", "by": "text", "text": "river"},
-        {"step": "limit", "nodes": 3},
-    )
-    assert (found.nodes, found.edges) == ([], [])
-    assert found.note == "step 2 (filter) left nothing of 1 node. Request less in this step"
-    gone = ask(constructive, seed("Thames"), {"step": "filter", "where": ["document=none.md"]})
-    assert gone.nodes == []
-    assert "no document fits the conditions of the filter" in [each.effect for each in gone.degraded]
-    assert gone.note == found.note
-
-
 def test_omitted_edges_of_a_hub_are_counted(
     kg: Kg, constructive: ConstructiveService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -298,21 +224,6 @@ def test_time_limit_stops_expansion_but_not_filters(
     )
     assert names(found) == ["Ada Lovelace"]
     assert [each[:2] for each in cuts(found)] == [(2, "time"), (3, "time")]
-
-
-def test_a_limit_counts_only_the_kinds_it_names(
-    constructive: ConstructiveService, ids: dict[str, str]
-) -> None:
-    assert ids
-    found = ask(
-        constructive,
-        seed("London"),
-        expand("appears_in", "related_to"),
-        {"step": "limit", "nodes": 1, "kinds": ["passage"]},
-    )
-    assert [node.kind for node in found.nodes].count("passage") == 1
-    assert [node.kind for node in found.nodes].count("concept") > 1
-    assert cuts(found) == [(3, "limit", 1)]
 
 
 def test_unknown_seed_or_field_is_an_error(
@@ -375,99 +286,8 @@ def test_filter_step_hides_documents_outside_the_query(
     assert names(found) == (["alpha", "beta"] if seen else [])
 
 
-def test_accepted_links_precede_stated_relationships(kg: Kg, driver: neo4j.Driver) -> None:
-    spokes = [f"spoke{n}" for n in range(30)]
-    text = f"hub friend {' '.join(spokes)}"
-    made = record("hub.md", [text])
-    store_concepts(
-        kg.graph, made, {0: ["hub", "friend", *spokes]}, {0: [("hub", "has", each) for each in spokes]}
-    )
-    hub, friend = concept_id("notes", "hub"), concept_id("notes", "friend")
-    rows(
-        driver,
-        "MATCH (a:Concept {concept_id: $a}), (b:Concept {concept_id: $b})"
-        "CREATE (a)-[:LINKED_TO {proposal_id: 'p', type: 'linked', confidence: 0.1}]->(b)",
-        a=hub,
-        b=friend,
-    )
-    found = kg.graph.read("concepts/related", concept_ids=[hub], scanned=10_000, limit=20, most_sources=3)
-    assert found[0]["label"] == "friend"
-    assert len(found) == 20
-
-
-SPOKES = 6
-
-
-@pytest.fixture
-def wheel(kg: Kg, monkeypatch: pytest.MonkeyPatch) -> Kg:
-    """Store a hub with a relationship to each spoke, and use limits that are too low for it."""
-    store_concepts(kg.graph, record("long.md", ["Nothing."] * 3 + ["The hub."]), {3: ["hub"]})
-    for number in range(SPOKES):
-        spoke = f"spoke{number}"
-        made = record(f"{number}.md", [f"The hub has {spoke}.", "Nothing."])
-        store_concepts(kg.graph, made, {0: ["hub", spoke]}, {0: [("hub", "has", spoke)]})
-    monkeypatch.setattr(traversal, "SCANNED", 2)
-    return kg
-
-
-def test_query_reports_skipped_sources_of_selected_documents(
-    wheel: Kg, constructive: ConstructiveService
-) -> None:
-    assert wheel
-    every = [f"{number}.md" for number in range(SPOKES)]
-    found = ask(constructive, seed("hub"), expand("related_to", "appears_in"), documents=every)
-    assert len(found.nodes) > 1
-    assert told(found, 2) == ["hub"]
-    chosen: dict[str, Any] = {"step": "filter", "documents": ["long.md"]}
-    left = ask(constructive, seed("hub"), expand("related_to"), chosen)
-    assert left.nodes == []
-    assert (3, "hub", 1) in cuts(left)
-    with pytest.raises(
-        InvalidInput, match=r"was not found in .* did not read all of their evidence. Request fewer"
-    ):
-        ask(constructive, seed("hub"), documents=["long.md"])
-
-
-def test_all_stating_sources_of_a_hub_are_counted(
-    kg: Kg, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(relation_search, "SCANNED", 2)
-    for number in range(2):
-        made = record(f"{number}.md", ["The hub has spoke0."])
-        store_concepts(kg.graph, made, {0: ["hub", "spoke0"]}, {0: [("hub", "has", "spoke0")]})
-    spokes = [f"spoke{number}" for number in range(5, 10)]
-    made = record("more.md", [f"hub {' '.join(spokes)}"])
-    store_concepts(kg.graph, made, {0: ["hub", *spokes]}, {0: [("hub", "has", each) for each in spokes]})
-    found = read_relations(kg.graph, relation_ids(driver))
-    assert sorted(each.stating for each in found.values()) == [1, 1, 1, 1, 1, 2, 2]
-
-
-def relation_ids(driver: neo4j.Driver) -> list[str]:
-    found = rows(driver, "MATCH ()-[r:RELATED_TO]->() RETURN r.relation_id AS id ORDER BY id")
-    return [each["id"] for each in found]
-
-
 def told(found: Subgraph, step: int) -> list[str]:
     return [by for at, by, _ in cuts(found) if at == step]
-
-
-MISSPELT = "no relationship is of a type 'designd' (did you mean 'designed' or 'designed in'?)"
-
-
-def test_unknown_type_note_suggests_the_nearest(
-    kg: Kg, constructive: ConstructiveService, ids: dict[str, str]
-) -> None:
-    follow = expand("related_to", types=["Wrote About", "designd"])
-    found = ask(constructive, seed(ids["Analytical Engine"]), follow)
-    assert "Ada Lovelace" in names(found)
-    assert [each.effect for each in found.degraded] == [MISSPELT]
-    known = ask(constructive, seed(ids["Analytical Engine"]), expand("related_to", types=["WROTE about"]))
-    assert known.degraded == []
-    nothing = ask(constructive, seed(ids["London"]), expand("related_to", types=["zzz"]), ontology="notes")
-    assert [each.effect for each in nothing.degraded] == ["no relationship is of a type 'zzz'"]
-    asked = RelationshipSearch(query_text="who designed the engine", types=["designd"])
-    hits = RelationshipSearcher(kg.graph, kg.spaces).search(asked)
-    assert MISSPELT in [each.effect for each in hits.degraded]
 
 
 def test_phrase_seed_uses_only_visible_documents(kg: Kg, constructive: ConstructiveService) -> None:
@@ -486,20 +306,6 @@ def test_phrase_seed_uses_only_visible_documents(kg: Kg, constructive: Construct
         ask(constructive, seed("generator"), documents=["d.md"])
     with pytest.raises(InvalidInput, match="in no document that the query sees"):
         ask(constructive, seed("generator"), documents=["c.md"])
-
-
-def test_unknown_document_in_subgraph_is_not_found(
-    constructive: ConstructiveService, ids: dict[str, str]
-) -> None:
-    assert ids
-    by_text = seed("the Thames", "text")
-    with pytest.raises(NotFound, match=r"document 'none\.md' not found"):
-        ask(constructive, by_text, documents=["none.md"])
-    with pytest.raises(NotFound, match=r"document 'none\.md' not found"):
-        ask(constructive, seed("Thames"), {"step": "filter", "documents": ["none.md"]})
-    within = ask(constructive, by_text | {"where": ["document=none.md"]})
-    assert within.note == "no seed was found. Try other words or filters, or mode 'vector' or 'text'"
-    assert "no document fits the conditions of the filter" in [each.effect for each in within.degraded]
 
 
 ENDLESS = "UNWIND range(1, 20000000000) AS n WITH n WHERE n % 7 = 8 RETURN n"
@@ -550,35 +356,6 @@ def test_slow_hop_returns_partial_filtered_result(
     ]
 
 
-def test_slow_seed_ends_with_an_error(
-    constructive: ConstructiveService, ids: dict[str, str], slow: Slow
-) -> None:
-    assert ids
-    slow("relations/search_by_vector")
-    begun = time.monotonic()
-    slow_seed = seed("the Thames", "relationship")
-    found = ask(constructive, seed("Thames"), slow_seed, expand("related_to"), seconds=GIVEN)
-    assert time.monotonic() - begun < WITHIN
-    assert names(found) == ["Thames"]
-    assert [each[:2] for each in cuts(found)] == [(2, "time"), (3, "time")]
-    first = ask(constructive, slow_seed, seconds=1)
-    assert first.nodes == []
-    assert first.note == "the time limit ended before a seed was found. Raise seconds, or request less"
-
-
-def test_slow_ranking_keeps_order_and_is_reported(
-    constructive: ConstructiveService, ids: dict[str, str], slow: Slow, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert ids
-    slow("constructive/nearness_of_concepts")
-    monkeypatch.setattr(client, "SEARCH_SECONDS", 0.5)
-    found = ask(constructive, seed("Ada Lovelace"), {"step": "rank", "by": "text", "text": "engine"})
-    assert names(found) == ["Ada Lovelace"]
-    (cut,) = found.steps[1].cut
-    assert cut.by == "time"
-    assert cut.effect.startswith("not ranked, the order is the one before: Neo4j at")
-
-
 def test_every_statement_has_a_time_limit(
     constructive: ConstructiveService, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -606,11 +383,3 @@ def test_every_statement_has_a_time_limit(
     assert len(limits) > 10
     most = 7 + client.SEARCH_SECONDS
     assert [each for each, limit in limits if limit is None or not 0 < limit <= most] == []
-
-
-def test_expired_limit_stops_queries_and_bounds_inner_limits(graph: Graph) -> None:
-    with limit_time(time.monotonic() - 1), pytest.raises(TookTooLong):
-        graph.read("ontologies/names")
-    with limit_time(time.monotonic() - 1), limit_time(time.monotonic() + 9), pytest.raises(TookTooLong):
-        graph.read("ontologies/names")
-    assert graph.read("ontologies/names") == []

@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from kg_api.concepts.relations import PARTLY
 from kg_api.discovery.constructive import ConstructiveService
-from kg_api.graph import relation_search
 from kg_api.graph.client import Graph
 from tests.conftest import Stored
 from tests.graph.conftest import store_texts
@@ -50,14 +48,3 @@ def test_document_filter_finds_relationships_behind_nearer_ones(
     assert triples(found) == {EATS, ("frog", "eats", "flies")}
     assert found.degraded == []
     assert {quote.document for edge in found.edges for quote in edge.quotes} == {"small.md"}
-
-
-def test_documents_beyond_the_source_limit_are_reported(
-    constructive: ConstructiveService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(relation_search, "SCANNED", 2)
-    found = ask(constructive, ASKED, documents=["small.md"])
-    assert triples(found) == {EATS}
-    assert [each.effect for each in found.degraded] == [PARTLY]
-    near = ask(constructive, seed("frog eats flies", "relationship"), documents=["small.md"])
-    assert ("frog", "eats", "flies") in triples(near), "the index finds what is near to the question"

@@ -18,7 +18,6 @@ from kg_api import __version__
 from kg_api.errors import (
     ConfigurationError,
     DatabaseUnavailable,
-    SchemaChanging,
     SchemaTooNew,
     SchemaTooOld,
     TookTooLong,
@@ -137,22 +136,6 @@ def test_concurrent_migrations_are_safe(graph: Graph, driver: neo4j.Driver) -> N
         migrate(graph)
     assert set(list_known()) == {name for each in applied for name in each}
     assert set(list_known()) == {row["name"] for row in graph.read("migrations/applied")}
-
-
-def test_lost_migration_race_repeats_only_missing_steps(
-    graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def lose(*_: object) -> None:
-        monkeypatch.undo()
-        raise SchemaChanging
-
-    drop_schema(driver)
-    try:
-        monkeypatch.setattr(schema, "_record", lose)
-        assert migrate(graph) == list_known()
-    finally:
-        monkeypatch.undo()
-        migrate(graph)
 
 
 def test_baseline_is_upgraded_by_a_later_migration(

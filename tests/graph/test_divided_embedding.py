@@ -9,7 +9,6 @@ from kg_api.graph import jobs
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.jobs import embedding
-from kg_api.schemas.embedding import SpaceBuild
 from kg_api.schemas.vocabulary import JobState
 from tests.graph.test_embedding_jobs import CountingEmbedder, PickyEmbedder
 from tests.support.cypher import rows
@@ -54,18 +53,6 @@ def test_whole_reports_texts_rejected_by_parts(graph: Graph) -> None:
     job = jobs.find_job(graph, job_id)
     assert (job.state, job.set_aside) == (JobState.SUCCEEDED_WITH_ERRORS, 3)
     assert (status(graph).embedded, status(graph).refused) == (45, 3)
-
-
-def test_divided_build_includes_documents_ingested_during_it(graph: Graph) -> None:
-    kg, _ = Kg(graph), filled(graph)
-    kg.work()
-    kg.add("other")
-    kg.switch.build("other", SpaceBuild(activate=True))
-    store_document(graph, record("late.md", ["A late one about penguins."]))
-    kg.work()
-    assert kg.search("penguins").space == "other"
-    assert status(graph).embedded == 49
-    kg.spaces.close()
 
 
 def test_cancelling_the_whole_ends_its_parts(graph: Graph, driver: neo4j.Driver) -> None:

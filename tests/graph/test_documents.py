@@ -1,14 +1,11 @@
 from __future__ import annotations
 
 import random
-import threading
-import time
-from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, LiteralString
+from typing import Any
 
 import neo4j
 import pytest
@@ -16,7 +13,7 @@ import pytest
 from kg_api.errors import Conflict, KgError, NotFound, TooBusy
 from kg_api.graph import document_writes, library
 from kg_api.graph import review as waiting
-from kg_api.graph.client import Graph, Row, Transaction
+from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import (
     MAX_CHARACTERS_PER_TRANSACTION,
     MAX_SOURCES_PER_TRANSACTION,
@@ -37,8 +34,8 @@ from kg_api.schemas.base import document_id
 from kg_api.schemas.documents import Approval, Approved, DocumentRecord, Review
 from kg_api.schemas.folders import NewFolder
 from tests.neo4j_server import Neo4jServer
-from tests.support.cypher import STATEMENTS, rows
-from tests.support.records import record, text_record
+from tests.support.cypher import rows
+from tests.support.records import record
 from tests.support.sync import counts, documents, follow, put, scan, work
 
 
@@ -69,21 +66,6 @@ def test_unchanged_paragraphs_keep_their_node_wherever_they_move(graph: Graph, d
         text: before[text] for text in ("one", "three")
     }
     assert library.find_document(graph, document_id("notes", "a.md")).text == "zero\n\nthree\n\none\n\n"
-
-
-def test_equal_paragraphs_are_sources_of_their_own(graph: Graph, driver: neo4j.Driver) -> None:
-    store_document(graph, record("a.md", ["same", "same", "other"]))
-    store_document(graph, record("b.md", ["same"]))
-    assert count(driver, "Source") == 4
-
-
-def test_sources_and_job_are_stored_together(graph: Graph, driver: neo4j.Driver) -> None:
-    stored = store_document(graph, record("a.md", ["one", "two"]))
-    more = store_document(graph, record("b.md", ["three"]))
-    assert stored.job_id == more.job_id
-    with driver.session() as session:
-        job = session.run("MATCH (j:Job) RETURN j.total AS total, j.wanted AS wanted").single(strict=True)
-    assert (job["total"], job["wanted"]) == (3, 2)
 
 
 def test_writers_of_one_document_take_turns(graph: Graph, driver: neo4j.Driver) -> None:
@@ -124,16 +106,6 @@ def test_deleted_ontology_removes_only_its_data(
     assert count(driver, "Source") == 1
 
 
-def test_whitespace_change_is_stored_exactly(graph: Graph, driver: neo4j.Driver) -> None:
-    store_document(graph, text_record("a.md", ["Hello world\n\n", "second\n"]))
-    before = elements(driver)
-    store_document(graph, text_record("a.md", ["Hello world \n", "second\n"]))
-    assert library.find_document(graph, document_id("notes", "a.md")).text == "Hello world \nsecond\n"
-    assert elements(driver) == before, "what is behind a paragraph does not make it another"
-    store_document(graph, text_record("a.md", ["\n\nHello world \n", "second\n"]))
-    assert elements(driver)["Hello world"] != before["Hello world"], "its chunks would be out of place"
-
-
 def test_concurrent_delete_and_write_leave_no_orphans(graph: Graph, driver: neo4j.Driver) -> None:
     def write(number: int) -> None:
         store_document(graph, record("a.md", [f"text {number} {n}" for n in range(20)]))
@@ -150,24 +122,6 @@ def test_concurrent_delete_and_write_leave_no_orphans(graph: Graph, driver: neo4
     assert rows(driver, orphans) == []
 
 
-def test_chunks_written_during_a_deletion_are_deleted(graph: Graph, driver: neo4j.Driver) -> None:
-    store_document(graph, record("a.md", ["one two three"]))
-    source = record("a.md", ["one two three"]).sources[0].source_id
-    chunk = (
-        "MATCH (s:Source {source_id: $id}) SET s.embedded_with = 'x' "
-        "CREATE (:Chunk {chunk_id: 'c', space: 'default', sources: 1})-[:CHUNK_OF]->(s)"
-    )
-    with driver.session() as session, ThreadPoolExecutor(1) as pool:
-        embedding = session.begin_transaction()
-        embedding.run(chunk, id=source).consume()
-        going = pool.submit(document_writes.delete_document, graph, document_id("notes", "a.md"))
-        time.sleep(0.5)
-        assert not going.done(), "it waits for the batch"
-        embedding.commit()
-        assert going.result().sources == 1
-    assert count(driver, "Chunk") == 0
-
-
 STORED = (
     "MATCH (d:Document)-[:IN_ONTOLOGY]->(o:Ontology) "
     "OPTIONAL MATCH (s:Source)-[:PART_OF]->(d) "
@@ -179,42 +133,8 @@ STORED = (
 JOBS = "MATCH (j:Job) RETURN j.total AS total, j.wanted AS wanted"
 
 
-class Undone(Exception):
-    """Error to raise if a transaction should not be committed."""
-
-
-@pytest.fixture
-def ran(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    names: Counter[str] = Counter()
-    run = Transaction.run
-
-    def note(tx: Transaction, statement: LiteralString, *space: str, **parameters: Any) -> list[Row]:
-        names[statement] += 1
-        return run(tx, statement, *space, **parameters)
-
-    monkeypatch.setattr(Transaction, "run", note)
-    return names
-
-
 def some(names: Sequence[str], words: str = "text", ontology: str = "notes") -> list[DocumentRecord]:
     return [record(name, [f"{words} of {name}", "shared"], ontology) for name in names]
-
-
-def test_new_documents_need_few_statements(graph: Graph, ran: Counter[str]) -> None:
-    stored = store_documents(graph, some([f"{n}.md" for n in range(50)]))
-    assert {each.change.change for each in stored} == {"created"}
-    assert ran == dict.fromkeys(
-        (
-            "documents/lock",
-            "ontologies/configuration",
-            "sources/create_many",
-            "documents/describe",
-            "jobs/request",
-            "jobs/count_queued",
-            "documents/of_same_text",
-        ),
-        1,
-    )
 
 
 def test_batch_and_single_documents_have_equal_results(graph: Graph, driver: neo4j.Driver) -> None:
@@ -256,66 +176,6 @@ def test_retried_batch_transaction_knows_each_document(graph: Graph, driver: neo
     assert first == again
     assert [each.change.change for each in again] == ["created", "created", "unchanged"]
     assert rows(driver, JOBS) == [{"total": 6, "wanted": 2}]
-
-
-def test_concurrent_change_repeats_only_the_affected_document(graph: Graph, driver: neo4j.Driver) -> None:
-    batch = some(["a.md", "b.md"])
-    store = storing(batch)
-    graph.transaction(store)
-    store_document(graph, record("b.md", ["another"]))
-    again = graph.transaction(store)
-    assert [each.change.change for each in again] == ["created", "updated"]
-    assert rows(driver, JOBS) == [{"total": 4 + 1 + 2, "wanted": 3}]
-
-
-def test_rolled_back_batch_can_be_stored_again(graph: Graph, driver: neo4j.Driver) -> None:
-    store = storing(some(["a.md", "b.md"]))
-
-    def undone(tx: Transaction) -> None:
-        store(tx)
-        raise Undone
-
-    with pytest.raises(Undone):
-        graph.transaction(undone)
-    assert rows(driver, "MATCH (d:Document) RETURN d") == []
-    assert [each.change.change for each in graph.transaction(store)] == ["created", "created"]
-    assert rows(driver, JOBS) == [{"total": 4, "wanted": 1}]
-
-
-def test_writers_in_different_orders_do_not_deadlock(graph: Graph, driver: neo4j.Driver) -> None:
-    names = [f"{n}.md" for n in range(20)]
-
-    def write(number: int) -> None:
-        shuffled = random.Random(number).sample(names, len(names))
-        store_documents(graph, some(shuffled, f"text {number}"))
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(write, range(16)))
-    found = rows(driver, STORED)
-    assert [len(row["sources"]) for row in found] == [2] * 20
-
-
-@pytest.mark.parametrize("there", [0, 60])
-def test_slow_writer_does_not_block_its_ontology(graph: Graph, driver: neo4j.Driver, there: int) -> None:
-    """Neo4j uses other locks for a node if it has many relationships."""
-    store_document(graph, record("first.md", ["one"]))
-    if there:
-        store_documents(graph, some([f"{n}.md" for n in range(there)]))
-    written, go_on = threading.Event(), threading.Event()
-
-    def slow(tx: Transaction) -> None:
-        tx.run("documents/lock", ontology="notes", documents=[{"document_id": "slow", "document": "slow"}])
-        written.set()
-        assert go_on.wait(20)
-
-    with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(graph.transaction, slow)
-        assert written.wait(20)
-        assert store_document(graph, record("quick.md", ["two"])).change.change == "created"
-        assert not waiting.done()
-        go_on.set()
-        waiting.result()
-    rows(driver, "MATCH (d:Document {document_id: 'slow'}) DELETE d")
 
 
 def test_concurrent_writers_of_an_ontology_all_succeed(
@@ -397,20 +257,6 @@ def test_duplicates_in_a_batch_refer_to_earlier_documents(graph: Graph) -> None:
     ]
 
 
-def test_one_of_many_concurrent_duplicates_is_stored(graph: Graph, driver: neo4j.Driver) -> None:
-    store_document(graph, record("first", ["something else"]))
-    together = threading.Barrier(6)
-
-    def store(number: int) -> StoreResult:
-        together.wait()
-        return store_document(graph, record(f"{number}", ["the text"]))
-
-    with ThreadPoolExecutor(6) as pool:
-        found = [told(each) for each in pool.map(store, range(6))]
-    assert [same for _, same in found].count(()) == 1
-    assert names(driver) == [*map(str, range(6)), "first"]
-
-
 def test_folder_distinguishes_a_renamed_file_from_a_copy(graph: Graph, tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     put(folder, one="First.\n", two="Second.\n")
@@ -428,28 +274,6 @@ def test_folder_distinguishes_a_renamed_file_from_a_copy(graph: Graph, tmp_path:
     again = scan(graph, followed).last_scan
     assert again is not None
     assert (again.moved, again.duplicates) == (0, 0)
-
-
-def test_first_batch_finds_duplicates_by_index(graph: Graph, driver: neo4j.Driver) -> None:
-    """Before this change, the whole ontology was read for each text. This took 40 s for 3,200
-    documents."""
-    records = [record(f"{at}.md", [f"text {at}"]) for at in range(100)]
-    graph.transaction(storing(records))
-    asked = {
-        "ontology": "notes",
-        "texts": [each.text_hash for each in records],
-        "ours": [each.document_id for each in records],
-        "limit": 3,
-    }
-    statement = STATEMENTS["documents/of_same_text"].partition("\n")[2]
-    with driver.session() as session:
-        told = session.run("CYPHER replan=force PROFILE " + statement, asked).consume()  # pyright: ignore[reportArgumentType]
-    plan = str(told.profile["args"]["string-representation"] if told.profile else "")
-    assert "document_by_text" in plan
-    assert "document_by_name" not in plan
-
-
-LABELS = "MATCH (n) WHERE NOT n:Migration UNWIND labels(n) AS label RETURN DISTINCT label ORDER BY label"
 
 
 def given(name: str, text: str, *, review: bool = True) -> DocumentRecord:
@@ -476,14 +300,6 @@ def service(graph: Graph) -> ReviewService:
 def approve(service: ReviewService, *documents: str) -> list[str | None]:
     done = service.approve(Approval(ontology="notes", documents=list(documents)))
     return [each.ingested.change if each.ingested else None for each in done.outcomes]
-
-
-def test_pending_document_has_only_one_node(graph: Graph, driver: neo4j.Driver) -> None:
-    assert store(graph, "a.md", "# A\n\nThe text.\n") == "waiting"
-    assert rows(driver, LABELS) == [{"label": "WaitingDocument"}]
-    (told,) = list_waiting(graph, ontology="notes", offset=0, limit=10).documents
-    assert (told.document, told.title, told.sources, told.replaces) == ("a.md", "A", 1, False)
-    assert told.beginning == "# A\n\nThe text.\n"
 
 
 def test_approved_document_is_stored_like_a_new_one(graph: Graph, service: ReviewService) -> None:
@@ -515,14 +331,6 @@ def test_new_version_replaces_the_pending_document(graph: Graph, service: Review
     assert pending(graph) == []
 
 
-def test_ingest_without_review_replaces_the_pending_document(graph: Graph) -> None:
-    store(graph, "a.md", "Waits.")
-    store(graph, "b.md", "Waits.")
-    store_documents(graph, [given("a.md", "Newer.", review=False), given("c.md", "Waits too.")])
-    assert documents(graph) == {"a.md": "Newer."}
-    assert pending(graph) == ["b.md", "c.md"]
-
-
 def test_only_reviewed_version_is_approved(graph: Graph) -> None:
     store(graph, "a.md", "Seen.")
     (seen,) = read_waiting(graph, "notes", ["a.md"], after="", limit=1)
@@ -532,15 +340,6 @@ def test_only_reviewed_version_is_approved(graph: Graph) -> None:
     assert isinstance(outcome, Conflict)
     assert documents(graph) == {}
     assert pending(graph) == ["a.md"]
-
-
-def test_a_transaction_that_runs_twice_approves_once(graph: Graph, driver: neo4j.Driver) -> None:
-    store(graph, "a.md", "Seen.")
-    (seen,) = read_waiting(graph, "notes", ["a.md"], after="", limit=1)
-    work = storing([replace(given("a.md", "Seen.", review=False), approves=seen.version)])
-    assert [change(each) for each in graph.transaction(work)] == ["created"]
-    assert [change(each) for each in graph.transaction(work)] == ["created"]
-    assert rows(driver, "MATCH (d:Document) RETURN count(d) AS n") == [{"n": 1}]
 
 
 def test_approval_in_batches_keeps_failed_documents_pending(

@@ -1,30 +1,23 @@
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any, LiteralString, cast
 
 import neo4j
 import pytest
 
-from kg_api.graph import vectors
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import enqueue_slot
-from kg_api.graph.library import list_ontologies
-from kg_api.graph.spaces import hold_configurations, reset_rejected
 from kg_api.graph.vectors import (
     BEGINNING,
     PendingQuery,
     count_due,
-    flag,
     is_noted,
     list_pending_sources,
-    reject_source,
 )
 from kg_api.spaces.plans import read_embedding_state
 from tests.support.cypher import STATEMENTS, rows
-from tests.support.embedding import configure_in_place, run_jobs, status
+from tests.support.embedding import run_jobs, status
 from tests.support.records import record
 
 MANY = 160
@@ -112,20 +105,6 @@ def test_flags_and_full_scan_count_the_same(embedded: Graph, driver: neo4j.Drive
     assert len(due(embedded)) == 6
 
 
-def test_counts_of_a_build_are_read_from_all(embedded: Graph) -> None:
-    state = read_embedding_state(embedded, "notes")
-    built = {**state.counted, "building": True}
-    assert list_ontologies(embedded, [built])[0].embedded == MANY
-
-
-def test_changed_configuration_clears_the_note(embedded: Graph) -> None:
-    configure_in_place(embedded, "notes", strategy="sentence")
-    assert not is_noted(embedded, "notes", wanted(embedded).mark)
-    assert count_due(embedded, wanted(embedded)) == MANY
-    tick(embedded)
-    assert status(embedded).missing == status(embedded).stale == 0
-
-
 def test_worker_start_finds_unflagged_source(embedded: Graph, driver: neo4j.Driver) -> None:
     rows(driver, "MATCH (s:Source {paragraph: 7}) SET s.embedded_with = null")
     assert count_due(embedded, wanted(embedded)) == 0
@@ -134,29 +113,6 @@ def test_worker_start_finds_unflagged_source(embedded: Graph, driver: neo4j.Driv
     assert rows(driver, "MATCH (s:Source {paragraph: 7}) RETURN DISTINCT s.embedded_with AS mark") == [
         {"mark": wanted(embedded).mark.value}
     ]
-
-
-def test_outdated_configuration_is_not_noted(embedded: Graph) -> None:
-    before = read_embedding_state(embedded, "notes")
-    configure_in_place(embedded, "notes", strategy="sentence")
-    flag(
-        embedded,
-        "notes",
-        before.target.mark,
-        lambda tx: hold_configurations(tx, ["notes"]).get("notes") == before.configured,
-    )
-    assert not is_noted(embedded, "notes", before.target.mark)
-
-
-def test_texts_rejected_in_a_rebuild_are_counted(embedded: Graph) -> None:
-    state = read_embedding_state(embedded, "notes")
-    space, mark = state.target.space, state.target.mark
-    everything = replace(wanted(embedded), forced_at=datetime.now(UTC))
-    source = list_pending_sources(embedded, everything, after=BEGINNING, limit=1)[0]
-    embedded.transaction(lambda tx: reject_source(tx, source, space, mark, "it is too odd"))
-    assert (status(embedded).refused, status(embedded).embedded) == (1, MANY - 1)
-    assert embedded.transaction(lambda tx: reset_rejected(tx, "notes", mark)) == 1
-    assert due(embedded) == {source.full_text.strip()}
 
 
 def test_late_batch_of_old_fingerprint_keeps_the_flag(embedded: Graph, driver: neo4j.Driver) -> None:
@@ -168,18 +124,3 @@ def test_late_batch_of_old_fingerprint_keeps_the_flag(embedded: Graph, driver: n
     text = STATEMENTS["sources/mark"]
     rows(driver, text, **{name: late.get(name) for name in late.keys() | {"time_property"}})
     assert due(embedded) == {"one"}
-
-
-def test_note_is_cleared_while_flagging_needs_batches(
-    embedded: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mark = wanted(embedded).mark
-    rows(driver, "MATCH (s:Source) SET s.embedded_with = null")
-    monkeypatch.setattr(vectors, "MAX_FLAGGED", MANY // 2)
-    assert not flag(embedded, "notes", mark, lambda _: True)
-    assert not is_noted(embedded, "notes", mark)
-    assert count_due(embedded, wanted(embedded)) == MANY, "without the note all are looked at"
-    assert not flag(embedded, "notes", mark, lambda _: True)
-    assert flag(embedded, "notes", mark, lambda _: True)
-    assert is_noted(embedded, "notes", mark)
-    assert count_due(embedded, wanted(embedded)) == MANY

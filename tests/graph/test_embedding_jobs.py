@@ -1,18 +1,15 @@
 from __future__ import annotations
 
 import random
-import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import neo4j
 import numpy as np
 import pytest
 
 from kg_api.errors import EmbeddingFailed
-from kg_api.graph import document_writes, jobs
+from kg_api.graph import jobs
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.vectors import (
@@ -23,26 +20,18 @@ from kg_api.graph.vectors import (
     read_rejected_sources,
     write_batch,
 )
-from kg_api.jobs.embedding import SourceEmbedding, TextModels
-from kg_api.jobs.runner import Runner
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.providers.embedding_port import Vectors
-from kg_api.providers.remote_embedding import KNOWN_GOOD
 from kg_api.schemas.embedding import RefusedSource
 from kg_api.schemas.spaces import ModelChoice
 from kg_api.schemas.vocabulary import JobState
-from kg_api.settings import WorkerSettings
-from kg_api.spaces.contexts import Contexts
 from kg_api.spaces.plans import read_embedding_state
-from kg_api.spaces.registry import CachedPassages
-from tests.support.behaviours import Behaviour, Status
 from tests.support.cypher import rows
 from tests.support.embedders import calibrates, small_embedder
 from tests.support.embedding import open_spaces, run_jobs, status
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.providers import Asking
 from tests.support.records import record
-from tests.support.running import wait_until
 
 
 class CountingEmbedder(DeterministicEmbedder):
@@ -179,13 +168,6 @@ def test_backfill_finds_what_lost_its_job(graph: Graph, driver: neo4j.Driver) ->
     assert missing(graph) == 0
 
 
-def test_a_job_of_a_deleted_ontology_just_ends(graph: Graph) -> None:
-    job_id = store_document(graph, record("a.md", ["one"])).job_id or ""
-    document_writes.delete_ontology(graph, "notes")
-    run_jobs(graph)
-    assert jobs.find_job(graph, job_id).state is JobState.SUCCEEDED
-
-
 AT_ONCE = 4
 SIZE = 8
 MODEL = "text-embedding-3-small"
@@ -240,54 +222,3 @@ def test_concurrent_requests_return_vectors_to_their_sources(
     assert max(asking.server.load.at_once) == AT_ONCE
     done = jobs.find_job(graph, job.job_id)
     assert (done.state, done.done, done.total) == (JobState.SUCCEEDED, SOURCES, SOURCES)
-
-
-def test_failed_request_keeps_results_of_the_others(
-    graph: Graph, driver: neo4j.Driver, asking: Asking
-) -> None:
-    def told(body: dict[str, Any]) -> Behaviour | None:
-        ends = any("number42." in text or text == KNOWN_GOOD for text in body["input"])
-        return Status(500) if ends else None
-
-    asking.server.next_behaviour = told
-    job_id = seed(graph)
-    embed(graph, asking, cached=True)
-    job = jobs.find_job(graph, job_id)
-    assert (job.state, job.done) == (JobState.QUEUED, 40)
-    assert "500" in (job.error or "")
-    assert_right_vectors(driver, 40)
-    asked = [texts for texts in passages(asking.server) if "This is number42." not in texts]
-    answered = {text for texts in asked for text in texts}
-    kept = "MATCH (v:CachedVector) RETURN count(v) AS n"
-    wait_until(lambda: rows(driver, kept)[0]["n"] >= len(answered), 10)
-    asking.server.next_behaviour = lambda body: None  # noqa: ARG005 - its name
-    asking.server.requests.clear()
-    rows(driver, "MATCH (j:Job) SET j.run_after = datetime(), j.queued_at = datetime()")
-    embed(graph, asking, cached=True)
-    assert_right_vectors(driver, SOURCES)
-    assert jobs.find_job(graph, job_id).state is JobState.SUCCEEDED
-    again = {text for texts in passages(asking.server) for text in texts}
-    assert answered.isdisjoint(again), "what was answered is paid for, and kept"
-
-
-def test_cancelled_job_ends_soon_and_writes_nothing(graph: Graph, asking: Asking) -> None:
-    job_id, released = seed(graph), threading.Event()
-    spaces = open_spaces(graph, asking.embedder)
-    spaces.get().ensure_verified()
-    asking.server.load.takes = lambda body: float(any("number" in each for each in body["input"])) * 5
-    settings = WorkerSettings(lease_seconds=2, heartbeat_seconds=0.2)
-    models = TextModels(spaces, CachedPassages(graph, keeps=False), AT_ONCE)
-    job = SourceEmbedding(graph, Contexts(graph), models, SIZE)
-    runner = Runner(graph, [job], settings, worker="w", stopping=released)
-    running = threading.Thread(target=runner.run_one)
-    running.start()
-    wait_until(lambda: len(passages(asking.server)) == AT_ONCE, 10)
-    begun = time.monotonic()
-    jobs.cancel_job(graph, job_id)
-    running.join(10)
-    assert time.monotonic() - begun < 2, "no answer is waited for"
-    asking.server.close()  # all that was asked is answered
-    time.sleep(0.3)
-    assert jobs.find_job(graph, job_id).state is JobState.CANCELLED
-    assert (status(graph).missing, status(graph).embedded) == (SOURCES, 0)
-    assert len(passages(asking.server)) == AT_ONCE

@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-import neo4j
 import pytest
 
-from kg_api.errors import Conflict, InvalidInput
-from kg_api.graph import concept_writes, document_writes
+from kg_api.errors import Conflict
+from kg_api.graph import document_writes
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import delete_matching, store_documents
 from kg_api.graph.documents import change_document
@@ -21,7 +20,6 @@ from kg_api.schemas.base import digest
 from kg_api.schemas.documents import DocumentChange, DocumentRecord
 from kg_api.schemas.filters import DeletedMatching, DocumentDeletion, DocumentFilter, FacetRequest, Facets
 from tests.conftest import Stored
-from tests.support.concepts import concepts, labelled, write
 from tests.support.records import record
 
 DOCUMENTS = 40
@@ -90,18 +88,6 @@ def test_cut_facets_are_reported_and_keep_frequent_values(library: Graph) -> Non
     )
 
 
-def test_facets_of_nothing(library: Graph) -> None:
-    found = facets(library, "author", "zzz", where=["number>99"])
-    assert (found.documents, [each.values for each in found.facets]) == (0, [[], []])
-    assert "no document fits the conditions of the filter" in found.notes
-    assert "no document has the field 'zzz'" in found.notes
-    with pytest.raises(InvalidInput, match="Did you mean 'author'"):
-        facets(library, "autor")
-    with pytest.raises(ValueError, match="updated_at:month"):
-        facets(library, "updated_at")
-    assert sum(counts(facets(library, "updated_at:day")).values()) == DOCUMENTS
-
-
 def deletion(graph: Graph, *where: object, **more: Any) -> DeletedMatching:
     return delete_matching(graph, DocumentDeletion.model_validate({"where": list(where), **more}))
 
@@ -141,11 +127,6 @@ def test_deletion_requires_the_digest_of_its_preview(library: Graph) -> None:
     assert not {"01", "38"} & set(left(library))
 
 
-def test_other_ontologies_stay(library: Graph) -> None:
-    assert deletion(library, "number>=0", ontology="odd", dry_run=False).documents == DOCUMENTS // 2
-    assert left(library) == [f"{n:02}" for n in range(0, DOCUMENTS, 2)]
-
-
 def test_document_changed_during_deletion_is_kept(library: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     summaries = document_writes.read_summaries
 
@@ -158,25 +139,6 @@ def test_document_changed_during_deletion_is_kept(library: Graph, monkeypatch: p
     assert gone.documents == 1
     assert gone.notes == ["1 document changed or were deleted during the request and no longer match"]
     assert "39" in left(library)
-
-
-def test_kept_documents_keep_their_evidence(
-    library: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """If a document is large, its evidence should be deleted first, using separate transactions."""
-    large, summaries = numbered(39), document_writes.read_summaries
-    write(library, labelled(large, 0, "passage"), labelled(large, 1, "passage"), ontology="odd")
-
-    def changed_meanwhile(graph: Graph, ids: list[str]) -> object:
-        change_document(graph, large.document_id, DocumentChange(metadata={"number": 0}))
-        return summaries(graph, ids)
-
-    monkeypatch.setattr(document_writes, "read_summaries", changed_meanwhile)
-    monkeypatch.setattr(concept_writes, "MAX_SOURCES_PER_TRANSACTION", 1)
-    assert deletion(library, "number>=39", dry_run=False).documents == 0
-    assert concepts(driver) == {"passage": 2}
-    assert deletion(library, "number=0", ontology="odd", dry_run=False).documents == 1
-    assert concepts(driver) == {}
 
 
 @pytest.mark.parametrize("given", [{}, {"where": []}, {"where": ["number"]}])

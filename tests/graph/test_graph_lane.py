@@ -70,22 +70,6 @@ def test_first_five_hits_precede_graph_hits(kg: Kg) -> None:
     assert scores == sorted(scores, reverse=True)
 
 
-def test_its_places_are_explained(kg: Kg) -> None:
-    hits = search(kg, limit=12, graph=True, explain=True).sources
-    told = [hit.explanation for hit in hits if hit.explanation]
-    assert {each.fusion for each in told} == {"adaptive, then rrf with concepts behind the first 5"}
-    assert [each.passage_rank for each in told[:KEPT]] == [1, 2, 3, 4, 5]
-    assert [each.fused_rank for each in told[KEPT:]] == list(range(KEPT + 1, 13))
-    (guild,) = [each for each, hit in zip(told, hits, strict=True) if hit.document == "guild.md"]
-    assert "concepts" in {part.lane for part in guild.lanes}
-    assert guild.passage_rank is None or guild.passage_rank > guild.fused_rank
-
-
-def test_few_hits_are_followed_by_graph_hits(kg: Kg) -> None:
-    assert documents(search(kg, "warden", mode="text")) == ["guild.md"]
-    assert documents(search(kg, "warden", mode="text", graph=True)) == ["guild.md", "town.md", "journal.md"]
-
-
 def test_reranked_hits_stay_first(kg: Kg) -> None:
     reranking = Reranking(Backwards(), 60)
     plain = search(kg, reranking=reranking, rerank=True)
@@ -148,23 +132,6 @@ def test_hit_probability_is_reported_with_graph(kg: Kg, more: dict[str, float]) 
     ]
     assert values[0][:KEPT] == values[1][:KEPT]
     assert all(value is None or 0 <= value <= 1 for value in values[1])
-
-
-def test_text_mode_reports_concepts_without_vectors(graph: Graph) -> None:
-    own = Kg(graph)
-    made = record("a.md", ["The Guild of Keepers is here."])
-    store_document(graph, made)
-    found = [carried(made, 0, "Guild of Keepers")]
-    graph.transaction(partial(write_extractions, ontology="notes", extractions=found, mark="m"))
-    hits = search(own, "warden", mode="text", graph=True)
-    assert any("are still being embedded. Until then" in each.effect for each in hits.degraded)
-    own.spaces.close()
-
-
-def test_hybrid_has_it_as_a_mode(kg: Kg) -> None:
-    found = kg.find_both(PRINTED, mode="graph")
-    assert [hit.document for hit in found.sources] == documents(search(kg, graph=True))
-    assert found.concepts[0].label == "Gazette of Lanterns"
 
 
 def test_concepts_and_graph_together_are_rejected() -> None:

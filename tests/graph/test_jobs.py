@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
-from typing import Any, LiteralString
+from typing import LiteralString
 
 import neo4j
 import pytest
@@ -17,7 +15,7 @@ from kg_api.schemas.operations import Job
 from kg_api.schemas.vocabulary import JobState
 from tests.graph.job_machine import Machine
 from tests.support.cypher import rows
-from tests.support.jobs import LEASE, advance, claim, finish, owned, request
+from tests.support.jobs import advance, claim, finish, owned, request
 
 
 def test_one_job_a_slot(graph: Graph) -> None:
@@ -28,22 +26,6 @@ def test_one_job_a_slot(graph: Graph) -> None:
     assert (shown, total) == ([], 0), "scheduled jobs are shown only when asked for"
     _, total = jobs.page_of_jobs(graph, state=None, kind="backfill", ontology=None, offset=0, limit=10)
     assert total == 1
-
-
-def test_work_requested_at_job_end_creates_a_job(graph: Graph, driver: neo4j.Driver) -> None:
-    job_id = request(graph)
-    job, owner = owned(graph, "w")
-    with driver.session() as session, ThreadPoolExecutor(1) as pool:
-        ending = session.begin_transaction()
-        ending.run("MATCH (j:Job {job_id: $id}) SET j.locked_by = 'w'", id=job_id).consume()
-        asking = pool.submit(request, graph)
-        time.sleep(0.5)
-        ending.run(
-            "MATCH (j:Job {job_id: $id}) SET j.state = 'succeeded', j.unique_key = null", id=job_id
-        ).consume()
-        ending.commit()
-        assert asking.result() != job_id
-    assert owner.fence == job.fence
 
 
 EMBEDDING = "source_embedding"
@@ -61,35 +43,6 @@ def test_running_and_completed_jobs_are_not_tried_again(graph: Graph) -> None:
         jobs.retry_job(graph, "no-such-job")
 
 
-def test_released_job_keeps_its_queue_position(graph: Graph) -> None:
-    request(graph, "first")
-    _, owner = owned(graph, "w")
-    request(graph, "second")
-    jobs.give_back(graph, owner, keeps_place=True)
-    done: list[str | None] = []
-    while job := claim(graph, "w"):
-        done.append(job.ontology)
-        finish(graph, job, jobs.Owner(job.job_id, "w", job.fence, LEASE))
-    assert done == ["first", "second"]
-
-
-def test_a_heartbeat_keeps_the_lease(graph: Graph) -> None:
-    request(graph)
-    _, owner = owned(graph, "first", lease=0.5)
-    for _ in range(4):
-        time.sleep(0.25)
-        jobs.heartbeat(graph, owner)
-        assert claim(graph, "second") is None
-
-
-def dead(graph: Graph) -> str:
-    request(graph, added=4)
-    job, owner = owned(graph, "w")
-    advance(graph, owner, "", "a", done=2, set_aside=1)
-    assert jobs.fail(graph, owner, "E: x", delay_seconds=0, max_failures=5, permanent=True) == "failed"
-    return job.job_id
-
-
 def is_paused(driver: neo4j.Driver) -> bool:
     return bool(rows(driver, "MATCH (o:Ontology {name: 'notes'}) WHERE o.paused RETURN o.name"))
 
@@ -104,28 +57,6 @@ def test_cancellation_pauses_the_ontology_until_a_request(graph: Graph, driver: 
     assert is_paused(driver), "the backfill asks for nobody"
     request(graph, kind=EMBEDDING)
     assert not is_paused(driver)
-
-
-def test_cancelling_another_kind_pauses_nothing(graph: Graph, driver: neo4j.Driver) -> None:
-    rows(driver, "CREATE (:Ontology {name: 'notes'})")
-    jobs.cancel_job(graph, request(graph))
-    assert not is_paused(driver)
-
-
-def test_concurrent_retry_and_request_leave_one_unfinished_job(graph: Graph) -> None:
-    for _ in range(6):
-        job_id = dead(graph)
-
-        def ask(number: int, job_id: str = job_id) -> str | None:
-            try:
-                return jobs.retry_job(graph, job_id).job_id if number % 2 else request(graph)
-            except Conflict:
-                return None
-
-        with ThreadPoolExecutor(8) as pool:
-            asked = set(pool.map(ask, range(8))) - {None}
-        assert len(asked) == 1
-        jobs.cancel_job(graph, asked.pop() or "")
 
 
 def aged(graph: Graph, driver: neo4j.Driver, ending: str) -> str:
@@ -152,14 +83,6 @@ def test_finished_jobs_are_forgotten_after_a_while(graph: Graph, driver: neo4j.D
     with pytest.raises(NotFound, match=old):
         jobs.find_job(graph, old)
     assert jobs.find_job(graph, kept).state is JobState.QUEUED
-
-
-def test_unfinished_jobs_are_kept_however_old(graph: Graph, driver: neo4j.Driver) -> None:
-    request(graph, "running")
-    owned(graph, "w")
-    request(graph, "queued")
-    rows(driver, "MATCH (j:Job) SET j.created_at = datetime.realtime() - duration('P900D')")
-    assert jobs.prune(graph, days=7) == 0
 
 
 def test_scheduled_jobs_are_kept_for_an_hour(graph: Graph, driver: neo4j.Driver) -> None:
@@ -198,12 +121,6 @@ def test_parts_inherit_the_selection_of_their_whole(graph: Graph, driver: neo4j.
     forced_at = rows(driver, "MATCH (j:Job {job_id: $id}) RETURN j.forced_at AS at", id=job_id)[0]["at"]
     assert {each.forced_at for each in claimed} == {forced_at}
     assert forced_at is not None
-
-
-def test_ontology_named_like_a_part_has_own_job(graph: Graph) -> None:
-    job_id = pausing(graph)
-    names = ["notes:4:8", f"{job_id}:4:8"]
-    assert len({request(graph, name) for name in names} & {row.job_id for row in parts(graph, job_id)}) == 0
 
 
 def parts(graph: Graph, job_id: str) -> list[Job]:
@@ -289,15 +206,6 @@ def test_part_can_be_cancelled_but_not_retried_directly(graph: Graph) -> None:
         jobs.retry_job(graph, job.job_id)
 
 
-def test_retried_divided_job_is_divided_again(graph: Graph) -> None:
-    job_id = pausing(graph)
-    jobs.cancel_job(graph, job_id)
-    jobs.retry_job(graph, job_id)
-    _, owner = owned(graph, "w")
-    jobs.add_parts(graph, owner, "test", "notes", PARTS)
-    assert len(jobs.unfinished_parts(graph, job_id)) == 3
-
-
 def test_parts_are_made_once(graph: Graph) -> None:
     job_id, owner = divided(graph)
     jobs.add_parts(graph, owner, "test", "notes", PARTS)
@@ -318,13 +226,6 @@ def test_part_of_a_deleted_whole_writes_nothing(graph: Graph, driver: neo4j.Driv
         advance(graph, owner, "", "a")
 
 
-def test_dead_parts_do_not_make_the_work_rest(graph: Graph) -> None:
-    pausing(graph)
-    _, owner = owned(graph, "w")
-    jobs.fail(graph, owner, "E: x", delay_seconds=0, max_failures=1, permanent=True)
-    assert not jobs.must_wait_to_restart(graph, "test", "notes", at_most=600)
-
-
 def test_only_claimable_jobs_end_a_time_slice(graph: Graph) -> None:
     request(graph)
     job, _ = owned(graph, "w")
@@ -337,13 +238,6 @@ def test_only_claimable_jobs_end_a_time_slice(graph: Graph) -> None:
     assert not jobs.should_yield(graph, job, ["test"]), "it is not its time"
     request(graph, "ready")
     assert jobs.should_yield(graph, job, ["test"])
-
-
-def test_parts_of_one_job_do_not_yield_mutually(graph: Graph) -> None:
-    request(graph)
-    whole, owner = owned(graph, "w")
-    jobs.add_parts(graph, owner, "test", "notes", ["a:b", "b:c"])
-    assert not jobs.should_yield(graph, whole, ["test"])
 
 
 def test_no_more_jobs_than_may_wait(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -359,20 +253,6 @@ def test_no_more_jobs_than_may_wait(graph: Graph, monkeypatch: pytest.MonkeyPatc
     request(graph, "now there is room")
     _, total = jobs.page_of_jobs(graph, state=None, kind=None, ontology=None, offset=0, limit=9)
     assert total == 4, "what was refused left nothing behind"
-
-
-def test_an_ensured_job_can_be_forced(graph: Graph) -> None:
-    job_id, _ = jobs.ensure_job(graph, "test", "notes", total=1, selection="stale", force=True)
-    told = jobs.find_job(graph, job_id)
-    assert (told.selection, told.forced) == ("stale", True)
-    assert owned(graph, "w")[0].forced_at is not None
-
-
-def test_unknown_job_kinds_are_counted(graph: Graph) -> None:
-    for number in range(3):
-        request(graph, f"o{number}")
-    assert jobs.count_unknown_kinds(graph, ["test"]) == {}
-    assert jobs.count_unknown_kinds(graph, ["other"]) == {"test": 3}
 
 
 def test_workers_are_known_while_they_live(graph: Graph, driver: neo4j.Driver) -> None:
@@ -450,69 +330,3 @@ def test_jobs_are_as_the_model_whatever_happens(
             super().__init__(migrated_graph, driver)
 
     run_state_machine_as_test(OnTheDatabase, settings=patient)
-
-
-def taken_from_a_lost_worker(graph: Graph, driver: neo4j.Driver) -> tuple[str, jobs.Owner]:
-    job_id = request(graph)
-    owned(graph, "first")
-    late = "datetime.realtime() - duration('PT1S')"
-    rows(driver, f"MATCH (j:Job {{job_id: $id}}) SET j.lease_until = {late}", id=job_id)
-    return job_id, owned(graph, "second")[1]
-
-
-def finish_the_only_part(graph: Graph) -> None:
-    part, owner = owned(graph, "w")
-    assert part.parent_id is not None
-    finish(graph, part, owner)
-
-
-def test_lost_whole_resumes_after_its_last_part(graph: Graph, driver: neo4j.Driver) -> None:
-    """This was found by the state machine. The job was treated as if it had to wait for a retry."""
-    job_id, owner = taken_from_a_lost_worker(graph, driver)
-    jobs.add_parts(graph, owner, "test", "notes", [":"])
-    jobs.give_back(graph, owner, delay_seconds=3600)
-    finish_the_only_part(graph)
-    whole = claim(graph, "w")
-    assert whole is not None, "it waits for its parts, and not to be tried again"
-    assert (whole.job_id, whole.failures) == (job_id, 1)
-    assert jobs.find_job(graph, job_id).error is None
-
-
-def test_time_slice_keeps_the_recorded_error(graph: Graph, driver: neo4j.Driver) -> None:
-    job_id, owner = taken_from_a_lost_worker(graph, driver)
-    jobs.give_back(graph, owner)
-    assert jobs.find_job(graph, job_id).error == "its worker first was lost"
-
-
-def test_waiting_whole_retries_despite_its_last_part(graph: Graph) -> None:
-    """The time of the retry can be set by a provider."""
-    job_id = request(graph)
-    _, owner = owned(graph, "whole")
-    jobs.add_parts(graph, owner, "test", "notes", [":"])
-    jobs.give_back(graph, owner, error="waiting: no answer", delay_seconds=3600)
-    finish_the_only_part(graph)
-    assert claim(graph, "w") is None
-    assert jobs.find_job(graph, job_id).error == "waiting: no answer"
-
-
-@pytest.mark.parametrize("cancelled", [True, False], ids=["refused", "repeated"])
-def test_failed_end_of_a_part_keeps_its_whole(graph: Graph, driver: neo4j.Driver, *, cancelled: bool) -> None:
-    job_id = request(graph)
-    _, owner = owned(graph, "whole")
-    jobs.add_parts(graph, owner, "test", "notes", [":"])
-    jobs.give_back(graph, owner, delay_seconds=3600)
-    part, owner = owned(graph, "w")
-    if cancelled:
-        jobs.cancel_job(graph, part.job_id)
-    else:
-        finish(graph, part, owner)
-    before = place_of(driver, job_id)
-    with pytest.raises(LeaseLost) if cancelled else nullcontext():
-        finish(graph, part, owner)
-    assert place_of(driver, job_id) == before
-
-
-def place_of(driver: neo4j.Driver, job_id: str) -> list[dict[str, Any]]:
-    return rows(
-        driver, "MATCH (j:Job {job_id: $id}) RETURN j.run_after AS after, j.queued_at AS queued", id=job_id
-    )

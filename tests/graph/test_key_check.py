@@ -3,11 +3,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import neo4j
-import pytest
 
 from kg_api.access import keys
 from kg_api.access.keys import KNOWN_SECONDS, KeyCheck, KeyToken, open_session, parse_token
-from kg_api.errors import StorageFull
 from kg_api.graph.client import Graph
 from kg_api.graph.keys import read_keys
 from kg_api.schemas.operations import ApiKey, NewKey
@@ -62,14 +60,6 @@ def test_new_key_is_found_on_lookup(graph: Graph, driver: neo4j.Driver) -> None:
     found = check.get_cached(token)
     assert found is not None
     assert found.access is not None
-
-
-def test_unrecorded_use_does_not_deny_access(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
-        raise StorageFull
-
-    monkeypatch.setattr(keys, "note_use", full)
-    assert KeyCheck(lambda: graph).look_up(made(graph)) is not None
 
 
 def test_key_use_is_written_once_a_minute(graph: Graph, driver: neo4j.Driver) -> None:
@@ -141,14 +131,6 @@ def test_earlier_end_in_backup_stays(graph: Graph) -> None:
     assert key.expires_at is not None
     assert short.expires_at is not None
     assert key.expires_at < short.expires_at
-
-
-def test_keys_are_listed_without_known_replacements(graph: Graph) -> None:
-    make(graph, "one", "two")
-    keys.revoke_key(graph, "two")
-    [unverified] = limit_restored_keys(graph, None)
-    assert "one (" in unverified
-    assert "two (" not in unverified
 
 
 def test_sessions_end_with_restore(graph: Graph, driver: neo4j.Driver) -> None:

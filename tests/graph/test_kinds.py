@@ -8,16 +8,15 @@ from typing import Any, Literal
 import pytest
 
 from kg_api.graph.client import Graph
-from kg_api.graph.document_writes import delete_matching, store_document
-from kg_api.graph.filters import count_facets
+from kg_api.graph.document_writes import store_document
 from kg_api.graph.images import hold_blobs
 from kg_api.graph.library import list_documents
 from kg_api.schemas.documents import DocumentRecord
-from kg_api.schemas.filters import DocumentDeletion, DocumentFilter, FacetRequest
+from kg_api.schemas.filters import DocumentFilter
 from kg_api.schemas.image_search import RelatedSearch
 from kg_api.schemas.images import StoredImage
 from kg_api.schemas.search import SourceHits
-from kg_api.schemas.similarity import GraphRequest, SimilarSearch
+from kg_api.schemas.similarity import SimilarSearch
 from kg_api.search.related import RelatedService
 from kg_api.search.similar import SimilarityService
 from tests.conftest import Stored
@@ -83,10 +82,6 @@ def test_the_other_kind_has_none_of_it(harbour: Kg, rare: Kind) -> None:
         hits = found(harbour, kinds=[other], mode=mode, limit=50)
         assert {kind for kind, _ in hits} == {other}
         assert len(hits) == 50
-
-
-def test_both_kinds_are_all(harbour: Kg) -> None:
-    assert found(harbour, kinds=["passage", "image"]) == found(harbour)
 
 
 UNPAGED = 1200
@@ -206,19 +201,6 @@ def test_similar_and_related_sources_are_selected(decks: Kg) -> None:
     assert places(inside) == deck(1, 2, 3, 4)
 
 
-def test_graph_contains_only_sources_that_match(decks: Kg) -> None:
-    similarity = SimilarityService(decks.graph)
-
-    def nodes(*where: str, **more: Any) -> set[tuple[str, int]]:
-        answer = similarity.graph(asked(GraphRequest, *where, **more))
-        return {(each.document, each.paragraph) for each in answer.nodes}
-
-    assert nodes("page>=3") == deck(1, 2, 3, 4)
-    assert nodes("kind=image", documents=["deck.pdf"]) == deck(2)
-    assert similarity.graph(asked(GraphRequest, "page exists", max_nodes=2)).total == 5
-    assert nodes("page=5", source_ids=["plain.md#0"]) == PLAIN | deck(4)
-
-
 def test_documents_are_selected_by_their_sources(decks: Kg) -> None:
     cases = {
         ("page=3",): ["deck.pdf"],
@@ -235,23 +217,3 @@ def test_documents_are_selected_by_their_sources(decks: Kg) -> None:
         conditions = DocumentFilter.model_validate({"where": list(where)}).where
         page = list_documents(decks.graph, ontology="notes", offset=0, limit=10, where=conditions)
         assert [each.document for each in page.documents] == names, where
-
-
-def test_facets_count_kinds_and_documents_that_fit(decks: Kg) -> None:
-    request = FacetRequest.model_validate({"fields": ["kind", "format"]})
-    kinds = count_facets(decks.graph, request).facets[0]
-    assert {each.value: each.documents for each in kinds.values} == {"image": 2, "passage": 2}
-    narrowed = FacetRequest.model_validate({"fields": ["kind"], "where": ["page exists"], "limit": 1})
-    (one,) = count_facets(decks.graph, narrowed).facets
-    assert ([each.value for each in one.values], one.left_out, one.having) == (["image"], 1, 1)
-    with pytest.raises(ValueError, match=r"metadata\.page"):
-        FacetRequest.model_validate({"fields": ["page"]})
-
-
-def test_deletion_takes_documents_with_a_source_that_fits(decks: Kg) -> None:
-    done = delete_matching(decks.graph, asked(DocumentDeletion, "kind!=image", dry_run=False))
-    assert done.documents == 1
-    done = delete_matching(decks.graph, asked(DocumentDeletion, "page=3", "kind=image", dry_run=False))
-    assert (done.documents, done.sources) == (1, 5)
-    left = list_documents(decks.graph, ontology="notes", offset=0, limit=10).documents
-    assert [each.document for each in left] == ["photo.png"]

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import neo4j
@@ -123,22 +122,6 @@ def test_edit_requests_only_new_contexts(graph: Graph, writer: EmbeddingServer, 
     assert asked(writer.requests[0])["document"].startswith("A new beginning.\n\nParagraph 0")
 
 
-def test_changed_title_requests_contexts_again(
-    graph: Graph, writer: EmbeddingServer, contexts: Contexts
-) -> None:
-    embedder = configured(graph)
-    store_document(graph, record("a.md", PARAGRAPHS))
-    run_jobs(graph, embedder, contexts=contexts)
-    writer.requests.clear()
-    renamed = replace(record("a.md", PARAGRAPHS), title="Prices of 2024", metadata='{"author": "Ada"}')
-    renamed = replace(renamed, content_hash="as the parser would: it covers them")
-    store_document(graph, renamed)
-    run_jobs(graph, embedder, contexts=contexts)
-    assert passages(writer) == PARAGRAPHS
-    assert asked(writer.requests[0])["title"] == "Prices of 2024"
-    assert asked(writer.requests[0])["metadata"] == {"author": "Ada"}
-
-
 def test_source_without_context_is_skipped(graph: Graph, writer: EmbeddingServer, contexts: Contexts) -> None:
     def lost_at_12(body: dict[str, Any]) -> str:
         mute = any(each["text"] == PARAGRAPHS[12] for each in asked(body)["passages"])
@@ -204,23 +187,3 @@ def test_preview_reports_cost_without_requests(
     sent = sum(len(each["content"].encode()) for r in writer.requests for each in r.body["messages"])
     least = sent / 4 * 2 / 1e6
     assert least < cost.context_price < least + 50 * 70 * 8 / 1e6
-
-
-def test_stored_contexts_cost_nothing(graph: Graph, contexts: Contexts) -> None:
-    embedder = configured(graph)
-    store_document(graph, record("a.md", PARAGRAPHS))
-    run_jobs(graph, embedder, contexts=contexts)
-    service = estimating(graph, contexts, embedder)
-    smaller = EmbeddingConfig(context="llm", chunk_size=300)  # the same chunks, marked otherwise
-    cost = service.set("notes", smaller, dry_run=True).regeneration
-    assert cost.context_price == 0
-    assert "25 contexts were written before" in " ".join(cost.notes)
-
-
-def test_unknown_price_is_reported(graph: Graph, writer: EmbeddingServer) -> None:
-    embedder = configured(graph)
-    store_document(graph, record("a.md", PARAGRAPHS))
-    service = estimating(graph, Contexts(graph, llm_settings(writer)), embedder)
-    cost = service.show("notes").regeneration
-    assert cost.context_price is None
-    assert "KG_LLM__PRICE_INPUT" in " ".join(cost.notes)

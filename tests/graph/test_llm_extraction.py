@@ -1,41 +1,32 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any, LiteralString, TypeVar
+from typing import Any, TypeVar
 
 import neo4j
 import pytest
 
 from kg_api.concepts.search import ConceptService
-from kg_api.errors import BudgetSpent, InvalidInput
-from kg_api.extraction.keyphrases import KeyphraseExtractor
+from kg_api.errors import InvalidInput
 from kg_api.extraction.llm import BESIDE, TOGETHER, ExtractionRequests, Extractors, build_instruction
-from kg_api.extraction.replies import LlmBudget
 from kg_api.graph import document_writes, jobs
-from kg_api.graph.client import Graph, Row, Transaction
+from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.concept_writes import add_spent, read_extraction, write_extractions
 from kg_api.graph.document_writes import delete_document, store_document
-from kg_api.graph.folders import request_scan
 from kg_api.graph.jobs import EXTRACTION
 from kg_api.graph.library import list_documents
-from kg_api.graph.vectors import DocumentAbout, list_document_sources
-from kg_api.ingest.folders import FolderSync
+from kg_api.graph.vectors import list_document_sources
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.ingest.service import IngestService
-from kg_api.providers.chat import Prompt, Reply
 from kg_api.schemas.base import document_id
 from kg_api.schemas.concepts import ExtractedConcept, Extraction, ExtractionConfig, Quote
 from kg_api.schemas.operations import Job
 from kg_api.schemas.vocabulary import JobState
-from kg_api.sections import LlmSettings
 from kg_api.settings import Settings, load_settings
 from tests.support.behaviours import Status
 from tests.support.concepts import check_invariants, count
 from tests.support.cypher import rows
-from tests.support.embedding import open_spaces
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.extraction import (
     NAMES,
@@ -57,7 +48,7 @@ from tests.support.jobs import finish, owned
 from tests.support.kg import Kg
 from tests.support.llm import asked
 from tests.support.records import record
-from tests.support.sync import EVERYWHERE, LARGEST, READER, follow, put, work
+from tests.support.sync import READER
 
 
 def test_concepts_have_quotes_from_their_sources(
@@ -229,18 +220,6 @@ def test_spent_budget_ends_job_and_higher_budget_continues(
     assert spent(driver) > paid
 
 
-def test_cost_uses_token_counts_of_the_server(
-    graph: Graph, driver: neo4j.Driver, writer: EmbeddingServer, settings: Settings
-) -> None:
-    store_document(graph, record("a.md", PARAGRAPHS))
-    replies: list[str] = []
-    writer.chat = lambda body: replies.append(extract_concepts(body)) or replies[-1]
-    run_extraction(graph, settings)
-    read = sum(len(m["content"].split()) for r in writer.requests for m in r.body["messages"])
-    wrote = sum(len(reply.split()) for reply in replies)
-    assert spent(driver) == pytest.approx((read * 2 + wrote * 8) / 1e6)
-
-
 def test_without_the_model_the_job_waits(
     graph: Graph, driver: neo4j.Driver, writer: EmbeddingServer, settings: Settings
 ) -> None:
@@ -361,21 +340,6 @@ def test_cancelled_extraction_waits_for_a_request(
     assert len(labels(driver)) == 21
 
 
-def test_text_rejected_by_the_server_is_skipped(
-    graph: Graph, driver: neo4j.Driver, writer: EmbeddingServer, settings: Settings
-) -> None:
-    def refuses(body: dict[str, Any]) -> Status | None:
-        return Status(422) if any("Person3 " in each["text"] for each in asked(body)["passages"]) else None
-
-    writer.next_behaviour = refuses  # pyright: ignore[reportAttributeAccessIssue] - a method for one test
-    store_document(graph, record("a.md", PARAGRAPHS[:6]))
-    run_extraction(graph, settings)
-    assert set(labels(driver)) == {*NAMES[:6], "Ada"} - {"Person3"}
-    (refused,) = service_of(graph, settings).refused("notes").sources
-    assert refused.paragraph == 3
-    assert "422" in refused.reason
-
-
 def test_an_answer_is_booked_once_for_each_receipt(graph: Graph, driver: neo4j.Driver) -> None:
     configure_extraction(graph)
     for receipt in ("one", "one", "two", "one"):
@@ -385,75 +349,6 @@ def test_an_answer_is_booked_once_for_each_receipt(graph: Graph, driver: neo4j.D
         graph.transaction(lambda tx, number=number: add_spent(tx, "notes", 0.25, f"later {number}"))
     (kept,) = rows(driver, "MATCH (o:Ontology {name: 'notes'}) RETURN o.extraction_receipts AS all")
     assert kept["all"] == [f"later {number}" for number in reversed(range(6, 70))]
-
-
-def test_request_waits_for_reserved_budget(graph: Graph, writer: EmbeddingServer) -> None:
-    configure_extraction(graph)
-    asked_for = Prompt("read", "x" * 400, "concepts", {})
-    budget = LlmBudget(graph, "notes", settings_of(writer).llm, budget=0.0003)
-    first = budget.reserve(asked_for, 10)
-    waiting = threading.Thread(target=lambda: budget.release(budget.reserve(asked_for, 10)))
-    waiting.start()
-    waiting.join(0.3)
-    assert waiting.is_alive(), "it may be enough when the first is settled"
-    budget.keep({}, asked_for, Reply("", 1, 1))
-    budget.release(first)
-    waiting.join(10)
-    assert not waiting.is_alive()
-    budget.keep({}, asked_for, Reply("", 100, 10))
-    with pytest.raises(BudgetSpent, match=r"\$0.00029 of \$0.0003 are spent"):
-        budget.reserve(asked_for, 10)
-
-
-def test_backfill_finds_pending_extraction(graph: Graph, driver: neo4j.Driver, settings: Settings) -> None:
-    store_document(graph, record("a.md", PARAGRAPHS))
-    store_document(graph, record("b.md", PARAGRAPHS, "other"))
-    open_spaces(graph)
-    jobs.enqueue_slot(graph, "backfill", slot="now")
-    run_extraction(graph, settings, wake=False)
-    assert len(labels(driver)) == 42
-
-
-def test_extracted_sources_are_not_requested_again(graph: Graph, settings: Settings) -> None:
-    store_document(graph, record("a.md", PARAGRAPHS[:4]))
-    configure_extraction(graph, extractor="llm")
-    run_extraction(graph, settings)
-    before = service_of(graph, settings).show("notes")
-    assert (before.extracted, before.due, before.problem, before.last_error) == (4, 0, None, None)
-    bare = service_of(graph, settings.model_copy(update={"llm": LlmSettings()}))
-    told = bare.show("notes")
-    assert (told.extracted, told.due) == (4, 0)
-    assert "KG_LLM__MODEL is not set" in (told.problem or "")
-    with pytest.raises(InvalidInput, match="KG_LLM__MODEL is not set"):
-        bare.extract("notes")
-    store_document(graph, record("b.md", PARAGRAPHS[4:6]))
-    assert bare.show("notes").due == 2
-
-
-def test_rejected_sources_are_still_listed(graph: Graph, writer: EmbeddingServer, settings: Settings) -> None:
-    store_document(graph, record("a.md", PARAGRAPHS[:2]))
-    configure_extraction(graph, extractor="llm")
-    writer.chat = lambda _: "no answer of use"
-    run_extraction(graph, settings)
-    bare = service_of(graph, settings.model_copy(update={"llm": LlmSettings()}))
-    assert (bare.show("notes").refused, bare.refused("notes").total) == (2, 2)
-    assert len(bare.refused("notes").sources) == 2
-
-
-def test_last_failure_is_reported_until_another_job_succeeds(
-    graph: Graph, writer: EmbeddingServer, settings: Settings
-) -> None:
-    store_document(graph, record("a.md", PARAGRAPHS[:2]))
-    writer.always = Status(401)
-    run_extraction(graph, settings)
-    service = service_of(graph, settings)
-    told = service.show("notes").last_error or ""
-    assert the_job(graph).job_id in told
-    assert "OPENAI_API_KEY" in told
-    writer.always = None
-    service.extract("notes")
-    assert service.show("notes").last_error is None
-    assert service.set("notes", ExtractionConfig(extractor="none"), dry_run=False).problem is None
 
 
 def test_another_model_makes_sources_stale_until_requested(
@@ -483,49 +378,6 @@ def test_another_model_makes_sources_stale_until_requested(
     run_extraction(graph, other)
     assert service.show("notes").stale == 0
     assert len(writer.requests) > asked + 1
-
-
-@pytest.mark.parametrize("nothing_is_stale", [True, False], ids=["nothing was stale", "all was read again"])
-def test_a_wish_that_is_fulfilled_reads_nothing_later(
-    graph: Graph, writer: EmbeddingServer, settings: Settings, nothing_is_stale: bool
-) -> None:
-    """If you change to another model and back, the sources should not be extracted again."""
-    store_document(graph, record("a.md", PARAGRAPHS))
-    run_extraction(graph, settings if nothing_is_stale else settings_of(writer, model="first-model"))
-    service = service_of(graph, settings)
-    assert service.extract("notes", stale=True).due == (0 if nothing_is_stale else 20)
-    run_extraction(graph, settings)
-    assert service.show("notes").stale == 0
-    store_document(graph, record("b.md", ["Another engineer named Ada made kettles."]))
-    run_extraction(graph, settings_of(writer, model="another-model"))
-    asked, status = len(writer.requests), service.show("notes")
-    assert (status.due, status.stale) == (0, 1)
-    run_extraction(graph, settings)
-    assert len(writer.requests) == asked
-
-
-def test_higher_budget_extracts_nothing_again(
-    graph: Graph, writer: EmbeddingServer, settings: Settings
-) -> None:
-    store_document(graph, record("a.md", PARAGRAPHS))
-    run_extraction(graph, settings)
-    service = service_of(graph, settings_of(writer, model="another-model"))
-    richer = service.set("notes", ExtractionConfig(budget=9), dry_run=False)
-    assert (richer.due, richer.stale) == (0, 20)
-    fewer = service.set("notes", ExtractionConfig(per_source=1), dry_run=True)
-    assert (fewer.due, fewer.stale) == (20, 0), "who changes what is read asks for all"
-    assert service.set("notes", ExtractionConfig(per_source=1), dry_run=False).due == 20
-
-
-def test_job_and_ontology_count_the_same_cost(
-    graph: Graph, writer: EmbeddingServer, settings: Settings
-) -> None:
-    del writer
-    store_document(graph, record("a.md", PARAGRAPHS))
-    run_extraction(graph, settings)
-    job, status = the_job(graph), service_of(graph, settings).show("notes")
-    assert job.spent == pytest.approx(status.spent)
-    assert (job.spent or 0) > 0
 
 
 INVENTED = "a sentence about the matter that nobody has ever written down"
@@ -564,13 +416,6 @@ def test_model_inventing_quotes_proves_nothing(driver: neo4j.Driver) -> None:
     assert all(INVENTED in each["said"][0] for each in said)
     assert count(driver, "()-[:RELATED_TO]->()") == 0, "what relates them is not proved either"
     check_invariants(driver)
-
-
-def test_it_is_counted_and_advised_in_the_status(graph: Graph, invented: Settings) -> None:
-    told = service_of(graph, invented).show("notes")
-    assert (told.extracted, told.refused, told.quotes) == (5, 0, 0)
-    assert (told.unverified_quotes, told.unverified_concepts) == (20, 6)
-    assert "another language model" in told.notes[0]
 
 
 @pytest.mark.usefixtures("invented")
@@ -693,15 +538,6 @@ def test_after_a_kill_both_are_there_or_neither(graph: Graph) -> None:
     assert (names(graph), len(extractions(graph))) == (["a.txt"], 1)
 
 
-def test_folder_scan_requests_extraction_per_file(
-    graph: Graph, asking: ExtractionRequests, tmp_path: Path
-) -> None:
-    put(tmp_path / "notes", one="# One\n\nFirst.\n", two="Second.\n")
-    request_scan(graph, follow(graph, tmp_path / "notes"))
-    work(graph, handler=FolderSync(graph, EVERYWHERE, LARGEST, READER, asking.request))
-    assert [job.total for job in extractions(graph)] == [2]
-
-
 def test_only_new_text_requests_extraction(graph: Graph, asking: ExtractionRequests) -> None:
     store_document(graph, record("a.md", ["One.", "Two."]), asking.request)
     assert [job.total for job in extractions(graph)] == [2]
@@ -711,12 +547,6 @@ def test_only_new_text_requests_extraction(graph: Graph, asking: ExtractionReque
     finish(graph, *owned(graph, "w", kind=EXTRACTION))
     delete_document(graph, record("a.md", []).document_id)
     assert [job.state for job in extractions(graph)] == ["succeeded"]
-
-
-def test_disabled_extraction_requests_no_job(graph: Graph) -> None:
-    configure_extraction(graph, extractor="none")
-    ingest(graph)
-    assert (names(graph), extractions(graph)) == (["a.txt"], [])
 
 
 @pytest.mark.usefixtures("asking")
@@ -767,61 +597,3 @@ def test_block_kinds_follow_changed_text(graph: Graph, driver: neo4j.Driver) -> 
 
 def paragraphs(words: str = "some words of a paragraph. ") -> list[str]:
     return [f"{number}: {words * 36}".strip() for number in ("One", "Two", "Six")]
-
-
-def requested(graph: Graph) -> list[int]:
-    """Return how many sources each queued extraction has to read."""
-    found, _ = jobs.page_of_jobs(graph, state=None, kind=EXTRACTION, ontology=None, offset=0, limit=9)
-    return [job.total for job in found if job.state is JobState.QUEUED]
-
-
-def test_text_changed_to_prose_is_extracted_again(graph: Graph, driver: neo4j.Driver) -> None:
-    configure_extraction(graph, extractor="keyphrase")
-    ask = ExtractionRequests(graph, Extractors(graph, load_settings())).request
-    body = "\n\n".join(paragraphs("they met Carla Jones there. "))
-    ingest_markdown(graph, f"# Title\n\n~~~\nx = 1\n\n{body}\n")
-    run_extraction(graph, load_settings())
-    assert "Carla Jones" not in labels(driver)
-    before = {**kinds(graph)}
-    record = to_record(Incoming("notes", "a.md", f"# Title\n\n~~~\nx = 1\n~~~\n\n{body}\n"))[0]
-    result = store_document(graph, record, ask)
-    changed = [text for text, known in kinds(graph).items() if before.get(text, known) != known]
-    assert len(changed) >= 2
-    assert requested(graph) == [result.change.added + len(changed)]
-    run_extraction(graph, load_settings(), wake=False)
-    assert "Carla Jones" in labels(driver)
-
-
-def test_extraction_from_outdated_block_kinds_is_discarded(graph: Graph, driver: neo4j.Driver) -> None:
-    configure_extraction(graph, extractor="keyphrase")
-    ingest_markdown(graph, "They came with Carla Jones to the Silver Harbour.\n")
-    source = list_document_sources(graph, document_id("notes", "a.md"))
-    found = KeyphraseExtractor(6).extract(source, source, DocumentAbout("", {}))
-    rows(driver, "MATCH (s:Source) SET s.block_kinds = ['code']")
-    assert graph.transaction(lambda tx: write_extractions(tx, "notes", found, "mark")) == 0
-    rows(driver, FORGET)
-    assert graph.transaction(lambda tx: write_extractions(tx, "notes", found, "mark")) == 1
-
-
-def test_sources_without_block_kinds_receive_only_kinds(
-    graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    body = "\n\n".join(paragraphs())
-    ingest_markdown(graph, f"# Title\n\n{body}\n")
-    rows(driver, FORGET)
-    rows(driver, "MATCH (s:Source) SET s.extracted_with = 'mark'")
-    ran: dict[str, list[str]] = {}
-    run = Transaction.run
-
-    def note(tx: Transaction, statement: LiteralString, *space: str, **parameters: Any) -> list[Row]:
-        sources = [row["source_id"] for row in parameters.get("rows", ()) if "source_id" in row]
-        ran[statement] = ran.get(statement, []) + sources
-        return run(tx, statement, *space, **parameters)
-
-    monkeypatch.setattr(Transaction, "run", note)
-    result = store_document(graph, to_record(Incoming("notes", "a.md", f"# Title\n\n{body}\n\n- item\n"))[0])
-    assert result.unread == result.change.added
-    assert (len(ran["sources/set_blocks"]), ran.get("sources/move_many")) == (result.change.kept, None)
-    found = rows(driver, "MATCH (s:Source) WHERE s.extracted_with = 'mark' RETURN s.block_kinds AS kinds")
-    assert len(found) == result.change.kept
-    assert all(row["kinds"] for row in found)

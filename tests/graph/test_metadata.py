@@ -19,8 +19,6 @@ from kg_api.graph.filters import (
     RememberedFilters,
     describe_unknown_fields,
     find_matching_documents,
-    prune_writes,
-    read_keys,
 )
 from kg_api.graph.library import change_by_name, find_document, list_documents
 from kg_api.ingest.records import Incoming, to_record
@@ -186,14 +184,6 @@ def test_metadata_change_embeds_only_contexts_with_it(kg: Kg, context: str) -> N
     assert change_by_name(kg.graph, "a.md", date).job_id is None
 
 
-def test_only_fields_of_the_template_make_stale(kg: Kg) -> None:
-    configure_in_place(kg.graph, "notes", context="template", context_template="{heading}[ ({author})]")
-    kg.work()
-    for other in (DocumentChange(title="Pumps"), DocumentChange(metadata={"date": "2025-01-31"})):
-        assert change_by_name(kg.graph, "a.md", other).job_id is None
-    assert change_by_name(kg.graph, "a.md", DocumentChange(metadata={"author": "Bea"})).job_id is not None
-
-
 def written(modified: str | None, text: str = "It says so.") -> DocumentRecord:
     return to_record(Incoming("notes", "a.txt", text, modified=modified))[0]
 
@@ -224,13 +214,6 @@ def test_changed_file_time_updates_metadata_only(graph: Graph, driver: neo4j.Dri
     assert rows(driver, "MATCH (d:Document) RETURN d.updated_at AS at, d.written_by AS by") == before
     assert store_document(graph, written(None)).change.change == "unchanged"
     assert metadata_of(graph) == {"modified": "2026-01-01T00:00:00Z"}
-
-
-def test_deleted_file_time_stays_deleted(graph: Graph) -> None:
-    store_document(graph, written("2025-03-01T09:30:00Z"))
-    change_by_name(graph, "a.txt", DocumentChange(metadata={"modified": None}))
-    store_document(graph, written("2026-01-01T00:00:00Z"))
-    assert metadata_of(graph) == {}
 
 
 OPS = DocumentFilter.model_validate({"where": ["tags=ops || version>2"]}).where
@@ -285,61 +268,12 @@ def test_each_write_is_seen(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> No
     assert len(asked) == before + 1
 
 
-def test_filter_result_read_after_write_is_not_cached(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    now, asked = [0.0], list[object]()
-    remembered = RememberedFilters(graph, lambda: now[0])
-
-    def slow(*given: Any) -> dict[str, list[str]]:
-        asked.append(given)
-        now[0] += 2 * SETTLED_SECONDS
-        return find_matching_documents(*given)
-
-    monkeypatch.setattr("kg_api.graph.filters.find_matching_documents", slow)
-    store_document(graph, about("one", tags=["ops"]))
-    for times in (1, 2, 2):
-        remembered.matching(OPS, None)
-        assert len(asked) == times
-
-
 def test_every_statement_writing_filtered_fields_is_counted() -> None:
     found = set[str]()
     for name, text in STATEMENTS.items():
         if "Document" in text and WRITES_DOCUMENTS.search(text) and not COUNTED.search(text):
             found.add(name)
     assert found == FILTERED_BY_NOTHING
-
-
-def test_pruned_writes_stay_counted(graph: Graph, driver: neo4j.Driver) -> None:
-    for at in range(3):
-        store_document(graph, about(f"{at}"))
-    before = graph.read("documents/writes")
-    assert prune_writes(graph) == 3
-    assert prune_writes(graph) == 0
-    assert rows(driver, "MATCH (w:DocumentWrite) RETURN count(w) AS n") == [{"n": 0}]
-    assert graph.read("documents/writes") == before
-    store_document(graph, about("another"))
-    assert graph.read("documents/writes")[0]["writes"] == before[0]["writes"] + 1
-
-
-def test_field_names_are_read_once(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    now, looked = [0.0], list[object]()
-
-    def counted(*given: Any) -> list[str]:
-        looked.append(given)
-        return read_keys(*given)
-
-    monkeypatch.setattr("kg_api.graph.filters.read_keys", counted)
-    remembered = RememberedFilters(graph, lambda: now[0])
-    store_document(graph, about("one", tags=["ops"]))
-
-    def effects() -> list[str]:
-        now[0] += SETTLED_SECONDS
-        return [each.effect for each in remembered.describe_unknown_fields(OPS, None)]
-
-    assert [effects() for _ in range(4)] == [["no document has the field 'version'"]] * 4
-    assert len(looked) == 2, "once before what was written had settled"
-    store_document(graph, about("other", version=1))
-    assert effects() == []
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kg_api.errors import Conflict
 from kg_api.graph import jobs
 from kg_api.graph.client import Graph
 from kg_api.graph.concept_vectors import request_concepts
 from kg_api.graph.document_writes import store_document
-from kg_api.graph.jobs import retry_job
 from kg_api.jobs.embedding import EmbeddingJob, SourceEmbedding, TextModels
 from kg_api.jobs.runner import Runner
 from kg_api.providers.embedding import DeterministicEmbedder
@@ -225,39 +223,6 @@ def test_job_waiting_for_a_provider_blocks_nothing(graph: Graph) -> None:
     concepts = claim(graph)
     assert concepts is not None
     assert not jobs.should_yield(graph, concepts, ALL)
-
-
-def test_time_slice_ends_only_for_higher_priority(graph: Graph) -> None:
-    request(graph, "a", kind="concept_embedding")
-    concepts = claim(graph)
-    assert concepts is not None
-    request(graph, "b", kind="concept_embedding")
-    assert not jobs.should_yield(graph, concepts, ALL, over=False), "one of its own rank waits for its turn"
-    assert jobs.should_yield(graph, concepts, ALL, over=True)
-    request(graph, "c", kind="source_embedding")
-    assert jobs.should_yield(graph, concepts, ALL, over=False)
-    sources = claim(graph, "other")
-    assert sources is not None
-    assert sources.kind == "source_embedding"
-    assert jobs.should_yield(graph, concepts, ALL, over=False), "it is at work elsewhere"
-    assert not jobs.should_yield(graph, sources, ALL, over=True), "concepts never end the turn of sources"
-
-
-def test_prioritized_job_shares_time_slices_with_sources(graph: Graph) -> None:
-    """Concepts should also be embedded if there is always new text."""
-    request(graph, "a", kind="source_embedding")
-    waiting = request(graph, "b", kind="concept_embedding")
-    sources = claim(graph)
-    assert sources is not None
-    assert not jobs.should_yield(graph, sources, ALL)
-    retry_job(graph, waiting)
-    assert jobs.should_yield(graph, sources, ALL)
-    jobs.give_back(graph, owner(sources))
-    concepts = claim(graph)
-    assert concepts is not None
-    assert (concepts.job_id, concepts.rank) == (waiting, 0)
-    with pytest.raises(Conflict):
-        retry_job(graph, waiting)
 
 
 def test_new_text_prioritizes_a_job_on_stale_text(graph: Graph) -> None:

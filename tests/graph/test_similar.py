@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -9,15 +9,13 @@ from typing import Any
 import neo4j
 import pytest
 
-from kg_api.errors import InvalidInput, NotFound
-from kg_api.graph.client import Graph, Lookup
+from kg_api.errors import NotFound
+from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document, store_documents
-from kg_api.graph.fulltext import SCOPES_A_QUERY
 from kg_api.schemas.base import digest
 from kg_api.schemas.documents import DocumentRecord
 from kg_api.schemas.search import Place
 from kg_api.schemas.similarity import GraphRequest, SimilarSearch, SimilarSources, SourceGraph
-from kg_api.search import near as words
 from kg_api.search import similar as similarity_service
 from kg_api.search.similar import SimilarityService
 from tests.conftest import Stored
@@ -199,25 +197,6 @@ def test_graph_limits_nodes_and_skips_edges_within_documents(kg: Kg) -> None:
         connected(kg, documents=["none"])
 
 
-def test_a_graph_grows_around_some_sources(kg: Kg) -> None:
-    store(kg, "one", [APPLES, PLUMS], "g")
-    store(kg, "two", [f"{APPLES} again", HONEY], "g")
-    seed = source(kg.graph, "one", 0, "g").source_id
-    graph = connected(kg, source_ids=[seed], neighbours=1)
-    assert sorted((node.document, node.paragraph) for node in graph.nodes) == [("one", 0), ("two", 0)]
-    assert len(graph.edges) == 1
-    wide = connected(kg, source_ids=[seed], neighbours=50, ontology="notes")
-    assert {node.ontology for node in wide.nodes} == {"g", "notes"}
-    assert connected(kg, source_ids=[seed], neighbours=50, max_nodes=3).truncated
-
-
-def test_nodes_without_vectors_are_reported(kg: Kg) -> None:
-    store(kg, "late", [APPLES], "late", embed=False)
-    graph = connected(kg, ontology=["late", "notes"])
-    assert len(graph.nodes) == 13
-    assert "1 of 13 sources have no vector" in graph.degraded[0].effect
-
-
 DOCUMENTS = 45
 WHERE = ["number<10 && parity=even || number>=36", "number!=38"]
 
@@ -248,11 +227,6 @@ def store_harbour(graph: Graph, *, embedded: bool) -> Generator[Kg]:
 @pytest.fixture
 def harbour(stored: Stored, migrated_graph: Graph) -> Kg:
     return stored.give(store_harbour, migrated_graph, embedded=True)
-
-
-@pytest.fixture
-def without_vectors(stored: Stored, migrated_graph: Graph) -> Kg:
-    return stored.give(store_harbour, migrated_graph, embedded=False)
 
 
 @pytest.mark.parametrize("exact", [False, True])
@@ -288,43 +262,6 @@ def test_similar_sources_show_ocr(
     assert not any(hit.ocr for hit in found.sources if hit.document != "36")
 
 
-def test_own_document_is_included_on_request_and_match(harbour: Kg) -> None:
-    service = SimilarityService(harbour.graph)
-    for own, comes in ((4, True), (3, False)):
-        asked = SimilarSearch.model_validate({"limit": 100, "where": WHERE, "same_document": True})
-        found = service.similar(numbered(own).sources[0].source_id, asked)
-        documents = {hit.document for hit in found.sources for hit in (hit, *hit.duplicates)}
-        assert (str(own) in documents) is comes
-
-
-@pytest.mark.parametrize(
-    ("most", "where", "looked_up"),
-    [
-        (SCOPES_A_QUERY, WHERE, {"search/by_text"}),
-        (1, WHERE, {"search/by_text"}),
-        (SCOPES_A_QUERY, ["number>900"], set[str]()),
-    ],
-)
-def test_without_vectors_words_are_filtered_too(
-    without_vectors: Kg, monkeypatch: pytest.MonkeyPatch, most: int, where: list[str], looked_up: set[str]
-) -> None:
-    """If there are few documents, the query can be used to filter them. If not, full text has to return
-    all its hits."""
-    names, look_up = set[str](), Graph.look_up
-
-    def recorded(graph: Graph, lookups: Sequence[Lookup]) -> list[Any]:
-        names.update(each.name for each in lookups)
-        return look_up(graph, lookups)
-
-    monkeypatch.setattr(words, "SCOPES_A_QUERY", most)
-    monkeypatch.setattr(Graph, "look_up", recorded)
-    asked = SimilarSearch.model_validate({"limit": 100, "where": where, "group_duplicates": False})
-    found = SimilarityService(without_vectors.graph).similar(numbered(3).sources[0].source_id, asked)
-    assert (found.by, names) == ("text", looked_up)
-    assert len(found.sources) == (2 * sum(fits(str(n)) for n in range(DOCUMENTS)) if looked_up else 0)
-    assert all(fits(hit.document) for hit in found.sources)
-
-
 @pytest.mark.parametrize("across", [True, False])
 def test_graph_contains_only_matching_sources(harbour: Kg, *, across: bool) -> None:
     service, every = SimilarityService(harbour.graph), [str(n) for n in range(DOCUMENTS) if fits(str(n))]
@@ -344,13 +281,3 @@ def test_graph_contains_only_matching_sources(harbour: Kg, *, across: bool) -> N
         for hit in service.similar(seed, SimilarSearch.model_validate(plain)).sources
     }
     assert {node.source_id for node in around.nodes} == {*near, *seeds}
-
-
-def test_note_reports_that_no_source_matches(harbour: Kg) -> None:
-    service, one = SimilarityService(harbour.graph), numbered(1)
-    nothing = ["number>900"]
-    sources = service.similar(one.sources[0].source_id, SimilarSearch.model_validate({"where": nothing}))
-    assert sources.sources == []
-    assert [each.effect for each in sources.degraded] == ["no document fits the conditions of the filter"]
-    with pytest.raises(InvalidInput, match=r"'numbr'. Did you mean 'number'"):
-        service.similar(one.sources[0].source_id, SimilarSearch.model_validate({"where": ["numbr=1"]}))

@@ -7,7 +7,7 @@ from kg_api.errors import Conflict, InvalidInput, NotFound
 from kg_api.graph.document_writes import delete_document, store_document
 from kg_api.graph.jobs import enqueue_slot, find_job
 from kg_api.graph.schema import index_states
-from kg_api.graph.spaces import get_previous_default_space, is_still_wanted, list_unused_vectors
+from kg_api.graph.spaces import get_previous_default_space
 from kg_api.schemas.base import document_id
 from kg_api.schemas.embedding import EmbeddingConfig, SpaceBuild
 from kg_api.schemas.vocabulary import JobState
@@ -153,46 +153,6 @@ def test_invalid_switches_are_rejected_with_advice(kg: Kg) -> None:
         kg.add("other")
 
 
-def test_dropped_space_can_be_recreated_for_another_model(kg: Kg, driver: neo4j.Driver) -> None:
-    kg.add("other")
-    kg.drop.drop("other")
-    rows(driver, "MATCH (e:EmbeddingSpace) SET e.dropping = e.dropping - duration({seconds: 60})")
-    kg.work()
-    assert kg.states() == {"default": "active"}
-    kg.add("other", 32)
-    kg.switch.build("other", SpaceBuild(activate=True))
-    kg.work()
-    assert kg.search().space == "other"
-    assert first(kg.search()) == TEXTS[7]
-
-
-def test_space_in_use_and_removal_exclude_each_other(kg: Kg) -> None:
-    kg.add("other")
-    kg.switch.build("other", SpaceBuild())
-    kg.work()
-    kg.switch.rollback("other")
-    kg.drop.drop("other", "notes")
-    with pytest.raises(Conflict, match="is being removed"):
-        kg.switch.build("other", SpaceBuild(activate=True))
-    kg.work()
-    kg.switch.build("other", SpaceBuild(activate=True))
-    kg.work()
-    assert (kg.search().space, first(kg.search())) == ("other", TEXTS[7])
-    assert status(kg.graph, "notes").searchable == 12
-
-
-def test_frozen_worker_does_not_drop_a_recreated_space(kg: Kg, driver: neo4j.Driver) -> None:
-    kg.add("other")
-    kg.drop.drop("other")
-    (known,) = list_unused_vectors(kg.graph)
-    rows(driver, "MATCH (e:EmbeddingSpace) SET e.dropping = e.dropping - duration({seconds: 60})")
-    kg.work()
-    kg.add("other")
-    assert not kg.graph.transaction(lambda tx: is_still_wanted(tx, known))
-    kg.drop.drop("other")
-    assert not kg.graph.transaction(lambda tx: is_still_wanted(tx, known)), "that was another wish"
-
-
 def test_activation_rejects_unconfirmed_loss_of_rejected_texts(kg: Kg, driver: neo4j.Driver) -> None:
     kg.add("other")
     kg.switch.build("other", SpaceBuild(activate=True))
@@ -205,33 +165,6 @@ def test_activation_rejects_unconfirmed_loss_of_rejected_texts(kg: Kg, driver: n
     with pytest.raises(Conflict, match="--accept-rejected"):
         kg.switch.activate("other")
     kg.switch.activate("other", accept_rejected=True)
-    assert kg.search().space == "other"
-
-
-def test_rollback_restores_the_space_of_new_ontologies(kg: Kg) -> None:
-    """The ontology `aaa` is rolled back first, and it had its own space."""
-    store_document(kg.graph, record("a.md", ["one"], ontology="aaa"))
-    kg.work()
-    for slug in ("own", "other"):
-        kg.add(slug)
-    kg.switch.build("own", SpaceBuild(ontologies=["aaa"]))
-    kg.work()
-    kg.switch.activate("own", ["aaa"])
-    kg.switch.build("other", SpaceBuild())
-    kg.work()
-    assert kg.switch.activate("other").space_of_new == "other"
-    back = kg.switch.rollback("other")
-    assert {each.ontology: each.now for each in back.ontologies} == {"aaa": "own", "notes": "default"}
-    assert back.space_of_new == "default"
-
-
-def test_complete_space_activates_at_once(kg: Kg) -> None:
-    kg.configure.set("notes", EmbeddingConfig(embed_on_ingest=False), dry_run=False)
-    kg.add("other")
-    kg.switch.build("other", SpaceBuild())
-    kg.work()
-    kg.switch.rollback("other")
-    kg.switch.build("other", SpaceBuild(activate=True))
     assert kg.search().space == "other"
 
 
@@ -277,19 +210,6 @@ def test_chunking_change_activates_when_complete(kg: Kg) -> None:
     assert told.previous.strategy == "paragraph"
 
 
-def test_chunking_can_be_changed_again_and_again(kg: Kg, driver: neo4j.Driver) -> None:
-    for strategy in ("sentence", "count", "hierarchical", "paragraph"):
-        kg.configure.set("notes", EmbeddingConfig(strategy=strategy), dry_run=False)
-        kg.work()
-        found = status(kg.graph, "notes")
-        assert (found.embedded, found.searchable, found.building) == (12, 12, False)
-        assert "topic7" in matched(kg.search())
-    slots = read_embedding_state(kg.graph, "notes").configured.texts
-    kept = {slots.target.key, slots.previous.key if slots.previous else ""}
-    used = {row["space"] for row in rows(driver, "MATCH (c:Chunk) RETURN DISTINCT c.space AS space")}
-    assert used <= kept, "no chunks but those of the two that are kept"
-
-
 def test_a_dry_run_changes_nothing(kg: Kg) -> None:
     before = read_embedding_state(kg.graph, "notes").configured
     told = kg.configure.set("notes", EmbeddingConfig(strategy="sentence"), dry_run=True)
@@ -298,31 +218,3 @@ def test_a_dry_run_changes_nothing(kg: Kg) -> None:
     quoted = kg.switch.build("other", SpaceBuild(dry_run=True))
     assert [(each.ontology, each.due, each.job_id) for each in quoted.builds] == [("notes", 12, None)]
     assert read_embedding_state(kg.graph, "notes").configured == before
-
-
-def test_slots_of_one_model_compare_similarities(kg: Kg) -> None:
-    store_document(kg.graph, record("x.md", ["All about topic7 and nothing else."], ontology="second"))
-    kg.work()
-    kg.configure.set("second", EmbeddingConfig(strategy="sentence", chunk_size=8), dry_run=False)
-    kg.work()
-    assert read_embedding_state(kg.graph, "second").target.space.slot != ""
-    hits = kg.search(limit=13)
-    assert hits.spaces == ["default"]
-    similarities = [each.similarity or 0 for each in hits.sources]
-    assert similarities == sorted(similarities, reverse=True), "one lane, one measure"
-    assert {each.ontology for each in hits.sources} == {"notes", "second"}
-
-
-def test_only_one_ontologys_leftovers_go(kg: Kg, driver: neo4j.Driver) -> None:
-    store_document(kg.graph, record("x.md", ["Something about topic5."], ontology="second"))
-    kg.work()
-    kg.configure.set("notes", EmbeddingConfig(strategy="sentence"), dry_run=False)
-    kg.work()
-    kg.drop.drop("default", "notes")
-    kg.work()
-    left = rows(
-        driver, "MATCH (s:Source) WHERE s.embedding IS NOT NULL RETURN collect(DISTINCT s.ontology) AS names"
-    )
-    assert left[0]["names"] == ["second"]
-    assert first(kg.search()) == TEXTS[7]
-    assert kg.configure.show("notes").previous is None

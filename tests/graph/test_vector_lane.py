@@ -4,20 +4,17 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
 
-import neo4j
 import pytest
 
 from kg_api.graph import search
 from kg_api.graph.client import Graph, Lookup
 from kg_api.graph.document_writes import store_document, store_documents
-from kg_api.graph.search import Filters, NearestPassages, OntologySizes, by_vector
+from kg_api.graph.search import Filters, NearestPassages, by_vector
 from kg_api.graph.spaces import find_space
 from kg_api.search import plan
 from tests.conftest import Stored
 from tests.graph.conftest import store_texts
-from tests.support.cypher import rows
-from tests.support.embedding import configure_in_place
-from tests.support.kg import TEXTS, Kg
+from tests.support.kg import Kg
 from tests.support.records import record
 
 QUESTION = "the keeper counts ships at dusk"
@@ -53,7 +50,6 @@ def test_the_nearest_of_the_candidates_in_their_order(harbour: Kg, ontologies: l
 
 
 FEW, MANY = 4, 36
-ALL = FEW + MANY + len(TEXTS)
 
 
 @contextmanager
@@ -71,39 +67,6 @@ def harbours(stored: Stored, migrated_graph: Graph, monkeypatch: pytest.MonkeyPa
     for module in (search, plan):
         monkeypatch.setattr(module, "MIN_CROWDED_PASSAGES", 10)
     return stored.give(store_harbours, migrated_graph)
-
-
-def test_crowding_equals_the_size_of_ontologies(harbours: Kg) -> None:
-    counted = OntologySizes(harbours.graph)
-    scopes = (None, ["small"], ["large", "small"], ["nowhere"], [])
-    assert [counted.of(names) for names in scopes] == [ALL, FEW, FEW + MANY, 0, 0]
-
-
-def test_chunks_count_towards_ontology_size(
-    kg: Kg, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The chunks are not distributed evenly. An ontology can have ten for each source, and another one
-    can have none."""
-    monkeypatch.setattr(search, "MIN_CROWDED_PASSAGES", 10)
-    long = [
-        " ".join(f"The keeper counts ship {at} of {number}." for at in range(20)) for number in range(FEW)
-    ]
-    store_documents(kg.graph, [record("log.md", long, ontology="small")])
-    store_documents(kg.graph, [record("log.md", ["short"] * MANY, ontology="large")])
-    configure_in_place(
-        kg.graph, "small", strategy="hierarchical", chunk_size=120, overlap=20, parent_size=600
-    )
-    kg.work()
-    count = "MATCH (n:Source|Chunk) WHERE n.ontology = $ontology RETURN count(n) AS many"
-    (there,) = rows(driver, count, ontology="small")
-    assert there["many"] > 5 * FEW
-    counted = OntologySizes(kg.graph)
-    assert [counted.of([name]) for name in ("small", "large")] == [there["many"], MANY]
-    assert counted.of(["small", "large"]) == there["many"] + MANY
-
-
-def test_small_databases_are_not_counted_per_ontology(kg: Kg) -> None:
-    assert OntologySizes(kg.graph).of(["nowhere"]) == len(TEXTS)
 
 
 def test_candidates_grow_with_crowding_of_the_ontology(harbours: Kg, monkeypatch: pytest.MonkeyPatch) -> None:

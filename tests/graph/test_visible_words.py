@@ -18,7 +18,7 @@ from kg_api.graph.fulltext import CONCEPT_FIELDS, QuestionWords, build_lucene_qu
 from kg_api.graph.search import SpaceVectors, by_text, find_concepts_by_text
 from kg_api.graph.similar import describe_places
 from kg_api.graph.spaces import ensure_space
-from kg_api.schemas.base import build_ontology_scope, concept_id, document_id
+from kg_api.schemas.base import concept_id, document_id
 from kg_api.schemas.documents import DocumentRecord
 from kg_api.schemas.search import SourceHits, SourceSearch
 from kg_api.search.service import SearchService
@@ -180,16 +180,6 @@ def test_stop_words_find_nothing_in_any_scope(graph: Graph) -> None:
         assert by_text(graph, query, NO_VECTORS, 5) == []
 
 
-def test_text_cannot_forge_a_scope_token(graph: Graph) -> None:
-    store_document(graph, record("mine", ["something"], ontology="private"))
-    forged = build_ontology_scope("private")
-    store_document(graph, record("theirs", [f"forged x:{forged} {forged}"], ontology="public"))
-    (within,) = build_lucene_queries(["forged"], ["private"])
-    assert by_text(graph, within, NO_VECTORS, 5) == []
-    (asked,) = build_lucene_queries(terms(forged))
-    assert documents(graph, asked, 5) == ["theirs"]
-
-
 def test_concepts_are_found_by_parts_of_their_names(graph: Graph) -> None:
     made = record("a.md", ["some text"])
     store_document(graph, made)
@@ -289,15 +279,6 @@ def test_misspelt_word_is_corrected_and_reported(
     assert [(each.part, meant[0] in each.effect) for each in answer.degraded] == [("spelling", True)]
 
 
-def test_repeated_lookups_use_corrected_words(search: SearchService, graph: Graph) -> None:
-    """The best 210 hits are from one document, and only one of them is needed. It takes two more queries
-    to find another document."""
-    store_document(graph, record("many", ["restaurant"] * 210, "c"))
-    store_document(graph, record("one", ["The restaurant stands at the end of a long street of houses"], "c"))
-    answer = ask(search, "resturant", ontology="c", per_document=1)
-    assert [hit.document for hit in answer.sources] == ["many", "one"]
-
-
 @pytest.mark.parametrize("asked", ["Kürbis", "running kubernetes", "a~ kubernetes~1", "zqxwvut", "short*"])
 def test_known_and_unmatched_words_are_not_corrected(search: SearchService, asked: str) -> None:
     answer = ask(search, asked)
@@ -340,19 +321,3 @@ def test_unfinished_word_finds_and_marks_its_continuations(
     (found,) = ask(search, typed, prefix=True).sources
     assert found.full_text.strip() == text
     assert found.matches
-
-
-@pytest.mark.parametrize("typed", ["kubernetis", "kgo", "kg", "zz", "a"])
-def test_unfinished_word_is_not_corrected(search: SearchService, typed: str) -> None:
-    found = ask(search, typed, prefix=True)
-    assert (found.sources, found.did_you_mean, found.degraded) == ([], [], [])
-
-
-def test_finished_words_of_typed_text_are_corrected(search: SearchService) -> None:
-    found = ask(search, "kubernetis prox", prefix=True)
-    assert [each.word for each in found.did_you_mean] == ["kubernetis"]
-    assert {each.full_text.strip() for each in found.sources} == {TEXTS[1], TEXTS[8]}
-
-
-def test_word_before_a_space_is_finished(search: SearchService) -> None:
-    assert ask(search, "kube zzz", prefix=True).sources == []
