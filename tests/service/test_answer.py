@@ -16,7 +16,7 @@ from kg_api.client import KgClient
 from kg_api.errors import InvalidInput, LlmUnavailable, TooBusy
 from kg_api.graph.client import Graph
 from kg_api.schemas.answers import Statement
-from tests.service.asking import Json, embedded, ingest, problem, search, words_before_meaning
+from tests.service.asking import Json, embedded, ingest, problem, search
 from tests.service.conftest import sharing
 from tests.support.behaviours import Status
 from tests.support.embedding_server import EmbeddingServer
@@ -100,14 +100,6 @@ def test_question_below_threshold_sends_no_model_request(web: httpx.Client, writ
     assert writer.requests == []
 
 
-def test_without_a_number_the_models_own_contrast_decides(web: httpx.Client, writer: EmbeddingServer) -> None:
-    told = answer(web, "zebra quagga okapi tapir?")
-    assert told["refusal"] == "nothing_similar"
-    (threshold,) = told["thresholds"]
-    assert threshold["source"] in {"model", "default"}
-    assert writer.requests == []
-
-
 def test_pending_sources_are_counted_and_keywords_answer(web: httpx.Client, writer: EmbeddingServer) -> None:
     ingest(web, "Quokkas sleep during the day.\n", document="q.txt", ontology="new")
     told = answer(web, "When do quokkas sleep?", ontology="new")
@@ -163,15 +155,6 @@ def test_hostile_passage_changes_only_its_own_text(
     assert {cited["document"] for cited in told["citations"]} == {"hostile.md"}
     assert told["counts"]["without_citation"] == 1
     assert "[x#0-9]" not in told["text"]
-
-
-def test_token_budget_omits_worse_passages(web: httpx.Client, graph: Graph) -> None:
-    for n in range(6):
-        embedded(graph, web, f"{'lease worker ' * 80} number{n}.\n", document=f"{n}.txt", ontology="long")
-    told = answer(web, "lease worker", ontology="long", token_budget=400, **NEAR)
-    assert told["counts"]["beyond_budget"] > 0
-    assert told["counts"]["tokens"] <= 400
-    assert [each["part"] for each in told["degraded"]] == ["windows"]
 
 
 def test_unavailable_model_is_reported(web: httpx.Client, writer: EmbeddingServer, writing: Service) -> None:
@@ -232,14 +215,6 @@ def test_the_log_holds_counts_and_no_texts(web: httpx.Client, writing: Service) 
     assert "every ten seconds" not in log
 
 
-def test_near_passages_answer_despite_better_keyword_hits(web: httpx.Client, graph: Graph) -> None:
-    words_before_meaning(graph, web)
-    told = answer(web, "common rare", ontology="notes", limit=1, min_similarity=0.35)
-    assert (told["answered"], told["refusal"]) == (True, None)
-    assert told["counts"]["below_similarity"] == 40
-    assert {each["document"] for each in told["citations"]} <= {f"meaning{n}.txt" for n in range(3)}
-
-
 GARBAGE = {
     "": "the answer is empty",
     "<think>what is a lease?</think>": "the answer is empty",
@@ -266,20 +241,6 @@ def test_unreadable_reply_blames_the_model_without_passages(
     assert (event.event, json.loads(event.data)["detail"]) == ("error", detail)
 
 
-def test_cut_or_invalid_statements_are_reported(web: httpx.Client, writer: EmbeddingServer) -> None:
-    def cut(body: Json) -> str:
-        whole = json.loads(quoting(body))["statements"]
-        return json.dumps({"statements": [{"answer": 42}, *whole]})[:-2] + ', {"text": "And'
-
-    writer.chat = cut
-    told = answer(web, **NEAR)
-    assert len(told["statements"]) == 2
-    assert [each["part"] for each in told["degraded"]] == ["answer", "answer"]
-    effects = " ".join(each["effect"] for each in told["degraded"])
-    assert "1 of 3 entries skipped: not statements with quotes" in effects
-    assert "cut off" in effects
-
-
 def test_hypothetical_answers_are_searched_by_too(web: httpx.Client, writer: EmbeddingServer) -> None:
     writer.chat = lambda _: json.dumps({"passages": [{"text": "flour water salt dough rests overnight"}]})
     plain = search(web, "what is it made of", mode="vector")
@@ -291,13 +252,6 @@ def test_hypothetical_answers_are_searched_by_too(web: httpx.Client, writer: Emb
     assert plain["hypothetical"] == []
     assert "hyde" not in plain["timings_ms"]
     assert told["degraded"] == []
-
-
-def test_auto_is_for_long_questions(web: httpx.Client, writer: EmbeddingServer) -> None:
-    search(web, "a short question", hyde="auto")
-    assert writer.requests == []
-    search(web, " ".join(f"word{n}" for n in range(12)), hyde="auto")
-    assert [asked(each)["passages"] for each in writer.requests] == [3]
 
 
 def test_search_without_hypothetical_answers_continues_with_note(

@@ -9,8 +9,6 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.errors import NotFound
-from kg_api.graph.client import Graph
-from kg_api.graph.keys import AuditRecord, prune_audit, write_audit
 from tests.service.asking import ingest, problem, search
 from tests.support.running import wait_until
 
@@ -72,13 +70,6 @@ def test_dry_runs_are_marked(http: httpx.Client) -> None:
     assert [each["outcome"]["applied"] for each in told] == [True, False]
 
 
-def test_a_batch_is_one_entry_that_counts(http: httpx.Client, writer: httpx.Client) -> None:
-    good = [{"ontology": "mill", "document": f"{n}.txt", "text": f"{SECRET} {n}"} for n in range(3)]
-    writer.post("/documents/batch", json={"documents": [*good, {"ontology": "mill"}]})
-    newest = audited(http, 2)[0]
-    assert newest["outcome"] == {"documents": 3, "ontology": "mill"}
-
-
 def test_a_key_is_never_in_it(http: httpx.Client, kg: KgClient) -> None:
     made = kg.create_key("ada")
     kg.rotate_key("ada")
@@ -102,27 +93,3 @@ def test_list_is_filtered_by_key_and_time(http: httpx.Client, kg: KgClient, writ
     assert kg.audit(since=datetime.now(UTC) - timedelta(hours=1)).total == 3
     with pytest.raises(NotFound, match="key 'nobody' not found"):
         kg.audit("nobody")
-
-
-def test_name_selects_all_keys_with_it(http: httpx.Client, kg: KgClient, writer: httpx.Client) -> None:
-    """If you rotate a key, the new key has the same name."""
-    ingest(writer, SECRET)
-    heir = kg.rotate_key("import", overlap_hours=1)
-    with KgClient(str(http.base_url), api_key=heir.key) as second:
-        second.ingest_text(SECRET, ontology="mill", document="second.txt")
-    audited(http, 4)
-    assert {each.key_id for each in kg.audit("import").entries} == {heir.key_id, heir.replaces}
-    assert [each.key_id for each in kg.audit(heir.key_id).entries] == [heir.key_id]
-    kg.revoke_key(heir.key_id)
-    assert kg.audit("import").total == 2
-
-
-def test_entries_older_than_a_year_are_deleted(graph: Graph) -> None:
-    about: dict[str, Any] = {"key_id": "local", "method": "POST", "path": "/documents", "status": 202}
-    about |= {"request_id": "r"}
-    new = AuditRecord(**about, outcome={})
-    old = AuditRecord(**about, outcome={}, at=datetime.now(UTC) - timedelta(days=400), entry_id="old")
-    for _ in range(2):
-        write_audit(graph, [new, old])
-    assert prune_audit(graph, 365) == 1
-    assert prune_audit(graph, 365) == 0

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from kg_api.graph.client import Graph
-from tests.service.asking import Json, embedded, ingest, problem, search, words_before_meaning
+from tests.service.asking import Json, embedded, problem
 from tests.service.conftest import sharing
 
 SUBJECTS = {
@@ -104,32 +104,6 @@ def test_dissimilar_passages_are_counted_with_the_nearest(http: httpx.Client) ->
     assert answer["counts"]["below_similarity"] == 3
     assert answer["thresholds"] == [{"space": "default", "min_similarity": 0.7, "source": "default"}]
     assert "no relevant result: the nearest passage has a similarity of 0." in answer["notes"][0]
-
-
-def test_dissimilar_passages_do_not_displace_similar_ones(http: httpx.Client, graph: Graph) -> None:
-    """Keyword search finds so many passages that there is no room for others."""
-    words_before_meaning(graph, http)
-    first = search(http, "common rare", limit=4)
-    assert all(hit["similarity"] < 0.35 for hit in first["sources"]), "what words find comes first"
-    least = search(http, "common rare", limit=3, per_document=1, min_similarity=0.35)
-    assert sorted(hit["document"] for hit in least["sources"]) == [f"meaning{n}.txt" for n in range(3)]
-    assert least["left_out"]["below_similarity"] == 40
-    assert 0.2 < least["left_out"]["nearest"] < 0.35
-    answer = augment(http, "common rare", min_similarity=0.35, per_piece=1, limit=1)
-    assert len(documents(answer)) == 1
-    assert answer["counts"]["below_similarity"] == 40
-    every = augment(http, "common rare", min_similarity=0.35, per_piece=3, limit=3)
-    assert sorted(documents(every)) == [f"meaning{n}.txt" for n in range(3)]
-
-
-def test_pending_sources_are_counted_and_found_by_keywords(http: httpx.Client) -> None:
-    ingest(http, SUBJECTS["bees"], document="new.txt")
-    answer = augment(http, SUBJECTS["bees"])
-    assert (answer["records"], answer["counts"]["without_vector"]) == ([], 1)
-    told = augment(http, SUBJECTS["bees"], mode="text")
-    assert documents(told) == ["new.txt"]
-    assert (told["order"], told["records"][0]["similarity"]) == ("rank", None)
-    assert told["thresholds"] == [{"space": "default", "min_similarity": None, "source": "none"}]
 
 
 @pytest.mark.usefixtures("shared")

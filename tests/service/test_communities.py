@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import pytest
-
 from kg_api.client import KgClient
-from kg_api.errors import NotFound
 from kg_api.graph.client import Graph
 from tests.service.conftest import sharing
 from tests.support.communities import BAKERY, HARBOUR, detect
@@ -36,19 +33,3 @@ def test_job_is_joined_and_hidden_from_default_lists(told: KgClient) -> None:
     assert one == other
     assert one in {job.job_id for job in told.jobs(kind="community_detection").jobs}
     assert one not in {job.job_id for job in told.jobs().jobs}
-
-
-def test_invalid_requests_are_rejected(told: KgClient) -> None:
-    with pytest.raises(NotFound, match="kg ontologies"):
-        told.communities("note")
-    with pytest.raises(NotFound, match="kg communities list"):
-        told.community("notes", "0" * 32)
-    with pytest.raises(NotFound):
-        told.detect_communities("note")
-
-
-def test_missing_communities_are_reported(kg: KgClient) -> None:
-    kg.ingest_text("A lighthouse.", ontology="notes", document="a.md")
-    page = kg.communities("notes")
-    assert (page.total, page.computed_at) == (0, None)
-    assert "not been detected yet" in page.notes[0]

@@ -5,10 +5,8 @@ import neo4j
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.errors import InvalidInput, NotFound
+from kg_api.errors import NotFound
 from kg_api.graph.client import Graph
-from kg_api.schemas.concepts import ExtractionConfig
-from kg_api.schemas.vocabulary import JobState
 from kg_api.settings import load_settings
 from tests.service.asking import embedded, ingest, problem
 from tests.support.cypher import rows
@@ -21,19 +19,6 @@ def test_ontology_is_configured_before_its_first_document(kg: KgClient) -> None:
     assert (made.applied, made.total, made.regeneration.chunks) == (True, 0, 0)
     assert kg.embedding_config("new").config.strategy == "sentence"
     assert kg.ingest_text("One. Two.", ontology="new", document="a").job_id
-
-
-def test_without_a_word_it_has_the_defaults(kg: KgClient) -> None:
-    kg.ingest_text("One.", ontology="notes", document="a")
-    shown = kg.embedding_config("notes")
-    assert (shown.config.strategy, shown.config.context, shown.config.space) == (
-        "paragraph",
-        "none",
-        "default",
-    )
-    assert (shown.config.embed_on_ingest, shown.dimensions, shown.missing) == (True, 256, 1)
-    with pytest.raises(NotFound):
-        kg.embedding_config("none")
 
 
 @pytest.mark.parametrize(
@@ -83,17 +68,6 @@ def test_a_preview_stores_nothing(kg: KgClient) -> None:
     assert (again.change, again.cost.chunks, again.cost.seconds) == ("unchanged", 0, 0)
 
 
-def test_a_space_keeps_its_name_in_bounds(kg: KgClient) -> None:
-    for slug in ("A", "1a", "a-b", "a b", "a" * 41, "x`y", ""):
-        with pytest.raises(InvalidInput):
-            kg.add_embedding_space(slug, provider="deterministic")
-
-
-def times(driver: neo4j.Driver) -> list[object]:
-    found = rows(driver, "MATCH (s:Source) RETURN s.embedded_at AS at ORDER BY s.source_id")
-    return [row["at"] for row in found]
-
-
 def test_dry_run_reports_pending_work(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
     embedded(graph, http, "one two three")
     quote = kg.regenerate_embeddings("notes", force=True, dry_run=True)
@@ -121,42 +95,6 @@ def test_missing_and_stale_are_embedded_separately(http: httpx.Client, kg: KgCli
     assert kg.embedding_status("notes").embedded == 2
     job = kg.job(started.job_id or "")
     assert (job.selection, job.done, job.total) == ("stale", 1, 1)
-
-
-def test_force_embeds_everything_again(
-    http: httpx.Client, kg: KgClient, graph: Graph, driver: neo4j.Driver
-) -> None:
-    embedded(graph, http, "a text")
-    before = times(driver)
-    kg.regenerate_embeddings("notes")
-    run_jobs(graph)
-    assert times(driver) == before, "all was right"
-    (started,) = kg.regenerate_embeddings("notes", force=True).ontologies
-    assert kg.job(started.job_id or "").forced
-    run_jobs(graph)
-    assert all(after > early for after, early in zip(times(driver), before, strict=True))  # pyright: ignore[reportOperatorIssue]
-    job = kg.job(started.job_id or "")
-    assert (job.state, job.done, job.total) == (JobState.SUCCEEDED, 1, 1)
-
-
-def test_all_ontologies_are_meant_when_none_is_named(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
-    embedded(graph, http, "a text", ontology="alpha")
-    embedded(graph, http, "a text", ontology="beta")
-    started = kg.regenerate_embeddings(force=True)
-    assert [each.ontology for each in started.ontologies] == ["alpha", "beta"]
-    assert len({each.job_id for each in started.ontologies}) == 2
-
-
-def test_empty_selection_is_reported(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
-    embedded(graph, http, "a text")
-    for kind in ("image", "edge"):
-        told = kg.regenerate_embeddings("notes", kind=kind)
-        assert [(each.type, each.due, each.job_id) for each in told.ontologies] == [(kind, 0, None)]
-    (told,) = kg.regenerate_embeddings("notes", kind="concept").ontologies
-    assert (told.type, told.due, told.job_id) == ("concept", 0, None)
-    assert kg.regenerate_embeddings("notes", kind="all", force=True).due == 1
-    with pytest.raises(NotFound):
-        kg.regenerate_embeddings("nothing")
 
 
 TEXT = """Marie Curie discovered polonium and radium. Marie Curie received the Nobel Prize in Physics.
@@ -191,30 +129,3 @@ def test_ingest_requests_extraction_without_waiting(kg: KgClient, graph: Graph, 
     assert kg.extraction_rejected("notes").total == 0
     kg.ingest_text(TEXT, ontology="notes", document="a")
     assert job_kinds(driver).count("concept_extraction") == 1, "nothing changed"
-
-
-def test_a_dry_run_changes_nothing(kg: KgClient, driver: neo4j.Driver) -> None:
-    kg.ingest_text(TEXT, ontology="notes", document="a")
-    told = kg.set_extraction_config("notes", dry_run=True, extractor="keyphrase", per_source=3)
-    assert (told.applied, told.used.extractor, told.used.per_source, told.due) == (False, "keyphrase", 3, 1)
-    assert told.cost is not None
-    assert (told.cost.sources, told.cost.requests, told.cost.price) == (1, 0, 0)
-    assert kg.extraction_config("notes").config == ExtractionConfig()
-    assert "concept_extraction" not in job_kinds(driver)
-
-
-def test_null_configuration_restores_the_default_setting(kg: KgClient) -> None:
-    made = kg.set_extraction_config("new", extractor="keyphrase", per_source=9, budget=2.5)
-    assert made.used.model_dump() == {"extractor": "keyphrase", "per_source": 9, "budget": 2.5}
-    made = kg.set_extraction_config("new", extractor=None, per_source=None, budget=None)
-    assert made.config == ExtractionConfig()
-    assert made.used.model_dump() == {"extractor": "none", "per_source": 6, "budget": None}
-    with pytest.raises(InvalidInput, match="concept extraction is off"):
-        kg.extract_concepts("new")
-
-
-def test_missing_language_model_is_rejected(kg: KgClient) -> None:
-    with pytest.raises(InvalidInput, match="KG_LLM__MODEL"):
-        kg.set_extraction_config("notes", extractor="llm")
-    with pytest.raises(NotFound):
-        kg.extraction_config("notes")

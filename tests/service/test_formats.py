@@ -14,7 +14,6 @@ from reportlab.pdfgen.canvas import Canvas
 from kg_api.graph.client import Graph
 from kg_api.schemas.documents import unpack
 from tests.service.asking import problem, search
-from tests.support.images import drawn, encoded
 from tests.support.mcp import answer as mcp_answer
 from tests.support.mcp import call
 from tests.support.pictures import pictured
@@ -75,20 +74,6 @@ def test_pdf_is_found_by_text_with_its_page(http: httpx.Client) -> None:
         assert http.get("/documents", params={"where": f"page={page}"}).json()["total"] == records
 
 
-def test_every_page_of_a_dense_pdf_is_recorded(http: httpx.Client) -> None:
-    made = io.BytesIO()
-    canvas = Canvas(made)
-    for sentence in SAID:
-        for line in range(40):
-            canvas.drawString(72, 750 - 16 * line, f"{line}: {sentence} And so on, for as long as it takes.")
-        canvas.showPage()
-    canvas.save()
-    upload(http, made.getvalue(), "garden.pdf")
-    pages = {each["page"] for each in found(http, "cherries")}
-    assert 3 in pages
-    assert {each["page"] for each in found(http, "apricots")} >= {1}
-
-
 @pytest.mark.parametrize(
     ("name", "content", "author"), [("a.html", PAGE.encode(), "Ada"), ("a.docx", docx(), "Grace")]
 )
@@ -99,12 +84,6 @@ def test_html_and_word_omit_navigation_and_headers(
     (hit,) = found(http, "blueberries")
     assert hit["full_text"].strip() == f"# Berries\n\n{SAID[1]}"
     assert (hit["heading"], hit["metadata"]["author"], hit["page"]) == (["Berries"], author, None)
-
-
-def test_client_metadata_overrides_the_file(http: httpx.Client) -> None:
-    answer = upload(http, PAGE.encode(), "a.html", title="Mine", metadata='{"author": "me"}')
-    document = http.get(f"/documents/{answer['document_id']}").json()
-    assert (document["title"], document["metadata"]["author"]) == ("Mine", "me")
 
 
 def test_html_may_be_sent_as_text_unlike_pdf(http: httpx.Client) -> None:
@@ -127,13 +106,6 @@ def test_broken_file_is_rejected_with_advice(http: httpx.Client, name: str) -> N
     )
     assert problem(response, 422)
     assert http.get("/ontologies").json()["ontologies"] == []
-
-
-def test_a_preview_converts_as_well(http: httpx.Client) -> None:
-    preview = http.post(
-        "/documents/preview", files={"file": ("a.docx", docx())}, data={"ontology": "notes"}
-    ).json()
-    assert preview["sources"]["added"] == 1
 
 
 def test_front_matter_is_metadata_and_no_passage(http: httpx.Client) -> None:
@@ -166,12 +138,6 @@ def test_ocr_text_is_found_and_marked(http: httpx.Client, graph: Graph) -> None:
     words = unpack(row, hit["start"])
     assert " ".join(document[word.start : word.end] for word in words) == PICTURED
     assert {word.page for word in words} == {2}
-
-
-def test_a_page_of_text_is_not_marked(http: httpx.Client) -> None:
-    upload(http, pictured([WRITTEN], text_pages=[1]), "fruit.pdf")
-    (hit,) = search(http, WRITTEN, mode="text", ontology="notes")["sources"]
-    assert (hit["ocr"], hit["ocr_confidence"]) == (False, None)
 
 
 def hit_of(http: httpx.Client, text: str) -> dict[str, Any]:
@@ -221,36 +187,6 @@ def test_words_of_hit_and_question_are_boxed(http: httpx.Client) -> None:
     assert boxed(http.get(page, params={"query": "soil acid", "source_id": hit["source_id"][:8]})) == 6
 
 
-def test_ocr_words_are_boxed_at_their_position(http: httpx.Client) -> None:
-    stored = upload(http, pictured([WRITTEN], [PICTURED], text_pages=[1]), "fruit.pdf")
-    page, hit = f"/documents/{stored['document_id']}/pages/2.png", hit_of(http, PICTURED)
-    answer = http.get(page, params={"source_id": hit["source_id"], "width": 600})
-    assert (boxed(answer), colours(answer)) == (4, True)
-    answer = http.get(page, params={"query": "acid", "width": 600})
-    assert boxed(answer) == 1
-    pixels = Image.open(io.BytesIO(answer.content)).convert("RGB")
-    warm = [x for x in range(pixels.width) if _is_warm(pixels, x)]
-    assert warm
-    assert 0.05 < (max(warm) - min(warm)) / pixels.width < 0.25  # a word, not the line
-
-
-def _is_warm(picture: Image.Image, x: int) -> bool:
-    found = (picture.getpixel((x, y)) for y in range(picture.height))
-    return any(isinstance(pixel, tuple) and pixel[0] - pixel[2] > 60 for pixel in found)
-
-
-def test_document_without_this_page_is_not_found(http: httpx.Client) -> None:
-    upload(http, pdf(), "fruit.pdf")
-    for page in ("0", "4", "1000000000"):
-        told = problem(http.get(f"/documents/fruit.pdf/pages/{page}.png"), 404)
-        assert told == f"page {page} not found: 'fruit.pdf' has 3 pages"
-    assert "nothing.pdf" in problem(http.get("/documents/nothing.pdf/pages/1.png"), 404)
-    upload(http, docx(), "fruit.docx")
-    assert "is docx, not PDF" in problem(http.get("/documents/fruit.docx/pages/1.png"), 404)
-    http.post("/documents", json={"ontology": "notes", "document": "fruit.md", "text": "Apricots."})
-    assert "is markdown, not PDF" in problem(http.get("/documents/fruit.md/pages/1.png"), 404)
-
-
 def test_invalid_page_request_is_rejected(http: httpx.Client) -> None:
     upload(http, pdf(), "fruit.pdf")
     widths = ("width=99", "width=2401", "width=x", "width=300&width=400")
@@ -260,13 +196,6 @@ def test_invalid_page_request_is_rejected(http: httpx.Client) -> None:
     page = "/documents/fruit.pdf/pages/1.png"
     assert "'notes/b.md'" in problem(http.get(page, params={"source_id": "notes/b.md#0"}), 422)
     assert problem(http.get(page, params={"source_id": "0" * 32}), 404)
-
-
-def test_document_named_like_a_page_is_returned(http: httpx.Client) -> None:
-    upload(http, encoded(drawn(40, 30), "PNG"), "book/pages/1.png")
-    found = http.get("/documents/book%2Fpages%2F1.png")
-    assert (found.status_code, found.json()["document"]) == (200, "book/pages/1.png")
-    assert "book" in problem(http.get("/documents/book/pages/1.png"), 404)
 
 
 def test_an_agent_sees_the_page_of_a_hit(service: Service, http: httpx.Client) -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import httpx
 import pytest
 
 from kg_api.client import KgClient
@@ -57,18 +56,6 @@ def test_each_source_counts_once_per_side_with_quotes(told: KgClient) -> None:
     assert found.more_evidence == 0
 
 
-def test_stance_may_concern_the_subject(told: KgClient) -> None:
-    found = grounding(told, "theory")
-    assert found is not None
-    assert (found.supporting, found.contradicting) == (1, 0)
-    assert found.strength == pytest.approx(2 / 3)
-
-
-def test_concept_without_stances_has_no_grounding(told: KgClient) -> None:
-    assert grounding(told, "fourth trial") is None
-    assert grounding(told, "first trial") is None, "what it supports does not support it"
-
-
 def test_stance_of_a_type_is_configurable(told: KgClient) -> None:
     stances = {each.name: each.stance for each in told.relationship_types("notes").types}
     assert (stances["casts doubt on"], stances["Refutes"]) == ("neutral", "contradicts")
@@ -84,23 +71,8 @@ def test_stance_of_a_type_is_configurable(told: KgClient) -> None:
     assert (found.supporting, found.contradicting) == (2, 0)
 
 
-def test_merged_type_keeps_its_stance(told: KgClient) -> None:
-    told.merge_relationship_types("notes", into="refutes", merged=["casts doubt on"])
-    found = grounding(told, "theory")
-    assert found is not None
-    assert found.contradicting == 1
-    assert found.contradicting_evidence[0].type == "casts doubt on"
-
-
 def test_grounding_follows_deleted_sources(told: KgClient) -> None:
     told.delete_document("c.md", ontology="notes")
     found = grounding(told, "hypothesis")
     assert found is not None
     assert (found.supporting, found.contradicting) == (2, 0)
-
-
-def test_it_is_in_the_answer_of_rest(told: KgClient, http: httpx.Client) -> None:
-    concept = told.search_concepts("hypothesis").concepts[0]
-    shown = http.get(f"/concepts/{concept.concept_id}", params={"limit": 1}).json()["grounding"]
-    assert (len(shown["supporting_evidence"]), shown["more_evidence"]) == (1, 2)
-    assert "embedding" not in str(shown)

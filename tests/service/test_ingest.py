@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -12,11 +11,9 @@ from hypothesis import strategies as st
 
 from kg_api.client import KgClient
 from kg_api.errors import NotFound
-from kg_api.graph.client import Graph
 from kg_api.schemas.documents import MAX_DOCUMENTS_A_BATCH
-from tests.service.asking import Json, found, ingest, nodes, problem, search, texts
+from tests.service.asking import Json, found, ingest, nodes, problem, search
 from tests.support.cypher import rows
-from tests.support.embedding import run_jobs
 
 MARKDOWN = "# Leases\n\n" + "\n\n".join(f"Paragraph {n} says {'word ' * 120}end." for n in range(4)) + "\n"
 
@@ -62,11 +59,6 @@ def test_an_upload_is_a_document(http: httpx.Client) -> None:
     read = http.get(f"/documents/{response.json()['document_id']}").json()
     assert (read["document"], read["format"], read["text"]) == ("leases.md", "markdown", MARKDOWN)
     assert (read["metadata"], read["uri"]) == ({"n": 1}, "file:///l.md")
-
-
-def test_upload_and_equal_text_are_the_same(http: httpx.Client) -> None:
-    ingest(http, MARKDOWN, document="a.md")
-    assert upload(http, MARKDOWN.encode(), document="a.md").json()["change"] == "unchanged"
 
 
 @pytest.mark.parametrize(
@@ -162,14 +154,6 @@ def test_pending_document_is_searchable_after_approval(http: httpx.Client, kg: K
     rejected = kg.reject(ontology="birds", all=True)
     assert (rejected.rejected, rejected.waiting) == (2, 0)
     assert not found(http, "herons")
-
-
-def test_review_needs_names_or_all(http: httpx.Client) -> None:
-    for road in ("approve", "reject"):
-        for body in ({}, {"all": True, "documents": ["a.md"]}, {"all": False}):
-            told = problem(http.post(f"/waiting/{road}", json={"ontology": "notes", **body}), 422)
-            assert "one of the two" in told
-    assert problem(http.get("/waiting", params={"ontologie": "notes"}), 422)
 
 
 BAD: dict[str, Any] = {
@@ -273,22 +257,6 @@ def test_invalid_batch_is_rejected_as_a_whole(
     assert nodes(driver) == before
 
 
-def test_a_batch_is_json(http: httpx.Client) -> None:
-    problem(http.post("/documents/batch", content=b"{}", headers={"content-type": "text/plain"}), 415)
-    problem(http.post("/documents/batch", files={"file": ("a.md", b"text")}), 415)
-
-
-def test_requests_with_one_idempotency_key_run_once(http: httpx.Client, driver: neo4j.Driver) -> None:
-    batch = [entry(f"{n}.md") for n in range(10)]
-    with ThreadPoolExecutor(6) as pool:
-        answers = list(pool.map(lambda _: send_batch(http, batch, **{"Idempotency-Key": "k"}), range(6)))
-    assert {answer.status_code for answer in answers} == {202}, answers[0].text
-    assert len({answer.text for answer in answers}) == 1
-    assert {each["ingested"]["change"] for each in outcomes(answers[0])} == {"created"}
-    assert rows(driver, "MATCH (j:Job) RETURN j.wanted AS wanted") == [{"wanted": 1}]
-    problem(send_batch(http, batch[1:], **{"Idempotency-Key": "k"}), 409)
-
-
 TALK: list[Json] = [
     {"author": "Ada", "timestamp": "2026-03-01T09:30:00+01:00", "text": "The lease is renewed too late."},
     {"author": "Bob", "timestamp": "2026-03-01T09:31:00+01:00", "text": "# Never!\n\n```\nrenew(every=10)"},
@@ -318,17 +286,3 @@ def test_conversation_is_a_document_with_message_sections(http: httpx.Client) ->
     for hit in hits:
         assert stored["text"][hit["start"] : hit["end"]] == hit["full_text"]
     assert "> # Never!\n>\n> ```\n> renew(every=10)" in stored["text"]
-
-
-def test_one_message_more_embeds_one_message(http: httpx.Client, graph: Graph, driver: neo4j.Driver) -> None:
-    send_talk(http, TALK)
-    run_jobs(graph)
-    before = nodes(driver)
-    again = send_talk(http, TALK)
-    assert (again.status_code, again.json()["change"], nodes(driver)) == (200, "unchanged", before)
-    more = send_talk(http, [*TALK, {"author": "Bob", "text": "Agreed, every five seconds."}]).json()
-    assert (more["change"], more["sources"]) == ("updated", {"added": 1, "kept": 3, "removed": 0})
-    status = http.get("/ontologies/talks/embedding-status").json()
-    assert (status["embedded"], status["missing"]) == (3, 1)
-    run_jobs(graph)
-    assert "Agreed" in texts(search(http, "every five seconds"))[0]

@@ -61,12 +61,6 @@ def test_a_job_is_followed_from_queue_to_end(kg: KgClient, graph: Graph) -> None
     assert following.seen[-1] == kg.job(job_id)
 
 
-def test_ended_job_is_sent_once(kg: KgClient, graph: Graph) -> None:
-    job_id = a_job(graph)
-    cancel_job(graph, job_id)
-    assert [job.state for job in kg.follow_job(job_id)] == [JobState.CANCELLED]
-
-
 def test_unknown_job_is_a_problem_response(kg: KgClient, http: httpx.Client) -> None:
     with pytest.raises(NotFound, match="kg jobs list"):
         list(kg.follow_job("nosuch"))
@@ -91,14 +85,6 @@ def test_events_follow_all_jobs_or_one_ontology(kg: KgClient, graph: Graph) -> N
         assert all(job.state in FINISHED for job in [*ends, one(some)])
         third = a_job(graph, "third")
         assert one(every).job_id == third
-
-
-def test_recently_ended_job_is_sent_to_late_clients(kg: KgClient, graph: Graph) -> None:
-    job_id = a_job(graph)
-    cancel_job(graph, job_id)
-    with contextlib.closing(kg.follow_jobs()) as events:
-        job = one(events)
-        assert (job.job_id, job.state) == (job_id, JobState.CANCELLED)
 
 
 def test_on_the_wire_it_is_events_with_jobs(http: httpx.Client, graph: Graph) -> None:

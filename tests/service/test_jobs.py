@@ -53,23 +53,8 @@ def test_jobs_are_filtered(http: httpx.Client, graph: Graph) -> None:
         assert (page["total"], len(page["jobs"])) == (count, count), asked
 
 
-def told(response: httpx.Response, status: int) -> str:
-    assert response.status_code == status, response.text
-    return str(response.json()["detail"])
-
-
 def a_job(http: httpx.Client, ontology: str = "notes") -> str:
     return str(ingest(http, "text", ontology=ontology)["job_id"])
-
-
-def test_cancelled_job_stays_cancelled_and_pauses_the_ontology(http: httpx.Client, graph: Graph) -> None:
-    job_id = a_job(http)
-    cancelled = http.post(f"/jobs/{job_id}/cancel").json()
-    run_jobs(graph)
-    assert (cancelled["state"], cancelled["finished_at"] is not None) == ("cancelled", True)
-    assert http.post(f"/jobs/{job_id}/cancel").json() == http.get(f"/jobs/{job_id}").json() == cancelled
-    assert http.get("/embedding-status").json()["embedded"] == 0
-    assert http.get("/queue").json()["paused"] == ["notes"]
 
 
 def test_cancelled_job_is_retried_under_its_id(http: httpx.Client, graph: Graph) -> None:
@@ -80,21 +65,3 @@ def test_cancelled_job_is_retried_under_its_id(http: httpx.Client, graph: Graph)
     assert (again["job_id"], again["state"], again["error"]) == (job_id, "queued", None)
     assert http.get(f"/jobs/{job_id}").json()["state"] == "succeeded"
     assert http.get("/queue").json()["paused"] == []
-
-
-def test_impossible_cancellation_or_retry_states_the_reason(http: httpx.Client, graph: Graph) -> None:
-    job_id = a_job(http)
-    run_jobs(graph)
-    assert "succeeded" in told(http.post(f"/jobs/{job_id}/cancel"), 409)
-    assert "succeeded" in told(http.post(f"/jobs/{job_id}/retry"), 409)
-    for what in ("cancel", "retry"):
-        assert "kg jobs list" in told(http.post(f"/jobs/nosuch/{what}"), 404)
-
-
-def test_job_replaced_by_another_is_not_retried(http: httpx.Client) -> None:
-    first = a_job(http)
-    http.post(f"/jobs/{first}/cancel")
-    assert ingest(http, "other text", document="b.txt")["job_id"] is None, "writing does not ask for it"
-    second = str(http.post("/ontologies/notes/embeddings").json()["job_id"])
-    assert second != first
-    assert second in told(http.post(f"/jobs/{first}/retry"), 409)

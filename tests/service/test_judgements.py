@@ -34,49 +34,6 @@ def test_a_passage_is_judged_listed_and_taken_back(http: httpx.Client, kg: KgCli
     assert kg.judged_questions("notes").questions == []
 
 
-def test_judged_questions_are_counted_and_paged_newest_first(http: httpx.Client, kg: KgClient) -> None:
-    ingest(http, TEXT, "birds.md")
-    for question in ("first?", "second?", "first?"):
-        for paragraph, relevance in ((0, 2), (1, 0)):
-            kg.judge("notes", question=question, source_id=f"birds.md#{paragraph}", relevance=relevance)
-    found = kg.judged_questions("notes")
-    assert [(each.question, each.judgements, each.relevant, each.gone) for each in found.questions] == [
-        ("first?", 2, 1, 0),
-        ("second?", 2, 1, 0),
-    ]
-    page = kg.judged_questions("notes", offset=1, limit=1)
-    assert ([each.question for each in page.questions], page.total) == (["second?"], 2)
-    pages = [kg.judgements("notes", offset=offset, limit=3) for offset in (0, 3)]
-    assert len({each.judgement_id for page in pages for each in page.judgements}) == pages[0].total == 4
-
-
-def test_judgement_is_ignored_while_its_text_differs(http: httpx.Client, kg: KgClient) -> None:
-    ingest(http, TEXT, "birds.md")
-    kg.judge("notes", question=QUESTION, source_id="birds.md#0", relevance=2)
-    ingest(http, TEXT.replace("June", "July"), "birds.md")
-    (judged,) = kg.judgements("notes").judgements
-    assert judged.source is None
-    assert kg.judged_questions("notes").questions[0].gone == 1
-    ingest(http, f"# Before\n\nA new beginning.\n\n{TEXT}", "birds.md")
-    (judged,) = kg.judgements("notes").judgements
-    assert judged.source is not None
-    assert judged.source.paragraph == 1
-
-
-def test_judgement_outlives_document_but_not_ontology(http: httpx.Client, kg: KgClient) -> None:
-    for name in ("birds.md", "others.md"):
-        ingest(http, TEXT, name)
-        kg.judge("notes", question=QUESTION, source_id=f"notes/{name}#0", relevance=2)
-    kg.delete_document(kg.documents("notes").documents[0].document_id)
-    there = {each.document: each.source is not None for each in kg.judgements("notes").judgements}
-    assert there == {"birds.md": False, "others.md": True}
-    ingest(http, TEXT, "birds.md")
-    assert all(each.source for each in kg.judgements("notes").judgements)
-    kg.delete_ontology("notes")
-    ingest(http, "another text")
-    assert kg.judgements("notes").total == 0
-
-
 def test_invalid_judgement_is_rejected(http: httpx.Client, kg: KgClient) -> None:
     ingest(http, TEXT, "birds.md")
     ingest(http, "elsewhere", "b.md", "other")

@@ -11,7 +11,6 @@ from kg_api.client import KgClient
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.client import Graph
 from kg_api.graph.fulltext import choose_language
-from kg_api.schemas.languages import LANGUAGE_NAMES
 from tests.service.asking import embedded, ingest
 from tests.support.cypher import rows
 from tests.support.running import wait_until
@@ -42,24 +41,6 @@ def test_chosen_language_finds_inflections_in_short_text(http: httpx.Client, kg:
     expect_found(kg, "Haus")
 
 
-def test_undetectable_language_works_with_other_languages(http: httpx.Client, kg: KgClient) -> None:
-    ingest(http, "Les chevaux galopaient dans la prairie", ontology="a")
-    ingest(http, "Zwiebeln sind in der Suppe, und es ist gut, dass sie da sind", ontology="b")
-    expect_found(kg, "galoper", ontology=["a", "b"])
-    kg.set_language("a", "fr")
-    expect_found(kg, "galoper", "Les chevaux galopaient dans la prairie", ontology=["a", "b"])
-    expect_found(
-        kg, "Zwiebel", "Zwiebeln sind in der Suppe, und es ist gut, dass sie da sind", ontology=["a", "b"]
-    )
-
-
-def test_changed_title_is_indexed_in_chosen_language(http: httpx.Client, kg: KgClient) -> None:
-    ingest(http, "etwas", ontology="a", document="x.txt")
-    kg.set_language("a", "de")
-    kg.change_document(kg.documents("a").documents[0].document_id, title="Die Häuser")
-    expect_found(kg, "Haus", "etwas")
-
-
 @pytest.mark.parametrize("seconds", [0.0, 60.0])
 def test_interrupted_language_change_resumes(
     http: httpx.Client, kg: KgClient, graph: Graph, driver: neo4j.Driver, seconds: float
@@ -74,22 +55,6 @@ def test_interrupted_language_change_resumes(
     assert went.complete == (seconds > 0)
     stems = rows(driver, "MATCH (s:Source) RETURN any(each IN s.scope WHERE each CONTAINS 'kgs') AS stemmed")
     assert {row["stemmed"] for row in stems} == {seconds > 0}
-
-
-def test_invalid_language_and_unknown_ontology_are_rejected(http: httpx.Client, kg: KgClient) -> None:
-    ingest(http, "a text", ontology="a")
-    with pytest.raises(NotFound, match="not found"):
-        kg.set_language("aa", "de")
-    with pytest.raises(NotFound, match="not found"):
-        kg.language("aa")
-    with pytest.raises(InvalidInput, match="language"):
-        kg.set_language("a", "xx")  # pyright: ignore[reportArgumentType]
-
-
-def test_each_language_has_its_rules(graph: Graph, http: httpx.Client) -> None:
-    ingest(http, "some words here", ontology="a")
-    for language in LANGUAGE_NAMES:
-        assert choose_language(graph, "a", language).complete, language  # pyright: ignore[reportArgumentType]
 
 
 def test_documents_in_unsupported_languages_are_counted(

@@ -6,7 +6,6 @@ import pytest
 from kg_api.client import KgClient
 from kg_api.graph.client import Graph
 from tests.service.asking import embedded, found, ingest, search
-from tests.support.embedding import run_jobs
 
 
 def test_empty_library_returns_empty_lists(http: httpx.Client) -> None:
@@ -37,15 +36,6 @@ def test_ontologies_are_listed_with_their_counts(http: httpx.Client, graph: Grap
         {"ontology": "alpha", "documents": 1, "sources": 1, "embedded": 0, "searchable": 0, **one},
         {"ontology": "beta", "documents": 2, "sources": 2, "embedded": 2, "searchable": 2, **two},
     ]
-
-
-def test_embedding_status_covers_one_or_all_ontologies(http: httpx.Client, graph: Graph) -> None:
-    embedded(graph, http, "one", ontology="beta")
-    ingest(http, "two", ontology="alpha")
-    assert http.get("/ontologies/alpha/embedding-status").json()["missing"] == 1
-    assert http.get("/ontologies/beta/embedding-status").json()["embedded"] == 1
-    every = http.get("/embedding-status").json()
-    assert (every["total"], every["embedded"], every["missing"], every["stale"]) == (2, 1, 1, 0)
 
 
 def test_documents_are_paged_in_order(http: httpx.Client) -> None:
@@ -98,12 +88,3 @@ def test_ontology_of_any_script_is_searched_and_deleted(kg: KgClient, name: str)
     assert kg.documents(name).documents[0].document == "a/b c?.txt"
     assert kg.search_sources("text", ontology=name, documents=["a/b c?.txt"]).sources
     assert kg.delete_ontology(name).documents == 1
-
-
-def test_deleted_document_can_be_ingested_again(http: httpx.Client, graph: Graph) -> None:
-    first = embedded(graph, http, "some text")
-    http.delete(f"/documents/{first['document_id']}")
-    again = ingest(http, "some text")
-    assert (again["change"], again["document_id"]) == ("created", first["document_id"])
-    run_jobs(graph)
-    assert search(http, "some text", mode="vector")["sources"][0]["similarity"] > 0.9

@@ -2,29 +2,21 @@ from __future__ import annotations
 
 import json
 import sys
-import time
-from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
-import anyio
 import httpx
-import neo4j
 import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
-from mcp_types import CallToolResult, ImageContent, TextContent
+from mcp_types import CallToolResult, TextContent
 
 from kg_api.client import KgClient
 from kg_api.graph.client import Graph
-from kg_api.graph.search import REMEMBERED_SECONDS
 from tests.neo4j_server import Neo4jServer
 from tests.service.asking import embedded
 from tests.service.conftest import sharing
-from tests.service.test_formats import upload
-from tests.support.cypher import rows
-from tests.support.images import drawn, encoded
-from tests.support.mcp import BEFORE, CURRENT, MODES, Target, answer, call, failure, talk, text_of
+from tests.support.mcp import BEFORE, CURRENT, MODES, Target, answer, call, failure, talk
 from tests.support.running import Service, environment
 
 TEXT = "# Bees\n\nBees dance to show the way.\n\n" + "".join(
@@ -107,26 +99,6 @@ def test_a_session_finds_reads_and_cites(
             assert read["quote"]["text"] == each["text"]
 
     talk(target, session, MODES[version])
-
-
-@pytest.mark.usefixtures("document_id")
-def test_many_sessions_at_once(service: Service) -> None:
-    expected = text_of(call(f"{service.url}/mcp", "search_sources", query="dance", limit=3))
-    told: list[str] = []
-
-    async def one(version: str) -> None:
-        async with Client(f"{service.url}/mcp", mode=MODES[version]) as client:
-            for _ in range(3):
-                result = await client.call_tool("search_sources", {"query": "dance", "limit": 3})
-                told.append(text_of(result))
-
-    async def all_of_them() -> None:
-        async with anyio.create_task_group() as tasks:
-            for number in range(20):
-                tasks.start_soon(one, (CURRENT, BEFORE)[number % 2])
-
-    anyio.run(all_of_them)
-    assert told == [expected] * 60
 
 
 def post(http: httpx.Client, body: Any, headers: dict[str, str]) -> httpx.Response:
@@ -230,19 +202,6 @@ def hits(result: CallToolResult) -> list[dict[str, Any]]:
     return json.loads(said.text)["hits"]
 
 
-def test_images_are_returned_with_hits(service: Service, http: httpx.Client) -> None:
-    url = f"{service.url}/mcp"
-    upload(http, encoded(drawn(600, 400), "JPEG"), "boat.jpg")
-    upload(http, encoded(drawn(300, 200)), "smaller.png")
-    result = call(url, "search_images", query="boat", limit=1)
-    (hit,), (_, picture) = hits(result), result.content
-    assert (hit["document"], hit["width"], hit["shown"]) == ("boat.jpg", 600, 1)
-    assert isinstance(picture, ImageContent)
-    assert (picture.mime_type, b64decode(picture.data)[8:12]) == ("image/webp", b"WEBP")
-    like = call(url, "search_images", like=hit["citation"])
-    assert [(each["document"], each["near_duplicate"]) for each in hits(like)] == [("smaller.png", True)]
-
-
 @pytest.fixture
 def url(service: Service) -> str:
     return f"{service.url}/mcp"
@@ -282,15 +241,6 @@ def test_reading_starts_at_citation_and_detects_changes(
     assert "has changed" in failure(call(url, "read_document", **asked))
 
 
-def test_agents_see_ocr_confidence(url: str, driver: neo4j.Driver, document_id: str) -> None:
-    first = answer(call(url, "read_document", document=document_id))["paragraphs"][0]
-    assert "ocr_confidence" not in first
-    rows(driver, "MATCH (s:Source) SET s.ocr_confidence = 0.75")
-    read = answer(call(url, "read_document", document=document_id))["paragraphs"][0]
-    similar = answer(call(url, "find_similar_sources", citation=first["citation"], same_document=True))
-    assert {each["ocr_confidence"] for each in (read, *similar["similar"])} == {0.75}
-
-
 def test_hits_show_dates_titles_and_no_copies(url: str, http: httpx.Client, graph: Graph) -> None:
     about = {"title": "Minutes", "metadata": {"date": "2025-01-31"}, "ontology": "o"}
     text = "The swarm was caught by the old oak behind the barn on the second of May in the rain. " * 4
@@ -318,15 +268,3 @@ def test_agents_filter_in_every_search_and_list(url: str, http: httpx.Client, gr
         assert [each["document"] for each in told[found]] == ["2025.md"], tool
         assert len(answer(call(url, tool, **asked))[found]) == 2, tool
         assert "where" in failure(call(url, tool, **asked, where=["date"])), tool
-
-
-def test_agent_is_notified_without_relevant_results(url: str, driver: neo4j.Driver, document_id: str) -> None:
-    assert document_id
-    rows(driver, "MATCH (e:EmbeddingSpace) SET e.related = 0.3, e.unrelated = 0.05")
-    time.sleep(REMEMBERED_SECONDS + 0.1)  # what a search of the test before read of the model
-    asked = {"query": "quantum chromodynamics of gluons and quarks"}
-    told = answer(call(url, "search_sources", **asked))
-    assert told["note"].startswith("no close match")
-    told = answer(call(url, "hybrid_search", **asked))
-    assert told["notes"][0].startswith("no close match")
-    assert "note" not in answer(call(url, "search_sources", query="bees dance"))

@@ -6,10 +6,8 @@ import pytest
 from kg_api.client import KgClient
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.client import Graph
-from kg_api.graph.document_writes import store_documents
 from tests.service.asking import ingest, problem, search
 from tests.support.embedding import run_jobs
-from tests.support.records import record
 
 COMPOSED, DECOMPOSED = "Übersicht", "U\u0308bersicht"
 NAME = "guide/how to install C#.md"
@@ -61,20 +59,6 @@ def test_both_forms_of_a_name_are_one_document(kg: KgClient) -> None:
     assert kg.delete_document(f"{DECOMPOSED}.md").documents == 1
 
 
-def test_decomposed_names_are_found(kg: KgClient, http: httpx.Client, graph: Graph) -> None:
-    old = record(f"{DECOMPOSED}.md", ["An old one."], ontology="notes")
-    store_documents(graph, [old])
-    for name in (COMPOSED, DECOMPOSED):
-        assert kg.document(f"{name}.md").document_id == old.document_id
-        assert kg.document(f"notes/{name}.md").document_id == old.document_id
-        assert kg.documents(where=[f"document contains {name}"]).total == 1
-        assert len(search(http, "old", documents=[f"{name}.md"])["sources"]) == 1
-    new = kg.ingest_text("A new one.", ontology="notes", document=f"{DECOMPOSED}.md")
-    assert kg.document(f"{COMPOSED}.md").document_id == new.document_id
-    assert kg.document(f"{DECOMPOSED}.md").document_id == old.document_id
-    assert kg.documents(where=[f"document={COMPOSED}.md"]).total == 2
-
-
 def test_unknown_name_suggests_the_nearest(kg: KgClient) -> None:
     made = kg.ingest_text("Text.", ontology="notes", document="guide/install.md")
     with pytest.raises(NotFound, match=r"did you mean 'guide/install\.md'"):
@@ -87,36 +71,7 @@ def test_unknown_name_suggests_the_nearest(kg: KgClient) -> None:
     assert "nothing was deleted" in repeated.notes[0]
 
 
-def test_suggestions_stay_within_the_requested_ontology(kg: KgClient) -> None:
-    for ontology, name in (("a", "guide.md"), ("b", "plan.md"), ("b", "a/install.md")):
-        kg.ingest_text("Text.", ontology=ontology, document=name)
-    with pytest.raises(NotFound, match=r"did you mean 'a/guide\.md'\?\)\. `kg"):
-        kg.document("a/guid.md")
-    for wrong in ("a/plant.md", "nothing.md", "SOURCE_ID"):
-        with pytest.raises(NotFound) as told:
-            kg.source_context(wrong)
-        assert "nearest" not in str(told.value)
-
-
 NO_HANDBOK = "ontology 'handbok' not found (did you mean 'handbook'?)"
-
-
-def test_lists_of_an_unknown_ontology_are_not_found(http: httpx.Client) -> None:
-    ingest(http, "text", ontology="handbook")
-    for path in ("documents", "jobs", "images", "proposals", "waiting"):
-        missing = http.get(f"/{path}", params={"ontology": "handbok"})
-        assert (missing.status_code, NO_HANDBOK in missing.json()["detail"]) == (404, True), path
-        assert http.get(f"/{path}", params={"ontology": "handbook"}).is_success, path
-    missing = http.get("/documents", params={"ontology": "handbok", "where": "author=Ada"})
-    assert (missing.status_code, NO_HANDBOK in missing.json()["detail"]) == (404, True)
-    for ontology in ("handbok", ["handbook", "handbok"]):
-        for path, body in (
-            ("/documents/delete", {"where": ["document=a.txt"]}),
-            ("/queries/facets", {"fields": ["format"]}),
-        ):
-            missing = http.post(path, json={**body, "ontology": ontology})
-            assert (missing.status_code, NO_HANDBOK in missing.json()["detail"]) == (404, True), path
-    assert http.get("/documents").json()["total"] == 1
 
 
 def test_every_route_suggests_the_nearest_document(http: httpx.Client) -> None:

@@ -5,13 +5,10 @@ from dataclasses import replace
 
 import neo4j
 import numpy as np
-import pytest
 
 from kg_api.client import KgClient
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
-from tests.support.communities import HARBOUR, detect
-from tests.support.cypher import rows
 from tests.support.many_vectors import GROUPS, give_vectors
 from tests.support.records import record
 
@@ -43,12 +40,6 @@ def test_near_passages_are_near_on_the_map(kg: KgClient, graph: Graph, driver: n
     assert {*found.community} == {None}
 
 
-def test_it_is_the_same_each_time(kg: KgClient, graph: Graph, driver: neo4j.Driver) -> None:
-    store(graph, driver)
-    first, second = (kg.passage_map("notes").model_dump(exclude={"timings_ms"}) for _ in range(2))
-    assert first == second
-
-
 def test_large_ontology_is_sampled_and_reported(kg: KgClient, graph: Graph, driver: neo4j.Driver) -> None:
     ids = store(graph, driver)
     found = kg.passage_map("notes", limit=10)
@@ -56,32 +47,3 @@ def test_large_ontology_is_sampled_and_reported(kg: KgClient, graph: Graph, driv
     assert found.total == 40
     (told,) = found.degraded
     assert told.effect.startswith("10 of 40 passages, sampled at random")
-
-
-def test_sources_without_vectors_are_counted_as_missing(
-    kg: KgClient, graph: Graph, driver: neo4j.Driver
-) -> None:
-    ids = store(graph, driver)
-    rows(driver, "MATCH (s:Source) WHERE s.source_id IN $ids REMOVE s.embedding", ids=ids[:3])
-    found = kg.passage_map("notes")
-    assert sorted(found.source_ids) == sorted(ids[3:])
-    assert [each.effect for each in found.degraded] == ["3 of 40 passages have no vector yet and are missing"]
-
-
-@pytest.mark.parametrize("count", [0, 1, 2])
-def test_few_passages_have_a_map_too(kg: KgClient, graph: Graph, driver: neo4j.Driver, count: int) -> None:
-    ids = store(graph, driver, 2)
-    rows(driver, "MATCH (s:Source) WHERE s.source_id IN $ids REMOVE s.embedding", ids=ids[count:])
-    found = kg.passage_map("notes")
-    assert len(found.source_ids) == len(found.x) == len(found.y) == count
-    assert all(-1 <= each <= 1 for each in found.x + found.y)
-
-
-def test_passage_belongs_to_community_of_most_concepts(kg: KgClient, graph: Graph) -> None:
-    detect(kg, graph)
-    found = kg.passage_map("notes")
-    named = [found.communities[each].name for each in found.community if each is not None]
-    assert len(named) == len(found.source_ids)
-    documents = [found.documents[each].document for each in found.document]
-    for document, name in zip(documents, named, strict=True):
-        assert document.startswith("harbour.md/") == any(each in name for each in HARBOUR), (document, name)

@@ -11,7 +11,6 @@ from kg_api.client import KgClient
 from kg_api.errors import Conflict, NotFound, Unavailable
 from kg_api.graph import relations
 from kg_api.graph.client import Graph
-from kg_api.graph.jobs import enqueue_slot
 from kg_api.schemas.concepts import TypeMerging
 from tests.service.conftest import sharing
 from tests.support.concepts import state
@@ -139,53 +138,12 @@ def test_interrupted_merge_resumes_on_request(
         told.merge_relationship_types("notes", into="requires", merged=["needs", "requires a"])
 
 
-def test_worker_finishes_interrupted_merges_and_undos(
-    told: KgClient, graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = stored(driver)
-    with dying_before_renaming(monkeypatch):
-        relations.merge_types(graph, "notes", TypeMerging(into="requires", merged=["needs"]))
-    enqueue_slot(graph, "backfill")
-    run_jobs(graph)
-    assert ("needs", "requires") in stored(driver)
-    (merge,) = told.relationship_type_merges("notes").merges
-    with dying_before_renaming(monkeypatch):
-        relations.unmerge_types(graph, "notes", str(merge.merge_id), None)
-    assert ("needs", "requires") in stored(driver)
-    assert relations.finish_renaming(graph) == 1
-    assert stored(driver) == before
-    assert relations.finish_renaming(graph) == 0, "and then it is through"
-
-
-def test_undoing_the_first_of_two_leaves_the_second(told: KgClient, driver: neo4j.Driver) -> None:
-    first = told.merge_relationship_types("notes", into="needs", merged=["requires a"])
-    told.merge_relationship_types("notes", into="requires", merged=["needs"])
-    told.undo_type_merge("notes", str(first.merge_id))
-    assert types(told)["requires"] == (3, ["needs"])
-    assert ("requires a", "requires a") in stored(driver)
-
-
 def test_dry_run_reports_consequences(told: KgClient, driver: neo4j.Driver) -> None:
     before = stored(driver)
     told_of = told.merge_relationship_types("notes", into="requires", merged=["needs"], dry_run=True)
     assert (told_of.merge_id, told_of.relations, told_of.merged) == (None, 1, ["needs"])
     assert stored(driver) == before
     assert told.relationship_type_merges("notes").total == 0
-
-
-def test_stance_change_is_reported(told: KgClient) -> None:
-    told.set_relationship_stance("notes", "requires", "supports")
-    tried = told.merge_relationship_types(
-        "notes", into="needs", merged=["requires", "requires a"], dry_run=True
-    )
-    assert tried.stance_changes == 2
-    assert "2 relationships of 'requires' (supports) then are neutral, as 'needs' is" in tried.notes[0]
-    done = told.merge_relationship_types("notes", into="needs", merged=["requires", "requires a"])
-    assert (done.stance_changes, done.notes) == (2, tried.notes)
-    told.undo_type_merge("notes", str(done.merge_id))
-    told.set_relationship_stance("notes", "needs", "supports")
-    alike = told.merge_relationship_types("notes", into="needs", merged=["requires"], dry_run=True)
-    assert (alike.stance_changes, alike.notes) == (0, [])
 
 
 def test_invalid_merge_is_rejected(told: KgClient) -> None:
@@ -200,26 +158,3 @@ def test_invalid_merge_is_rejected(told: KgClient) -> None:
         told.merge_relationship_types("notes", into="needs", merged=["requires a"])
     with pytest.raises(NotFound, match="types merges --ontology notes"):
         told.undo_type_merge("notes", "nothing")
-
-
-def test_other_ontologies_are_unaffected(told: KgClient, graph: Graph) -> None:
-    told.ingest_text("A worker and a lease.", ontology="other", document="a.md")
-    run_jobs(graph)
-    state(graph, "a.md", relations=[["worker", "needs", "lease"]], ontology="other")
-    merge = told.merge_relationship_types("notes", into="requires", merged=["needs"])
-    assert [each.name for each in told.relationship_types("other").types] == ["needs"]
-    with pytest.raises(NotFound):
-        told.undo_type_merge("other", str(merge.merge_id))
-
-
-def test_types_go_when_nothing_is_stated_with_them(
-    told: KgClient, graph: Graph, driver: neo4j.Driver
-) -> None:
-    told.merge_relationship_types("notes", into="requires", merged=["needs"])
-    state(graph, "a.md", relations=[["worker", "requires", "lease"]])
-    enqueue_slot(graph, "backfill")
-    run_jobs(graph)
-    left = {row["name"] for row in rows(driver, "MATCH (t:RelationType) RETURN t.name AS name")}
-    assert left == {"requires", "needs"}, "what somebody merged is remembered"
-    told.delete_ontology("notes")
-    assert rows(driver, "MATCH (t) WHERE t:RelationType OR t:TypeMerge RETURN t") == []

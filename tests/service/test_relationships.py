@@ -55,31 +55,6 @@ def test_relationship_is_found_with_quotes_of_its_source(told: KgClient) -> None
     assert evidence.source.document == "leases/1.md"
 
 
-def test_what_several_sources_state_is_one_hit(told: KgClient) -> None:
-    found = told.search_relationships("worker needs lease", ontologies=["notes"])
-    assert sorted(statements(found)) == sorted({*statements(found)})
-    hit = next(each for each in found.relationships if each.type.casefold() == "needs")
-    assert hit.sources == 2
-    assert {each.type for each in hit.evidence} == {"needs", "Needs"}
-    assert {each.source.document for each in hit.evidence} == {"leases/0.md", "leases/2.md"}
-
-
-def test_frequent_statement_leaves_room_for_others(kg: KgClient, graph: Graph) -> None:
-    for number in range(12):
-        kg.ingest_text(
-            f"The sun warms the earth, says note {number}.", ontology="notes", document=f"{number}.md"
-        )
-    kg.ingest_text("The moon moves the sea.", ontology="notes", document="moon.md")
-    run_jobs(graph)
-    for number in range(12):
-        state(graph, f"{number}.md", relations=[["sun", "warms", "earth"]])
-    state(graph, "moon.md", relations=[["moon", "moves", "sea"]])
-    run_jobs(graph)
-    found = kg.search_relationships("the sun warms the earth", limit=2)
-    assert statements(found) == ["sun warms earth", "moon moves sea"]
-    assert (found.relationships[0].sources, len(found.relationships[0].evidence)) == (12, 5)
-
-
 def test_filters_leave_nothing_out_that_fits(told: KgClient) -> None:
     assert len(statements(told.search_relationships("the way"))) == 4
     assert statements(told.search_relationships("the way", ontologies=["bees"])) == [

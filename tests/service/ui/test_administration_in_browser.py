@@ -1,63 +1,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page
 
 from kg_api.client import KgClient
 from kg_api.graph.client import Graph
-from tests.service.ui.test_in_browser import check_both_screens, see_that_it_is_for_everybody, show_as
+from tests.service.ui.test_in_browser import check_both_screens, show_as
 from tests.support.sync import put, work
 
 pytestmark = pytest.mark.usefixtures("http")
-
-
-def test_page_reload_does_not_create_another_key(page: Page, kg: KgClient) -> None:
-    page.goto("/ui/keys")
-    page.get_by_label("Name").fill("ada")
-    page.get_by_role("button", name="Create key").click()
-    expect(page.locator(".secret")).to_be_visible()
-    sent = list[str]()
-    page.on("request", lambda each: sent.append(each.method))
-    page.reload()
-    expect(page.locator("h1")).to_have_text("Keys")
-    assert "POST" not in sent
-    assert [each.name for each in kg.keys().keys] == ["ada"]
-
-
-def test_what_administration_opens_moves_nothing_else(page: Page) -> None:
-    page.goto("/ui/search")
-    places = page.locator(".top nav > a, .top summary")
-    closed = [each.bounding_box() for each in places.all()]
-    page.locator(".top summary").click()
-    expect(page.get_by_role("link", name="Folders")).to_be_visible()
-    assert [each.bounding_box() for each in places.all()] == closed
-    links = page.locator(".top nav a").all()
-    assert len({round(box["y"]) for each in links if (box := each.bounding_box())}) <= 2
-
-
-def test_delete_buttons_differ_from_create_buttons(page: Page, kg: KgClient) -> None:
-    document = kg.ingest_text("Bees.", ontology="notes", document="a.md").document_id
-    key = kg.create_key("ada").key_id
-    page.goto("/ui/keys")
-    button = page.get_by_role("button", name="Create key")
-    making = {scheme: colour_of(button, scheme) for scheme in ("light", "dark")}
-    for path in (
-        f"/ui/documents/change?documents={document}",
-        "/ui/ontologies/notes/delete",
-        f"/ui/keys/{key}/revoke",
-    ):
-        page.goto(path)
-        for scheme, colour in making.items():
-            assert colour_of(page.locator("main .danger"), scheme) != colour, (path, scheme)
-            see_that_it_is_for_everybody(page, ["color-contrast"])
-
-
-def colour_of(button: Locator, scheme: Any) -> str:
-    button.page.emulate_media(color_scheme=scheme)
-    return button.evaluate("each => getComputedStyle(each).backgroundColor")
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from kg_api.graph.client import Graph
 from kg_api.graph.spaces import ensure_space
 from tests.service.asking import embedded
 from tests.service.ui.test_pages import HOSTILE, shown, words
-from tests.support.behaviours import Status
 from tests.support.embedders import small_embedder
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.llm import quoting
@@ -62,18 +61,6 @@ def test_model_is_queried_only_on_submit(web: httpx.Client, writer: EmbeddingSer
     assert len(writer.requests) == 1
 
 
-def test_withheld_answer_is_displayed(web: httpx.Client, writer: EmbeddingServer) -> None:
-    page = ask(web, "quokka zeppelin")
-    assert words(page.xpath("//p[contains(@class, 'refusal')]"))[0].startswith(
-        "No answer: no passage was found."
-    )
-    writer.chat = lambda _: json.dumps({"statements": [{"text": "I know.", "quotes": []}]})
-    page = ask(web)
-    assert "supported none of its statements" in words(page.xpath("//p[contains(@class, 'refusal')]"))[0]
-    assert words(page.xpath("//p[contains(@class, 'unproved')]"))[0].startswith("1 sentence removed")
-    assert "I know." not in page.text_content()
-
-
 def test_model_output_is_displayed_as_text(web: httpx.Client, writer: EmbeddingServer) -> None:
     def hostile(body: dict[str, Any]) -> str:
         said = json.loads(quoting(body))
@@ -86,13 +73,6 @@ def test_model_output_is_displayed_as_text(web: httpx.Client, writer: EmbeddingS
     assert "<script>alert(1)</script>" in page.xpath("string(//p[@class='statement'])")
 
 
-def test_model_failure_is_displayed(web: httpx.Client, writer: EmbeddingServer) -> None:
-    writer.always = Status(401)
-    page = ask(web)
-    assert words(page.xpath("//p[@class='problem']"))[0].startswith("The answer is incomplete: ")
-    assert page.xpath("//footer")
-
-
 def test_the_page_comes_as_its_answer_is_written(web: httpx.Client, writer: EmbeddingServer) -> None:
     writer.pause = 0.05
     form, seen = {"q": QUESTION, "mode": "text"}, list[tuple[float, str]]()
@@ -103,16 +83,6 @@ def test_the_page_comes_as_its_answer_is_written(web: httpx.Client, writer: Embe
                     seen.append((time.monotonic(), sought))
     assert [each for _, each in seen] == ["Passages found", *['class="statement"'] * 2, "</html>"]
     assert seen[2][0] - seen[1][0] > 0.2, "the first was sent while the second was being written"
-
-
-def test_page_without_model_names_the_setting(http: httpx.Client) -> None:
-    for page, mode in ((shown(http, "/ui/ask?q=lease"), "hybrid"), (ask(http, "lease"), "text")):
-        (setup,) = page.xpath("//details[summary='Configure a language model']")
-        assert "KG_LLM__MODEL" in setup.text_content()
-        (form,) = page.xpath("//main//form")
-        assert (form.get("method"), form.get("action")) == ("get", "/ui/search")
-        assert dict(form.form_values()) == {"q": "lease", "ontology": "", "mode": mode}
-        assert words(form.xpath(".//button")) == ["Search instead"]
 
 
 @pytest.mark.usefixtures("web")

@@ -2,17 +2,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import httpx
 import neo4j
 import pytest
 from playwright.sync_api import Page, expect
 
 from kg_api.graph.client import Graph
-from kg_api.graph.document_writes import store_document
 from tests.service.ui.test_in_browser import PICTURES
-from tests.service.ui.test_pages import shown, words
 from tests.support.concept_graph import BEES, embed_concepts, store_concepts, store_lives
-from tests.support.many_vectors import give_vectors
 from tests.support.records import record
 
 OVERLAPS = """box => {
@@ -35,17 +31,6 @@ def test_concept_paths_are_drawn_and_listed(page: Page, graph: Graph, driver: ne
     expect(ways).to_have_attribute("data-drawn", "4")
     steps = page.locator("ol.listed > li").first.locator("a").all_inner_texts()
     assert steps == ["Ada Lovelace", "Analytical Engine", "London", "Thames"]
-
-
-def test_concept_paths_are_visible_after_submit(page: Page, graph: Graph, driver: neo4j.Driver) -> None:
-    ids = store_lives(graph, driver)
-    page.set_viewport_size({"width": 390, "height": 600})
-    page.goto(f"/ui/concepts/{ids['Ada Lovelace']}")
-    page.fill("#to", "Thames")
-    page.get_by_role("button", name="Find paths").click()
-    expect(page).to_have_url(f"/ui/concepts/{ids['Ada Lovelace']}?to=Thames#ways")
-    expect(page.locator("[data-graph][data-drawn]")).to_have_count(2)
-    expect(page.locator("#ways ol > li").first).to_be_in_viewport(ratio=1)
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -73,17 +58,6 @@ def test_concept_graph_matches_its_list(page: Page, graph: Graph, driver: neo4j.
     assert drawing.evaluate(OVERLAPS) == []
     if PICTURES is not None:
         drawing.screenshot(path=Path(PICTURES) / f"related-{width}.png")
-
-
-def test_page_without_scripts_has_no_empty_frame(http: httpx.Client, ids: dict[str, str]) -> None:
-    for path in (
-        f"/ui/concepts/{ids['waggle dance']}?to=Frisch",
-        f"/ui/graph/{SOURCES[0]}",
-        "/ui/map?ontology=notes",
-    ):
-        plain = shown(http, path)
-        assert plain.xpath("//*[contains(@class, 'graph') or self::canvas][not(ancestor::*[@hidden])]") == []
-        assert "needs JavaScript" in " ".join(words(plain.xpath("//noscript/p")))
 
 
 def test_one_walks_from_passage_to_passage(page: Page, ids: dict[str, str]) -> None:
@@ -122,17 +96,3 @@ def test_double_click_adds_neighbours(page: Page, graph: Graph, driver: neo4j.Dr
     drawing.dblclick(position=place)
     page.wait_for_function(f"key => ({HAS})(document.querySelector('[data-graph]'), key)", arg=ids["London"])
     expect(page).to_have_url(f"/ui/concepts/{ids['Ada Lovelace']}")
-
-
-@pytest.mark.parametrize("count", [200, pytest.param(1000, marks=pytest.mark.full)])
-def test_many_passages_are_drawn(page: Page, graph: Graph, driver: neo4j.Driver, count: int) -> None:
-    made = record("long.md", [f"Passage {at} of a long document." for at in range(count)])
-    store_document(graph, made)
-    give_vectors(driver, [each.source_id for each in made.sources])
-    page.goto(f"/ui/graph/{made.document_id}")
-    drawing = page.locator("[data-graph]")
-    expect(drawing).to_have_attribute("data-drawn", str(count))
-    expect(page.locator("#passages li")).to_have_count(count)
-    expect(page.locator(".where")).to_contain_text(f"{count:,} passages")
-    edges = drawing.evaluate("box => box._cyreg.cy.edges('.near').length")
-    assert edges >= count, "each is tied to those nearest to it"

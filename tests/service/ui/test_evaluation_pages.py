@@ -7,7 +7,6 @@ import pytest
 from lxml.html import HtmlElement
 from playwright.sync_api import Page, expect
 
-from tests.service.asking import ingest
 from tests.service.ui.test_pages import shown
 from tests.support.evaluations import measured, save
 
@@ -35,16 +34,6 @@ def test_two_runs_are_chosen_by_keyboard_and_compared(page: Page) -> None:
     expect(first).to_contain_text("(-1.0000)")
 
 
-def test_comparison_table_matches_the_chart(page: Page) -> None:
-    page.goto("/ui/evaluations/compare?name=text&name=hybrid&against=best&by=hit_rate%401")
-    expect(page.locator(".where")).to_contain_text("baseline Semantic and keyword")
-    table = page.locator("[aria-label='hit rate by rank, a table']")
-    expect(table.locator("tbody tr").first).to_contain_text("0.2500")
-    expect(table.locator("tbody tr").first).to_contain_text("0.7500")
-    points = page.locator(".curves polyline").evaluate_all("all => all.map(each => each.points[0].y)")
-    assert points == pytest.approx([270 - 255 * 0.25, 270 - 255 * 0.75], abs=0.1)
-
-
 def test_questions_are_sorted_by_a_measure(page: Page, evaluations: Path) -> None:
     slow = measured("slow", [1, 2, 0], ontology="bees")
     save(evaluations, "slow", slow.model_copy(update={"query_ms": {"q0": 1.0, "q1": 9.0, "q2": 5.0}}))
@@ -55,24 +44,6 @@ def test_questions_are_sorted_by_a_measure(page: Page, evaluations: Path) -> Non
     page.locator("thead a", has_text="ms").click()
     expect(rows.first).to_contain_text("What is 1?")
     expect(page.locator("th[aria-sort=descending]")).to_have_text("ms")
-
-
-def test_failed_questions_are_reported(http: httpx.Client, evaluations: Path) -> None:
-    lacking = measured("answer", [1, 0], degraded={"vector_index": 1}, refused={"nothing_found": 2})
-    save(evaluations, "lacking", lacking)
-    told = told_by(shown(http, "/ui/evaluations/one/lacking"))
-    assert "1 answer of 2 were degraded (vector index)." in told
-    assert "2 questions of 2 failed (nothing found) and count as 0." in told
-    assert "some answers were degraded" in told_by(shown(http, "/ui/evaluations"))
-    save(evaluations, "whole", measured("whole", [1, 1]))
-    both = told_by(shown(http, "/ui/evaluations/compare?name=whole&name=lacking"))
-    assert "answer: 1 answer of 2 were degraded (vector index)" in both
-    assert "answer: 2 questions of 2 failed (nothing found) and count as 0." in both
-
-
-def test_older_result_shows_question_ids(http: httpx.Client, evaluations: Path) -> None:
-    save(evaluations, "old", measured("old", [1], questions={}))
-    assert "q0" in told_by(shown(http, "/ui/evaluations/one/old"))
 
 
 def test_incomparable_or_unreadable_results_are_reported(http: httpx.Client, evaluations: Path) -> None:
@@ -93,29 +64,6 @@ def test_page_without_results_explains_how_to_measure(http: httpx.Client) -> Non
     told = told_by(shown(http, "/ui/evaluations?ontology=leases"))
     assert "No runs of leases yet" in told
     assert "kg eval make --ontology leases" in told
-
-
-def test_run_labels_match_the_search_modes(http: httpx.Client, evaluations: Path) -> None:
-    save(evaluations, "again", measured("text", [1] * 12, ontology="bees"), after=4)
-    listed = told_by(shown(http, "/ui/evaluations"))
-    assert "Semantic and keyword" in listed
-    assert "hybrid" not in listed
-    assert str(shown(http, "/ui/evaluations/one/text").findtext(".//h1")) == "Keyword"
-    both = told_by(shown(http, "/ui/evaluations/compare?name=text&name=again&name=hybrid"))
-    assert "baseline Keyword" in both
-    assert "Keyword (2)" in both
-
-
-def test_questions_lead_to_the_search_that_was_measured(http: httpx.Client) -> None:
-    of_run = "/ui/search?q=What+is+2%3F&ontology=bees&mode=text"
-    for path in ("one/text", "compare?name=text&name=hybrid"):
-        page = shown(http, f"/ui/evaluations/{path}")
-        hrefs = {str(each.text): each.get("href") for each in page.findall(".//th[@class='question']/a")}
-        assert hrefs["What is 2?"] == of_run, path
-    ingest(http, "Two is 2.", ontology="bees", document="two.md")
-    assert http.get(of_run).status_code == 200
-    page = shown(http, "/ui/evaluations/one/hybrid")
-    assert "/ui/search?q=What+is+2%3F&ontology=bees" in [each.get("href") for each in page.iter("a")]
 
 
 def test_run_is_deleted_after_confirmation(page: Page, evaluations: Path) -> None:

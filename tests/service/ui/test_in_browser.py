@@ -2,20 +2,15 @@ from __future__ import annotations
 
 import os
 import re
-from io import BytesIO
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import httpx
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
-from PIL import Image
-from playwright.sync_api import Browser, Dialog, Locator, Page, Route, expect
+from playwright.sync_api import Browser, Dialog, Page, Route, expect
 
-from kg_api.client import KgClient
-from kg_api.graph.client import Graph
 from tests.support.concept_graph import BEES
-from tests.support.proposals import LEASE, RENT, propose
 from tests.support.records import record
 from tests.support.running import Service
 
@@ -149,28 +144,6 @@ def test_unfinished_word_finds_passages_without_a_note(page: Page) -> None:
 
 
 @pytest.mark.usefixtures("ids")
-def test_misspelled_word_is_corrected_on_enter(page: Page) -> None:
-    page.goto("/ui/search?mode=text")
-    with page.expect_response(lambda each: "typing=pause" in each.url):
-        page.keyboard.type("wagle")
-    expect(page.locator("#told")).to_contain_text("Press Enter to correct the spelling")
-    expect(page.locator("#results .note")).to_have_count(0)
-    page.keyboard.press("Enter")
-    expect(page.locator("#results .note")).to_contain_text("'waggle'")
-    expect(page.locator(".hits .hit").first).to_contain_text("waggle dance")
-
-
-@pytest.mark.usefixtures("ids")
-def test_failed_search_removes_earlier_results(page: Page) -> None:
-    page.goto("/ui/search?q=dance")
-    expect(page.locator(".hits .hit").first).to_be_visible()
-    page.get_by_label("Filter", exact=True).fill("date>=2025-99")
-    page.keyboard.press("Enter")
-    expect(page.locator("#problem")).to_contain_text("2025-99")
-    expect(page.locator(".hits .hit")).to_have_count(0)
-
-
-@pytest.mark.usefixtures("ids")
 def test_phone_shows_results_before_menu_and_filters(page: Page) -> None:
     show_as(page, "narrow", "light")
     page.goto("/ui/search?q=dance")
@@ -269,33 +242,6 @@ def see_that_it_is_for_everybody(page: Page, rules: list[str] | None = None) -> 
 
 
 @pytest.mark.usefixtures("ids")
-def test_scrollable_table_shows_a_fade(page: Page) -> None:
-    show_as(page, "narrow", "dark")
-    page.goto("/ui/ontologies")
-    table = page.locator(".scrolling").first
-    assert table.evaluate("each => each.scrollWidth > each.clientWidth")
-    assert edge_of(page, table) != ground_of(page)
-    table.evaluate("each => each.scrollLeft = each.scrollWidth")
-    assert edge_of(page, table) == ground_of(page)
-
-
-def edge_of(page: Page, table: Locator) -> tuple[int, ...]:
-    """Return the colour at the right end of a table, above the last line."""
-    box = table.bounding_box()
-    assert box
-    return colour_at(page, box["x"] + box["width"] - 2, box["y"] + box["height"] - 4)
-
-
-def ground_of(page: Page) -> tuple[int, ...]:
-    return colour_at(page, 2, 400)
-
-
-def colour_at(page: Page, left: float, top: float) -> tuple[int, ...]:
-    shot = page.screenshot(clip={"x": left, "y": top, "width": 1, "height": 1})
-    return cast("tuple[int, ...]", Image.open(BytesIO(shot)).convert("RGB").getpixel((0, 0)))
-
-
-@pytest.mark.usefixtures("ids")
 def test_a_first_visit_is_small(page: Page) -> None:
     sizes = list[int]()
     page.on("requestfinished", lambda each: sizes.append(each.sizes()["responseBodySize"]))
@@ -318,23 +264,6 @@ def hive(tmp_path: Path) -> Path:
     path = tmp_path / "hive.md"
     path.write_text("# Hive\n\nBees live in a hive.\n", encoding="utf-8")
     return path
-
-
-def test_earlier_error_is_cleared(page: Page, hive: Path) -> None:
-    page.goto("/ui/documents")
-    choose(page, hive, ontology="!!")
-    refused = page.locator(".taken li.problem")
-    expect(refused).to_contain_text("hive.md: ontology")
-    said = refused.inner_text().removeprefix("hive.md: ")
-    assert said.count("ontology:") == 1, said
-    assert "Unprocessable" not in said
-    expect(page.locator(".onward")).to_be_hidden()
-    choose(page, hive)
-    expect(page.locator(".taken li")).to_have_text(["hive.md: created, 1 passage"])
-    expect(page.locator(".taken .problem")).to_have_count(0)
-    expect(page.locator("#list tbody tr")).to_contain_text("hive.md")
-    page.get_by_role("link", name="Search them").click()
-    expect(page).to_have_url("/ui/search?ontology=notes")
 
 
 def test_leaving_during_an_upload_needs_confirmation(page: Page, hive: Path) -> None:
@@ -388,71 +317,8 @@ def test_files_dropped_anywhere_wait_for_an_ontology(page: Page, http: httpx.Cli
     expect(page.locator("#tray").get_by_label("Ontology")).to_have_value("notes")
 
 
-def test_documents_are_found_by_name_and_sorted(page: Page, http: httpx.Client) -> None:
-    for name, text in (("b", "One."), ("a", "# One\n\nOne.\n\n# Two\n\nTwo."), ("Wax", "Three.")):
-        body = {"ontology": "notes", "document": f"{name}.md", "text": text, "title": name}
-        assert http.post("/documents", json=body).status_code == 202
-    page.goto("/ui/documents")
-    names = page.locator("#list tbody th a")
-    page.get_by_label("Sort by").select_option("changed")
-    expect(names).to_have_text(["Wax", "a", "b"])
-    page.get_by_label("Sort by").select_option("sources")
-    expect(names.first).to_have_text("a")
-    page.fill("#name", "wa")
-    expect(names).to_have_text(["Wax"])
-    expect(page).to_have_url(re.compile(r"q=wa"))
-
-
-SIGN = "#working"
-STOP_AND_LOOK = """() => new Promise((done) => {
-  const form = document.getElementById("to").form, sign = document.getElementById("working");
-  form.dataset.waiting = "Wait";
-  form.requestSubmit();
-  setTimeout(() => {
-    const before = sign.innerText;
-    window.stop();
-    setTimeout(() => done([before, sign.innerText, form.querySelector("button").disabled]), 500);
-  }, 1000);
-})"""
 """Return the indicator before and after you use Escape to stop loading, and whether you can send the form
 again."""
-
-
-@pytest.mark.usefixtures("http", "ids")
-def test_slow_search_shows_progress(page: Page) -> None:
-    held = list[Route]()
-    page.goto("/ui/search")
-    page.route("**/ui/search?*", lambda route: held.append(route))  # noqa: PLW0108 - a builtin will not do
-    page.keyboard.type("Frisch")
-    page.keyboard.press("Enter")
-    expect(page.locator(SIGN)).to_be_visible()
-    expect(page.locator(f"{SIGN} [role=status]")).to_have_text("Working …")
-    held[-1].continue_()
-    expect(page.locator(".hits .hit").first).to_be_visible()
-    expect(page.locator(SIGN)).to_be_hidden()
-
-
-@pytest.mark.usefixtures("http")
-def test_a_load_that_is_stopped_leaves_no_sign(page: Page, ids: dict[str, str]) -> None:
-    page.goto(f"/ui/concepts/{ids['waggle dance']}")
-    page.fill("#to", "Frisch")
-    page.route("**/ui/concepts/*?to=*", lambda _: None)
-    assert page.evaluate(STOP_AND_LOOK) == ["Working …", "", False]
-
-
-HIDE = """hidden => Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden })"""
-
-
-def test_jobs_are_updated_only_in_visible_tabs(page: Page, http: httpx.Client) -> None:
-    page.goto("/ui/jobs")
-    page.evaluate(HIDE, True)
-    http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": "A lease.\n"})
-    page.wait_for_timeout(3500)
-    expect(page.locator("#list tbody tr")).to_have_count(0)
-    page.evaluate(HIDE, False)
-    expect(page.locator("#list tbody tr")).to_contain_text("passage embedding")
-    page.get_by_role("button", name="Cancel").click()
-    expect(page.locator("#list tbody tr")).to_contain_text("cancelled")
 
 
 def test_lost_connection_is_shown_until_restored(browser: Browser, service: Service) -> None:
@@ -464,19 +330,3 @@ def test_lost_connection_is_shown_until_restored(browser: Browser, service: Serv
     page.unroute("**/ui/jobs")
     expect(page.locator("#problem")).to_be_empty()
     context.close()
-
-
-def test_keyboard_decision_moves_to_the_next_link(page: Page, kg: KgClient, graph: Graph) -> None:
-    for name, text in (("rent.md", RENT), ("lease.md", LEASE)):
-        kg.ingest_text(text, ontology="notes", document=name)
-    propose(kg, graph)
-    page.goto("/ui/proposals")
-    links = page.locator(".proposal")
-    number = links.count()
-    assert number > 1
-    for at in range(number):
-        button = links.nth(at).get_by_role("button", name="Accept")
-        button.focus() if at == 0 else expect(button).to_be_focused()
-        page.keyboard.press("Enter")
-        expect(links.nth(at)).to_contain_text("Accepted")
-    expect(page.locator("h1")).to_be_focused()

@@ -5,8 +5,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from kg_api.client import KgClient
-from tests.service.asking import ingest
-from tests.service.ui.test_pages import HOSTILE, shown, words
+from tests.service.ui.test_pages import shown, words
 
 SEARCH = "/ui/search?q=waggle+dance&mode=text&judging=1"
 
@@ -35,21 +34,6 @@ def test_hits_are_judged_without_leaving_the_page(page: Page, kg: KgClient) -> N
     page.locator(".hits .hit").first.get_by_role("button", name="Undo").click()
     expect(page.locator("[aria-pressed=true]")).to_have_count(0)
     assert kg.judgements("notes").total == 0
-
-
-@pytest.mark.usefixtures("ids")
-def test_hits_are_judged_without_scripts(http: httpx.Client, kg: KgClient) -> None:
-    form = shown(http, SEARCH).xpath("//form[@class='judging']")[0]
-    answer = http.post(form.get("action"), data={**dict(form.form_values()), "relevance": "2"})
-    assert (answer.status_code, answer.headers["location"]) == (303, SEARCH)
-    pressed = shown(http, SEARCH).xpath("//button[@aria-pressed='true']")
-    assert words(pressed) == ["Yes"]
-    assert [each.question for each in kg.judged_questions("notes").questions] == ["waggle dance"]
-    for wrong in (form.get("action"), "/ui/judgements", "/ui/judgements?q=+"):
-        assert http.post(wrong, data=dict(form.form_values())).status_code == 422
-    for relevance in ("none", "1"):
-        blank = http.post("/ui/judgements?q=+", data={**dict(form.form_values()), "relevance": relevance})
-        assert blank.status_code == 422
 
 
 @pytest.mark.usefixtures("ids")
@@ -89,20 +73,3 @@ def test_rated_questions_are_listed_opened_and_removed(http: httpx.Client, kg: K
     assert (answer.status_code, answer.headers["location"]) == (303, "/ui/judgements?ontology=notes")
     assert kg.judgements("notes").total == 0
     assert "No ratings of this question" in " ".join(words([shown(http, address)]))
-
-
-def test_without_an_ontology_there_is_nothing_to_judge(http: httpx.Client) -> None:
-    page = " ".join(words([shown(http, "/ui/judgements")]))
-    assert "No rated questions yet" in page
-    assert "not found" not in page
-
-
-def test_rating_of_changed_text_is_reported(http: httpx.Client, kg: KgClient) -> None:
-    ingest(http, f"Dance {HOSTILE}", "a.md")
-    kg.judge("notes", question=HOSTILE, source_id="notes/a.md#0", relevance=2)
-    page = shown(http, "/ui/judgements")
-    assert page.xpath("//main//script | //main//b | //main//img") == []
-    (address,) = page.xpath("//tbody//a/@href")
-    assert HOSTILE in " ".join(words(shown(http, address).xpath("//blockquote")))
-    ingest(http, "Another text.", "a.md")
-    assert "changed after the rating" in " ".join(words(shown(http, address).xpath("//p[@class='note']")))

@@ -71,23 +71,6 @@ def test_language_and_synonyms_are_set(http: httpx.Client, kg: KgClient) -> None
     assert kg.synonyms("notes").groups == []
 
 
-def test_unknown_done_message_is_ignored(http: httpx.Client) -> None:
-    http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": "A lease."})
-    sent = {
-        "synonyms": ({"groups": "k8s = kubernetes"}, "Synonyms saved."),
-        "language": ({"language": "de"}, "Language set."),
-    }
-    for form, (fields, said) in sent.items():
-        led = http.post(f"{AT}/{form}", data=fields).headers["location"]
-        assert words(shown(http, led).xpath("//p[@role='status'][@data-done]")) == [said]
-    (document,) = http.get("/documents").json()["documents"]
-    led = http.post("/ui/documents/delete", data={"documents": document["document_id"]}).headers["location"]
-    assert words(shown(http, led).xpath("//p[@data-done]")) == ["Deleted."]
-    for other in ("", HOSTILE, "document "):
-        page = shown(http, str(httpx.URL("/ui/documents", params={"done": other})))
-        assert page.xpath("//p[@data-done]") == []
-
-
 def test_ontology_is_deleted_after_a_preview(http: httpx.Client, tmp_path: Path) -> None:
     http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": "A lease."})
     http.post("/documents", json={"ontology": "notes", "document": "b.md", "text": "B.", "review": True})

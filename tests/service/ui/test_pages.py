@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from typing import Any
 from urllib.parse import urlencode
 
 import httpx
@@ -14,15 +13,13 @@ from lxml.html import HtmlElement, document_fromstring
 
 from kg_api.access import keys
 from kg_api.client import KgClient
-from kg_api.discovery.communities import CommunityDetection
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.schemas.operations import NewKey
 from kg_api.schemas.vocabulary import KeyScope
-from kg_api.settings import CommunitySettings
-from tests.service.asking import found, ingest, search
+from tests.service.asking import found, search
 from tests.support.browsing import signed_in
-from tests.support.communities import BAKERY, HARBOUR, Detecting, detect
+from tests.support.communities import BAKERY, detect
 from tests.support.concept_graph import BEES
 from tests.support.embedding import run_jobs
 from tests.support.proposals import propose
@@ -75,21 +72,6 @@ def test_hits_equal_rest_results_with_marks(http: httpx.Client) -> None:
     assert marked == ["waggle dance"]
     assert "keyword rank 1" in words(page.xpath("//p[@class='why']"))[0]
     assert "waggle dance" in words(page.xpath("//li[@class='hit']//a[@class='chip']"))
-
-
-@pytest.mark.usefixtures("ids")
-def test_the_first_page_waits_for_no_counts(http: httpx.Client) -> None:
-    page = shown(http, "/ui/search")
-    names = page.xpath("//section[@id='results']//tbody//th//text()")
-    assert names
-    assert not "".join(page.xpath("//section[@id='results']//tbody//td//text()")).strip()
-    (later,) = page.xpath("//p[@id='paid'][starts-with(@hx-trigger, 'load')]/@hx-get")
-    counted = document_fromstring(http.get(later, headers=HTMX).text)
-    assert counted.xpath("//tbody//th//text()") == names
-    assert [each["documents"] for each in http.get("/ontologies").json()["ontologies"]] == [
-        int(each) for each in words(counted.xpath("//tbody//td[1]"))
-    ]
-    assert not counted.xpath("//*[@hx-get]"), "it is asked for once"
 
 
 @pytest.mark.usefixtures("ids")
@@ -163,50 +145,6 @@ def test_facets_count_the_documents_of_the_question(http: httpx.Client) -> None:
     assert len(shown(http, both).xpath("//li[@class='hit']")) == 3
 
 
-@pytest.mark.parametrize("author", [7, True, None, ["Ada", "Bob"]])
-@pytest.mark.parametrize("date", ["2025-01-31", None, ["2024", "2025"]])
-def test_metadata_is_shown_whatever_it_is(http: httpx.Client, author: Any, date: Any) -> None:
-    said = {"author": author, "date": date, "": "x", "title:year": 3, "a b": "R && D"}
-    body = {"ontology": "notes", "document": "a.md", "text": "A dance.\n", "metadata": said}
-    assert http.post("/documents", json=body).status_code == 202, "it is allowed"
-    page = shown(http, "/ui/search?q=dance&mode=text")
-    (where,) = words(page.xpath("//li[@class='hit']/p[@class='where']"))
-    assert "None" not in where
-    assert "[" not in where
-    assert shown(http, page.xpath("//li[@class='hit']/h2/a/@href")[0]) is not None
-    assert http.get("/ui/search/facets?q=dance").status_code == 200
-
-
-def test_document_opens_with_any_search_in_url(http: httpx.Client, graph: Graph) -> None:
-    store_document(graph, record("a.md", ["One.", "Two."]))
-    (found,) = http.get("/documents").json()["documents"]
-    for said in (
-        "at=9999",
-        "at=1&hit=1&q=a&where=colour",
-        "at=0&hit=9&q=zzzz&mode=text",
-        "at=1&hit=1&q=One&mode=text",
-    ):
-        page = shown(http, f"/ui/read/{found['document_id']}?{said}")
-        assert len(page.xpath("//section[starts-with(@id, 'p')]")) == 2, said
-        assert page.xpath("//a[@rel='next' or @rel='prev']") == [], said
-    at_source = shown(http, "/ui/read/notes/a.md%231")
-    assert at_source.xpath("//section/@id")[0] == "p1"
-
-
-@pytest.mark.parametrize("path", ["/ui/documents", "/ui/jobs", "/ui/concepts?ontology=notes"])
-@pytest.mark.usefixtures("ids")
-def test_page_beyond_the_last_links_back(http: httpx.Client, path: str) -> None:
-    if path == "/ui/jobs":
-        http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": "A lease.\n"})
-    joined = "&" if "?" in path else "?"
-    page = shown(http, f"{path}{joined}offset=500")
-    assert words(page.xpath("//p[@class='nothing']")) == [
-        "This page is past the end of the list. Show the first page."
-    ]
-    (back,) = page.xpath("//p[@class='nothing']/a/@href")
-    assert shown(http, back).xpath("//p[@class='nothing']") == []
-
-
 @pytest.mark.usefixtures("ids")
 def test_hit_opens_within_its_document(http: httpx.Client) -> None:
     hits = shown(http, "/ui/search?q=waggle+dance").xpath("//li[@class='hit']/h2/a/@href")
@@ -267,36 +205,6 @@ def test_document_is_added_and_deleted_without_scripts(http: httpx.Client) -> No
     gone = http.post(form.get("action"), data=dict(form.form_values()), follow_redirects=False)
     assert gone.headers["location"] == "/ui/documents?ontology=notes&done=deleted"
     assert http.get("/documents").json()["total"] == 0
-
-
-def test_selected_documents_get_and_lose_tags(http: httpx.Client) -> None:
-    for name, tags in (("a", ["x"]), ("b", "y"), ("c", None)):
-        body = {"ontology": "notes", "document": f"{name}.md", "text": "Bees.", "metadata": {"tags": tags}}
-        assert http.post("/documents", json=body).status_code == 202
-    (chosen,) = shown(http, "/ui/documents?ontology=notes").xpath("//form[@class='chosen']")
-    ids = chosen.xpath(".//input[@name='documents']/@value")
-    back = chosen.xpath(".//input[@name='back']/@value")[0]
-    page = shown(http, f"/ui/documents/change?{httpx.QueryParams({'documents': ids[:2], 'back': back})}")
-    assert words(page.xpath("//h1")) == ["Change 2 documents"]
-    (form,) = page.xpath("//form[@action='/ui/documents/tags']")
-    fields = dict(form.form_values()) | {"documents": ids[:2]}
-
-    def tags_after(change: str, tags: str) -> list[Any]:
-        led = http.post("/ui/documents/tags", data={**fields, "change": change, "tags": tags})
-        assert led.headers["location"] == "/ui/documents?ontology=notes&done=changed"
-        return [each["metadata"].get("tags") for each in http.get("/documents").json()["documents"]]
-
-    assert tags_after("add", "x, z") == [["x", "z"], ["y", "x", "z"], None]
-    assert tags_after("remove", "z,x") == [None, ["y"], None]
-
-
-def test_documents_are_searchable_after_embedding(http: httpx.Client, graph: Graph) -> None:
-    body = {"ontology": "notes", "document": "a.md", "text": "Bees."}
-    document_id = http.post("/documents", json=body).json()["document_id"]
-    asked = f"/ui/documents/searchable?ontology=notes&documents={document_id}&documents=none"
-    assert http.get(asked).json() == []
-    run_jobs(graph)
-    assert http.get(asked).json() == [document_id]
 
 
 def test_title_and_metadata_of_a_document_are_edited(http: httpx.Client) -> None:
@@ -360,15 +268,6 @@ def test_error_is_a_page(http: httpx.Client, path: str, status: int, said: str) 
     assert (part.status_code, "<html" in part.text) == (status, False)
 
 
-def test_assets_are_packed_and_kept_for_good(http: httpx.Client) -> None:
-    (script,) = [each for each in shown(http, "/ui/search").xpath("//script/@src") if "htmx" in each]
-    packed, plain = http.get(script), http.get(script, headers={"Accept-Encoding": "identity"})
-    assert packed.headers["content-encoding"] == "gzip"
-    assert "content-encoding" not in plain.headers
-    assert packed.content == plain.content
-    assert "immutable" in packed.headers["cache-control"]
-
-
 def test_an_ontology_is_seen_part_by_part(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
     detect(kg, graph)
     page = shown(http, "/ui/communities?ontology=notes")
@@ -379,34 +278,6 @@ def test_an_ontology_is_seen_part_by_part(http: httpx.Client, kg: KgClient, grap
     assert len(one.xpath("//figure")) == 10
     (back,) = one.xpath("//main/p[@class='where']/a/@href")
     assert shown(http, back).xpath("//ul[@class='listed']/li/a/@href") == links
-
-
-def test_ontology_without_communities_reports_it(http: httpx.Client) -> None:
-    page = shown(http, "/ui/communities")
-    assert words(page.xpath("//p[@class='nothing']"))[0].startswith("No communities")
-    assert http.get("/ui/communities?ontology=notes").status_code == 404
-
-
-def test_communities_page_starts_the_detection(http: httpx.Client, graph: Graph) -> None:
-    at = "/ui/communities?ontology=notes"
-    ingest(http, "The harbour is silted up.")
-    (none,) = words(shown(http, at).xpath("//p[@class='nothing']"))
-    assert "because it has no concepts" in none
-    for name, labels in (("a.md", BAKERY), ("b.md", HARBOUR)):
-        Detecting(graph).add(name, labels)
-    page = shown(http, at)
-    assert "No communities in notes yet" in words(page.xpath("//p[@class='nothing']"))[0]
-    assert page.xpath("//main//a[starts-with(@href, '/ui/jobs')]") == [], "there is no job to be seen"
-    (form,) = page.xpath("//form[@method='post' and contains(@action, '/detect')]")
-    assert http.post(form.get("action")).headers["location"] == at
-    page = shown(http, at)
-    assert "Detecting communities of notes" in words(page.xpath("//p[@class='nothing']"))[0]
-    (job,) = http.get("/jobs", params={"ontology": "notes", "kind": "community_detection"}).json()["jobs"]
-    assert job["state"] == "queued"
-    (jobs,) = page.xpath("//main//a[starts-with(@href, '/ui/jobs')]/@href")
-    assert words(shown(http, jobs).xpath("//tbody/tr/th")) == ["community detection"]
-    run_jobs(graph, further=[CommunityDetection(graph, CommunitySettings())])
-    assert len(shown(http, at).xpath("//ul[@class='listed']/li")) == 2
 
 
 def test_links_are_accepted_rejected_and_opened_again(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
@@ -422,32 +293,6 @@ def test_links_are_accepted_rejected_and_opened_again(http: httpx.Client, kg: Kg
     assert ">Open<" in part.text
     assert http.post(accept.replace("accept", "reject"), follow_redirects=False).status_code == 303
     assert kg.proposal(proposed.proposal_id).state == "rejected"
-
-
-WORDS = ("ontology", "passage", "document", "concept", "community", "embedding space", "proposed link", "job")
-
-
-def test_every_page_links_to_the_about_page(http: httpx.Client) -> None:
-    (to,) = shown(http, "/ui/search").xpath("//body/footer/a[.='Help']/@href")
-    page = shown(http, to)
-    terms = {each.lower() for each in words(page.xpath("//dl/dt"))}
-    assert terms >= {*WORDS}
-    for address in {*page.xpath("//main//a/@href")}:
-        assert http.get(address).status_code == 200, address
-
-
-@pytest.mark.usefixtures("ids")
-def test_page_titles_match_their_links(http: httpx.Client) -> None:
-    links = shown(http, "/ui/search").xpath("//nav[@aria-label='Pages']//a")
-    assert len(links) == 13
-    for link in links:
-        for query in ("", "?ontology=notes"):
-            page = shown(http, link.get("href") + query)
-            (current,) = page.xpath("//nav[@aria-label='Pages']//a[@aria-current='page']")
-            (name,) = words([link])
-            assert words([current]) == [name]
-            assert name in words(page.xpath("//h1"))[0]
-            assert name in page.xpath("//title/text()")[0]
 
 
 def test_key_is_created_displayed_once_replaced_and_revoked(http: httpx.Client, service: Service) -> None:
@@ -474,24 +319,6 @@ def test_key_is_created_displayed_once_replaced_and_revoked(http: httpx.Client, 
     assert http.get("/ui/keys/00000000/revoke").status_code == 404
 
 
-def test_invalid_key_form_is_reported(http: httpx.Client) -> None:
-    wrong = ({"name": ""}, {"scope": "all"}, {"valid_days": "x"}, {"ontologies": ", ,"})
-    for fields in ({"name": "ada", **each} for each in wrong):
-        refused = http.post("/ui/keys", data=fields)
-        assert refused.status_code == 422, fields
-        assert 'class="problem"' in refused.text
-
-
-def test_unknown_ontologies_of_a_key_are_reported(http: httpx.Client) -> None:
-    http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": "A lease."})
-    made = http.post("/ui/keys", data={"name": "ada", "ontologies": "notes, note"})
-    (note,) = words(document_fromstring(made.text).xpath("//p[@class='note']"))
-    assert "Ontology 'note' not found" in note
-    assert "The key works for an ontology as soon as it exists." in note
-    made = http.post("/ui/keys", data={"name": "bob", "ontologies": "notes"})
-    assert document_fromstring(made.text).xpath("//p[@class='note']") == []
-
-
 def give(http: httpx.Client, document: str, text: str, ontology: str = "birds", **more: str) -> None:
     sent = {"ontology": ontology, "document": document, "text": text, "review": True, **more}
     assert http.post("/documents", json=sent).status_code == 200
@@ -510,11 +337,6 @@ def look(http: httpx.Client, decision: str) -> HtmlElement:
         f"//a[@aria-label='{decision} all of birds']/@href"
     )
     return shown(http, at)
-
-
-def send_form_of(http: httpx.Client, page: HtmlElement) -> httpx.Response:
-    (form,) = page.xpath("//main//form")
-    return http.post(form.get("action"), data=dict(form.form_values()))
 
 
 def test_documents_are_approved_and_rejected(http: httpx.Client) -> None:
@@ -537,47 +359,6 @@ def test_documents_are_approved_and_rejected(http: httpx.Client) -> None:
     assert not found(http, "herons")
 
 
-def test_pending_documents_are_approved_in_batches(http: httpx.Client) -> None:
-    batch = [
-        {"ontology": "birds", "document": f"{at:03}.md", "text": f"Bird {at}.", "review": True}
-        for at in range(101)
-    ]
-    assert http.post("/documents/batch", json={"documents": batch}).status_code in {200, 202}
-    assert decide(http, "/ui/review?offset=20", "approve", "020.md").status_code == 303
-    give(http, "x.md", "Another bird.")
-    before = look(http, "Approve")
-    assert "101 pending documents, including:" in " ".join(words([before]))
-    assert http.get("/documents").json()["total"] == 1, "nothing is decided before it is confirmed"
-    portion = send_form_of(http, before)
-    assert "100 documents approved" in portion.text
-    assert send_form_of(http, document_fromstring(portion.text)).status_code == 303
-    assert http.get("/documents").json()["total"] == 102
-    give(http, "y.md", "One more.")
-    before = look(http, "Reject")
-    assert "1 pending document:" in " ".join(words([before]))
-    assert http.get("/waiting").json()["total"] == 1
-    assert send_form_of(http, before).headers["location"] == "/ui/review?ontology=birds"
-    assert http.get("/waiting").json()["total"] == 0
-    assert "No pending documents." in " ".join(words([shown(http, "/ui/review")]))
-
-
-def test_concurrent_decision_is_reported(http: httpx.Client) -> None:
-    http.post("/documents", json={"ontology": "birds", "document": "a.md", "text": "A heron."})
-    ingest(http, "A text.", ontology="birds")
-    answer = http.post("/ui/review/approve", data={"ontology": "birds", "documents": "gone.md"})
-    assert "gone.md is no longer pending" in answer.text
-    assert (
-        http.post("/ui/review/reject", data={"ontology": "birds", "documents": "gone.md"}).status_code == 303
-    )
-    assert "No pending documents in birds" in " ".join(
-        words([shown(http, "/ui/review/reject?ontology=birds")])
-    )
-    assert http.get("/ui/review/reject").headers["location"] == "/ui/review"
-    for wrong in ({}, {"documents": "a.md", "every": "true"}, {"ontology": "!!", "every": "true"}):
-        refused = http.post("/ui/review/approve", data={"ontology": "birds", **wrong})
-        assert refused.status_code == 422, wrong
-
-
 def test_reader_sees_pages_without_buttons(guarded: Service, graph: Graph) -> None:
     scopes: tuple[KeyScope, ...] = ("read", "write")
     made = {each: keys.create_key(graph, NewKey(name=each, scope=each), "local").key for each in scopes}
@@ -588,13 +369,6 @@ def test_reader_sees_pages_without_buttons(guarded: Service, graph: Graph) -> No
             page = shown(client, "/ui/review/approve?ontology=birds")
         assert "1 pending document:" in " ".join(words([page]))
         assert words(page.xpath("//main//button")) == buttons
-
-
-def test_pending_document_is_displayed_as_text(http: httpx.Client) -> None:
-    give(http, f"{HOSTILE[:25]}.md", f"# {HOSTILE}\n\nDance {HOSTILE}\n", title=HOSTILE)
-    page = shown(http, "/ui/review")
-    assert page.xpath("//main//script | //main//b | //main//img") == []
-    assert HOSTILE in " ".join(words(page.xpath("//li//h2")))
 
 
 SOURCES = [each.source_id for each in record("bees.md", BEES).sources]
@@ -630,17 +404,3 @@ def test_accepted_link_is_drawn_and_labelled(http: httpx.Client, kg: KgClient, g
     (line,) = page.xpath(f"//*[@id='elsewhere']/li[a/@href='/ui/graph/{second}']")
     assert "accepted link" in words([line])[0]
     assert (first, second, "linked") in drawn_on(http, f"/ui/graph/{first}")[1]
-
-
-def test_it_is_reached_from_hits_and_from_reading(http: httpx.Client, ids: dict[str, str]) -> None:
-    assert ids
-    hit = shown(http, "/ui/search?q=waggle+dance").xpath("//li[@class='hit'][1]//a[.='Related']/@href")
-    page = shown(http, hit[0])
-    (back,) = page.xpath("//*[@id='centre']//a[.='Open in document']/@href")
-    assert hit[0] in shown(http, back).xpath("//a[.='Related']/@href")
-    (whole,) = shown(http, back).xpath("//a[.='Show as graph']/@href")
-    assert words(shown(http, whole).xpath("//*[@id='passages']/li/a")) == BEES
-
-
-def test_unknown_passage_is_not_found(http: httpx.Client) -> None:
-    assert http.get("/ui/graph/nothing.md").status_code == 404

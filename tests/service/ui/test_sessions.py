@@ -6,7 +6,6 @@ from collections.abc import Iterator
 import httpx
 import neo4j
 import pytest
-from lxml.html import document_fromstring
 from playwright.sync_api import Browser, expect
 
 from kg_api.access import keys
@@ -179,27 +178,6 @@ def test_sign_out_ends_the_session_and_is_audited(
     assert token not in guarded.output()
 
 
-def test_who_signs_in_again_has_one_session(ada: httpx.Client, key: CreatedKey, driver: neo4j.Driver) -> None:
-    before = session_of(ada)
-    assert sign_in(ada, key.key).status_code == 303
-    assert session_of(ada) != before
-    assert len(rows(driver, SESSIONS)) == 1
-
-
-def test_number_of_sessions_per_key_is_bounded(
-    graph: Graph, key: CreatedKey, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    other = keys.create_key(graph, NewKey(name="bob"), "local")
-    keys.open_session(graph, other.key_id)
-    monkeypatch.setattr(keys, "MAX_SESSIONS", 3)
-    opened = [keys.open_session(graph, key.key_id) for _ in range(5)]
-    stored = {each["session"]["session_hash"] for each in rows(driver, SESSIONS) if each["key"] == "ada"}
-    assert stored == {each.secret_hash for each in opened[2:] if each}
-    assert len(rows(driver, SESSIONS)) == 4
-    keys.revoke_key(graph, "ada")
-    assert keys.open_session(graph, key.key_id) is None
-
-
 def test_rotated_key_continues_without_scripts(browser: Browser, guarded: Service, graph: Graph) -> None:
     ensure_space(graph, small_embedder().identity)  # as the service did when it started
     context = browser.new_context(base_url=guarded.url, java_script_enabled=False)
@@ -235,22 +213,6 @@ def eve(guarded: Service, write_key: str) -> Iterator[httpx.Client]:
         yield client
 
 
-def test_error_links_to_the_previous_page(http: httpx.Client) -> None:
-    http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": "A lease."})
-    for method, path, back in (
-        ("POST", "/ui/keys", "/ui/keys"),
-        ("POST", "/ui/ontologies/notes/language", "/ui/ontologies/notes"),
-        ("GET", "/ui/search?q=a&where=colour", "/ui/search"),
-        ("GET", "/ui/ontologies/nowhere", "/ui/ontologies"),
-        ("GET", "/ui/nowhere", "/ui/search"),
-    ):
-        answer = http.request(method, path)
-        assert answer.status_code in {404, 422}, path
-        links = document_fromstring(answer.text).xpath("//main//a/@href")
-        assert links[0] == back, path
-        assert links[-1] == "/ui/search", path
-
-
 @pytest.mark.parametrize(
     "wanted", ["/ui", "/ui/", "/ui/read/0a1b?at=3", "/ui/search?q=%22a+b%22&ontology=%C3%A9"]
 )
@@ -261,19 +223,6 @@ def test_requested_page_opens_after_sign_in(nobody: httpx.Client, write_key: str
     assert asked.headers["cache-control"] == "no-store"
     assert "www-authenticate" not in asked.headers
     assert sign_in(nobody, write_key, next=wanted).headers["location"] == wanted
-
-
-def test_partial_request_redirects_the_whole_page(nobody: httpx.Client) -> None:
-    shown = {**HTMX, "HX-Current-URL": "http://127.0.0.1/ui/search?q=owl"}
-    answer = nobody.get("/ui/search/facets?q=owl", headers=shown)
-    assert answer.status_code == 401
-    assert answer.headers["hx-redirect"] == "/ui/login?next=%2Fui%2Fsearch%3Fq%3Dowl"
-    elsewhere = {**HTMX, "HX-Current-URL": "http://127.0.0.1//evil.example/ui"}
-    assert (
-        nobody.get("/ui/search", headers=elsewhere).headers["hx-redirect"] == "/ui/login?next=%2Fui%2Fsearch"
-    )
-    form = nobody.post("/ui/logout", headers={"Referer": "http://127.0.0.1/ui/read/ab?at=1"})
-    assert form.headers["location"] == "/ui/login?next=%2Fui%2Fread%2Fab%3Fat%3D1"
 
 
 @pytest.mark.parametrize("path", FOR_FORMS)
@@ -321,25 +270,6 @@ def test_form_without_token_is_rejected(guarded: Service, eve: httpx.Client, wri
     assert eve.post("/ui/logout", json={"csrf_token": token_in(eve.get("/ui/search"))}).status_code == 403
     files = {"csrf_token": (None, token_in(eve.get("/ui/search")))}
     assert eve.post("/ui/logout", files=files).status_code == 303
-
-
-def test_denied_page_offers_sign_out(eve: httpx.Client) -> None:
-    """You can sign out on this page, because you may have another key with the scope."""
-    refused = eve.get("/ui/keys")
-    assert refused.status_code == 403
-    assert "Administration" not in refused.text
-    answer = eve.post("/ui/logout", data={"csrf_token": token_in(refused)})
-    assert (answer.status_code, answer.headers["location"]) == (303, "/ui/login")
-
-
-def test_form_of_an_earlier_session_opens_its_page(eve: httpx.Client, write_key: str) -> None:
-    old = token_in(eve.get("/ui/documents"))
-    assert sign_in(eve, write_key).status_code == 303
-    refused = eve.post("/ui/review/approve", data={"csrf_token": old})
-    assert refused.status_code == 403
-    assert "Go back to the page, reload it" in refused.text
-    (back, _) = document_fromstring(refused.text).xpath("//main//a/@href")
-    assert eve.get(back, follow_redirects=True).status_code == 200
 
 
 def test_htmx_brings_the_token_in_a_header(eve: httpx.Client) -> None:
