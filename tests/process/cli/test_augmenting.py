@@ -86,26 +86,3 @@ def test_conversation_is_ingested_and_augmented(kg: Kg, tmp_path: Path) -> None:
     assert "1 source added" in one.stdout
     found = kg("augment", str(lines), "--messages", "-o", "handbook", "--min-similarity", "0.3", "--json")
     assert [each["document"] for each in json.loads(found.stdout)["records"]] == ["leases.txt"]
-
-
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        ('{"author": "Ada"', "line 1 is not valid JSON"),
-        ("[]", "messages"),
-    ],
-)
-def test_invalid_conversation_is_rejected(kg: Kg, rest: httpx.Client, content: str, told: str) -> None:
-    before = rest.get("/documents").json()["total"]
-    ran = kg("conversation", "-", "-o", "talks", "-t", "No", stdin=content)
-    assert ran.returncode == 2
-    assert told in ran.stderr
-    assert rest.get("/documents").json()["total"] == before
-
-
-@pytest.mark.usefixtures("rest")
-def test_text_without_words_and_missing_file_are_errors(kg: Kg, tmp_path: Path) -> None:
-    assert "no word" in (ran := kg("augment", stdin=" … ")).stderr
-    assert ran.returncode == 2
-    missing = kg("augment", str(tmp_path / "missing"))
-    assert (missing.returncode, "cannot be read" in missing.stderr) == (2, True)

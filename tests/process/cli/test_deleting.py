@@ -55,37 +55,6 @@ def test_document_is_deleted_by_exact_name_only(kg: Kg, document: str) -> None:
     assert "deleted: 1 document, 1 source" in done.stderr
 
 
-def test_unknown_ontology_is_reported(kg: Kg, document: str) -> None:
-    assert document
-    for yes in ((), ("--yes",)):
-        told = kg("delete", "ontology", "note", *yes)
-        assert (told.returncode, left(kg)) == (0, 1)
-        assert "nothing was deleted: ontology 'note' not found (did you mean 'notes'?)" in told.stderr
-
-
-def test_empty_ontology_is_deleted_and_reported(kg: Kg, document: str) -> None:
-    assert kg("delete", "document", document, "--yes").returncode == 0
-    assert "deleted: the ontology notes, 0 documents" in kg("delete", "ontology", "notes", "--yes").stderr
-    assert "nothing was deleted" in kg("delete", "ontology", "notes", "--yes").stderr
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("source-embeddings", "--strategy", "sentence"),
-        ("source-embeddings", "--strategy", "sentence", "--dry-run"),
-        ("concepts", "--extractor", "none"),
-    ],
-)
-def test_a_typo_in_a_configuration_makes_no_ontology(kg: Kg, document: str, command: tuple[str, ...]) -> None:
-    assert document
-    group, *options = command
-    typo = kg("admin", group, "config", "--ontology", "note", *options)
-    assert (typo.returncode, "did you mean 'notes'" in typo.stderr) == (4, True)
-    listed = json.loads(kg("ontologies", "--json").stdout)["ontologies"]
-    assert [each["ontology"] for each in listed] == ["notes"]
-
-
 def test_create_option_configures_ontology_before_first_document(kg: Kg, document: str) -> None:
     assert document
     command = ("admin", "source-embeddings", "config", "--ontology", "new", "--no-on-ingest")

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
@@ -13,7 +12,6 @@ from kg_cli import main
 from tests.neo4j_server import Neo4jServer
 from tests.process.cli.conftest import Kg
 from tests.process.cli.doubles import Reply, answering, problem
-from tests.support import forked
 from tests.support.embedders import small_embedder
 from tests.support.running import Service, environment
 
@@ -63,12 +61,6 @@ def test_unreachable_service_is_one_line(
     assert told.err.startswith("kg: kg does not respond at http://127.0.0.1:1")
     assert "`kg up`" in told.err
     assert len(told.err.splitlines()) == 1
-
-
-def test_home_without_service_explains_how_to_start() -> None:
-    bare = {name: value for name, value in os.environ.items() if not name.startswith("KG_")}
-    ran = forked.run(["search", "x"], {**bare, "KG_HOME": "/nonexistent/home"})
-    assert (ran.returncode, "`kg up`" in ran.stderr, "/nonexistent/home" in ran.stderr) == (69, True, True)
 
 
 @pytest.mark.parametrize(
@@ -125,11 +117,3 @@ def test_closed_output_pipe_is_silent(server: Neo4jServer, service: Service) -> 
     env = environment(server, KG_API_URL=service.url)
     ran = subprocess.run(["bash", "-c", command], env=env, capture_output=True, text=True, check=True)
     assert (ran.stdout, ran.stderr) == ("{", "")
-
-
-def test_used_port_names_the_setting(server: Neo4jServer, service: Service) -> None:
-    port = service.url.rsplit(":", 1)[1]
-    env = environment(server, KG_API__PORT=port)
-    ran = forked.run(["serve"], env)
-    assert ran.returncode == 78
-    assert "KG_API__PORT" in ran.stderr

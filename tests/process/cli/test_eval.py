@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -64,17 +63,6 @@ def test_run_prints_and_saves_measures_latency_and_configuration(kg: Kg, folder:
 
 
 @pytest.mark.usefixtures("worker")
-def test_another_configuration_gets_an_ontology_of_its_own(kg: Kg, folder: Path) -> None:
-    usual = run(kg, folder, "--mode", "vector")["config"]
-    other = run(kg, folder, "--mode", "vector", "--option", "strategy=sentence")["config"]
-    assert usual["ontology"] != other["ontology"]
-    assert other["chunking"]["strategy"] == "sentence"
-    refused = kg("eval", "run", "-s", str(folder), "-o", usual["ontology"], "--option", "strategy=sentence")
-    assert refused.returncode == 5
-    assert "is embedded otherwise (strategy)" in refused.stderr
-
-
-@pytest.mark.usefixtures("worker")
 def test_configurations_are_compared_and_measured_once(kg: Kg, folder: Path) -> None:
     results = str(folder.parent / "results")
     command = [
@@ -131,32 +119,6 @@ def test_generated_set_runs_in_place(kg: Kg, tmp_path: Path, service: Service) -
     nothing = kg(*asked[:-4], f"{made}2", *asked[-3:])
     assert nothing.returncode == 2
     assert "is judged to answer a question: judge hits" in " ".join(nothing.stderr.split())
-
-
-@pytest.mark.usefixtures("worker")
-def test_ontology_with_other_documents_is_rejected(kg: Kg, folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "mine.md").write_text("My own note.\n")
-    assert kg("ingest", str(tmp_path / "mine.md"), "-o", "notes", "--wait").returncode == 0
-    ran = kg("eval", "run", "--set", str(folder), "--ontology", "notes")
-    assert ran.returncode == 5
-    assert "documents that are not of this set, such as 'mine.md'" in " ".join(ran.stderr.split())
-
-
-BAD: dict[str, tuple[Callable[[Path], object], list[str], str]] = {
-    "no set": (lambda folder: (folder / "corpus.jsonl").unlink(), [], "is not a question set"),
-    "option": (lambda _: None, ["--option", "mood=good"], "has no option mood"),
-    "target": (lambda _: None, ["--target", "spans"], "handbook has no spans to measure"),
-    "in place": (lambda _: None, ["--in-place"], "--in-place needs --ontology"),
-}
-
-
-@pytest.mark.usefixtures("worker")
-@pytest.mark.parametrize("case", BAD)
-def test_impossible_runs_are_rejected(kg: Kg, folder: Path, case: str) -> None:
-    spoil, arguments, said = BAD[case]
-    spoil(folder)
-    ran = kg("eval", "run", "--set", str(folder), *arguments)
-    assert (ran.returncode, said in " ".join(ran.stderr.split())) == (2, True), ran.stderr
 
 
 def test_missing_packages_are_named(

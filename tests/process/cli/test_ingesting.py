@@ -3,16 +3,11 @@ from __future__ import annotations
 import json
 import os
 import signal
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-
-import neo4j
 
 from kg_api.graph.client import Graph
 from tests.neo4j_server import Neo4jServer
 from tests.process.cli.conftest import Kg
-from tests.process.cli.doubles import flaky
-from tests.support.embedding import run_jobs
 from tests.support.running import Service, environment, started, wait_until
 
 SOME_FAILED = 3
@@ -92,23 +87,6 @@ def test_metadata_is_stored_and_searchable(kg: Kg, folder: Path) -> None:
     assert [each["document"] for each in json.loads(found.stdout)["documents"]] == ["a.md"]
 
 
-def test_rejected_metadata_is_reported_once(kg: Kg, folder: Path, graph: Graph) -> None:
-    for name in ("a.md", "b.md"):
-        (folder / name).write_text("The owl hunts at night.")
-    ran = kg("ingest", str(folder), "--ontology", "notes", "--metadata", f"{'k' * 201}=1")
-    assert ran.returncode == 2, ran.stderr
-    assert " ".join(ran.stderr.split()).count("cannot be kept") == 1, ran.stderr
-    assert documents(graph) == 0
-
-
-def test_empty_folder_is_reported_and_advice_printed_once(kg: Kg, folder: Path) -> None:
-    empty = kg("ingest", str(folder), "--ontology", "notes")
-    assert (empty.returncode, "contains no files" in empty.stderr) == (3, True)
-    (folder / "a.txt").write_bytes(b"\x00")
-    binary = kg("ingest", str(folder), "--ontology", "notes")
-    assert (binary.returncode, (binary.stdout + binary.stderr).count("kg reads")) == (3, 1)
-
-
 def test_preview_without_terminal_needs_yes(kg: Kg, folder: Path) -> None:
     (folder / "a.md").write_text("# A\n\nOne note.\n")
     command = ("ingest", str(folder), "--ontology", "previewed", "--preview")
@@ -123,58 +101,6 @@ def test_preview_without_terminal_needs_yes(kg: Kg, folder: Path) -> None:
     assert json.loads(kg("documents", "-o", "previewed", "--json").stdout)["total"] == 1
 
 
-def test_second_file_of_equal_name_is_rejected(kg: Kg, folder: Path) -> None:
-    for below in ("one", "two"):
-        (folder / below).mkdir()
-        (folder / below / "same.md").write_text(f"from {below}")
-    both = [str(folder / "one"), str(folder / "two"), str(folder / "one" / "same.md")]
-    ran = kg("ingest", *both, "--ontology", "notes")
-    assert ran.returncode == SOME_FAILED
-    failed = [line for line in ran.stdout.splitlines() if "failed:" in line]
-    assert len(failed) == 1, "a file that is given twice is no problem"
-    assert (
-        f"{folder / 'two' / 'same.md'}: the name 'same.md' is used by {folder / 'one' / 'same.md'}"
-        in failed[0]
-    )
-    again = kg("ingest", str(folder / "two"), "--ontology", "notes", "--prefix", "two/", "--json")
-    assert again.returncode == 0
-    assert json.loads(again.stdout)["documents"][0]["document"] == "two/same.md"
-
-
-def test_wait_includes_work_of_an_earlier_ingest(
-    kg: Kg, folder: Path, driver: neo4j.Driver, graph: Graph, service: Service
-) -> None:
-    """The second ingest does not add any documents, but the embedding has not been completed."""
-    (folder / "a.md").write_text("A note.\n")
-    assert "Embedding continues" in kg("ingest", str(folder), "--ontology", "notes").stderr
-    before = service.output().count("/jobs/")
-    with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(kg, "ingest", str(folder), "--ontology", "notes", "--wait")
-        wait_until(lambda: service.output().count("/jobs/") > before, 60, service.output)
-        assert (waiting.done(), missing(driver)) == (False, 1)
-        run_jobs(graph)
-        assert waiting.result().returncode == 0
-    assert "1 unchanged" in waiting.result().stdout
-    assert missing(driver) == 0
-
-
-def missing(driver: neo4j.Driver) -> int:
-    with driver.session() as session:
-        rows = session.run("MATCH (s:Source) RETURN s.embedding AS vector").data()
-    assert rows
-    return sum(row["vector"] is None for row in rows)
-
-
-def test_ingest_waits_for_a_briefly_unavailable_service(kg: Kg, folder: Path, service: Service) -> None:
-    """If Neo4j is restarted, the service can return 503 in the middle of an ingest. kg should try
-    again."""
-    (folder / "a.md").write_text("A note.\n")
-    with flaky(service, failures=2) as url:
-        ran = kg("ingest", str(folder), "--ontology", "notes", env={"KG_API_URL": url})
-    assert (ran.returncode, "1 document created" in ran.stdout) == (0, True), ran.stderr
-    assert ran.stderr.count("retrying: Neo4j is away") == 1
-
-
 def test_an_interrupted_ingest_ends_soon(
     folder: Path, server: Neo4jServer, service: Service, graph: Graph, tmp_path: Path
 ) -> None:
@@ -187,17 +113,3 @@ def test_an_interrupted_ingest_ends_soon(
         assert ingest.process.wait(60) == 130
     assert "Traceback" not in ingest.output()
     assert documents(graph) < 1500
-
-
-def test_empty_path_is_rejected(kg: Kg) -> None:
-    for command in (("ingest",), ("folders", "add")):
-        ran = kg(*command, "", "--ontology", "notes")
-        assert (ran.returncode, "a path is empty" in ran.stderr) == (2, True), ran.stderr
-
-
-def test_invalid_ontology_name_is_reported_once(kg: Kg, folder: Path) -> None:
-    (folder / "a.md").write_text("A note.\n")
-    (folder / "b.md").write_text("A note.\n")
-    ran = kg("ingest", str(folder), "--ontology=bad/name")
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert ran.stderr.count("cannot be the name of an ontology") == 1

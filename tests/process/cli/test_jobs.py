@@ -103,14 +103,6 @@ def test_cancel_and_retry(kg: Kg, job: str) -> None:
     assert json.loads(kg("jobs", "show", job, "--json").stdout)["state"] == "queued"
 
 
-def test_impossible_job_commands_exit_with_error_code(kg: Kg, driver: neo4j.Driver, job: str) -> None:
-    change(driver, job, {"state": "succeeded"}, ended=True)
-    for command in ("cancel", "retry"):
-        ran = kg("jobs", command, job)
-        assert (ran.returncode, "succeeded" in ran.stderr) == (5, True), ran.stderr
-        assert kg("jobs", command, "nosuch").returncode == 4
-
-
 def test_the_queue_is_shown_with_its_workers(kg: Kg, graph: Graph, driver: neo4j.Driver, job: str) -> None:
     later(driver, job, 100)
     assert "kg worker" in kg("jobs", "queue").stderr
@@ -162,13 +154,3 @@ def test_doctor_explains_stuck_work(service: Service, graph: Graph, driver: neo4
     assert "kg admin spaces health" in warned
     assert "test lost is stalled: its worker w9" in warned
     assert "kg admin source-embeddings generate --ontology 'resting'" in warned
-
-
-def test_doctor_reports_job_without_a_capable_worker(
-    service: Service, graph: Graph, driver: neo4j.Driver, job: str
-) -> None:
-    sign_of_life(graph, "w1", host="here", pid=1)
-    later(driver, job, -900)
-    failed = [each for each in findings(service) if each.state == "fail"]
-    assert [each.name for each in failed] == ["workers"]
-    assert "15 min and none takes it" in failed[0].detail

@@ -6,23 +6,6 @@ from pathlib import Path
 from tests.process.cli.conftest import Kg
 
 
-def test_kinds_that_are_not_read_are_counted(kg: Kg, folder: Path) -> None:
-    for name in ("a.md", "b.xyz", "c.xyz", "picture.SVG", ".hidden.md"):
-        (folder / name).write_text("some text")
-    (folder / "program").write_bytes(b"\x7fELF\x00")
-    (folder / ".git").mkdir()
-    (folder / ".git" / "inside.md").write_text("hidden")
-    (folder / "link").symlink_to(folder, target_is_directory=True)
-    ran = kg("ingest", str(folder), "--ontology", "notes", "--json")
-    assert ran.returncode == 0
-    told = json.loads(ran.stdout)
-    assert told["left_out"] == {".xyz": 2, ".svg": 1, "no extension, and no text": 1, "link to a folder": 1}
-    assert [each["document"] for each in told["documents"]] == ["a.md"]
-    said = kg("ingest", str(folder), "--ontology", "notes").stdout
-    assert "skipped: .xyz (2)" in said
-    assert "1 unchanged" in said
-
-
 def test_ignored_and_excluded_files_are_listed(kg: Kg, folder: Path) -> None:
     for name in ("a.md", "b.log", "draft.md"):
         (folder / name).write_text("some text")
@@ -57,15 +40,6 @@ def test_unsupported_files_are_reported_with_converters(kg: Kg, folder: Path) ->
     assert "nothing was ingested. kg reads" in ran.stderr
     told = kg("ingest", str(folder), "--ontology", "notes", "--json", "--preview")
     assert (told.returncode, json.loads(told.stdout)["documents"]) == (3, [])
-
-
-def test_duplicate_file_is_reported(kg: Kg, folder: Path) -> None:
-    for name in ("a.md", "copy of a.md"):
-        (folder / name).write_text("# Same\n\nThe very same text.\n")
-    ran = kg("ingest", str(folder), "--ontology", "notes", "--json")
-    documents = json.loads(ran.stdout)["documents"]
-    assert [each["duplicate_of"] for each in documents] == [None, "a.md"]
-    assert {each["change"] for each in documents} == {"created"}
 
 
 def test_documents_of_deleted_files_are_noted(kg: Kg, folder: Path) -> None:

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import json
-import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,7 @@ from kg_api.graph.client import Graph
 from tests.neo4j_server import Neo4jServer
 from tests.process.cli.conftest import Kg
 from tests.process.cli.doubles import Reply, Request, answering, problem
-from tests.support.running import Running, Service, environment, started, wait_until
+from tests.support.running import Service, environment, started, wait_until
 
 FIELDS: dict[str, Any] = {
     "job_id": "j1",
@@ -45,12 +43,6 @@ def ended(graph: Graph, driver: neo4j.Driver, job_id: str, state: str, error: st
         ).consume()
 
 
-def test_watch_without_jobs_reports_none(kg: Kg, graph: Graph) -> None:
-    del graph
-    ran = kg("jobs", "watch")
-    assert (ran.returncode, "No job is waiting or running" in ran.stderr) == (0, True)
-
-
 def test_failed_job_is_an_error_with_reason(kg: Kg, graph: Graph, driver: neo4j.Driver, job: str) -> None:
     ended(graph, driver, job, "failed", "EmbeddingFailed: the model gave NaN")
     ran = kg("jobs", "watch", job)
@@ -59,33 +51,8 @@ def test_failed_job_is_an_error_with_reason(kg: Kg, graph: Graph, driver: neo4j.
     assert "Traceback" not in ran.stderr
 
 
-@pytest.fixture
-def watching(server: Neo4jServer, service: Service, job: str, tmp_path: Path) -> Iterator[Running]:
-    assert job
-    env = environment(server, KG_API_URL=service.url)
-    with started(["jobs", "watch"], env, tmp_path / "watch.log") as running:
-        yield running
-
-
 def until_watched(service: Service, job_id: str) -> None:
     wait_until(lambda: f"/jobs/{job_id}" in service.output(), 60, service.output)
-
-
-def test_an_interrupted_watch_ends_without_a_trace(watching: Running, service: Service, job: str) -> None:
-    until_watched(service, job)
-    assert watching.process.poll() is None
-    watching.signal(signal.SIGINT)
-    assert (watching.process.wait(20), "Traceback" in watching.output()) == (130, False)
-
-
-def test_failed_job_is_mentioned_after_watching(kg: Kg, graph: Graph, driver: neo4j.Driver, job: str) -> None:
-    ended(graph, driver, job, "failed", "EmbeddingFailed: the model gave NaN")
-    with driver.session() as session:
-        session.run("MATCH (j:Job) SET j.finished_at = datetime.realtime()").consume()
-    ran = kg("jobs", "watch")
-    assert ran.returncode == 0
-    assert "No job is waiting or running" in ran.stderr
-    assert "1 job failed within a day. For the reasons: kg jobs list --state failed" in ran.stderr
 
 
 def test_a_watch_ends_with_its_jobs_by_events(

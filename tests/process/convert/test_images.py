@@ -7,12 +7,11 @@ import numpy as np
 import psutil
 import pytest
 
-from kg_api.convert.isolated.pool import MAX_SIDE, ConverterPool, ConverterProcess
+from kg_api.convert.isolated.pool import ConverterPool, ConverterProcess
 from kg_api.errors import UnreadableDocument
 from kg_api.providers.embedding_port import Rendering
 from kg_api.settings import ConversionSettings
 from tests.support.images import drawn, encoded, exif, gif_of, png_of
-from tests.support.pictures import pictured
 
 MAX_MEMORY_MB = 1024
 
@@ -65,27 +64,6 @@ def test_image_beyond_memory_limit_is_rejected() -> None:
         pool.close()
 
 
-def test_text_of_images_needs_ocr() -> None:
-    pdf = pictured(("Blueberries need acid soil.",))
-    pool = ConverterPool(ConversionSettings(processes=1, ocr="auto"))
-    try:
-        content = _first_picture(pdf)
-        made = pool.convert(content, "image")
-        assert made.text == "Blueberries need acid soil."
-        assert made.images[0].end == len(made.text)
-        assert any("OCR read the words of the image (rapidocr" in note for note in made.notes)
-        silent = pool.convert(encoded(drawn(200, 200), "JPEG"), "image")
-        assert (silent.text, silent.notes) == ("", ())
-    finally:
-        pool.close()
-
-
-def _first_picture(pdf: bytes) -> bytes:
-    import pypdfium2 as pdfium  # noqa: PLC0415
-
-    return encoded(pdfium.PdfDocument(pdf)[0].render(scale=3).to_pil())  # pyright: ignore[reportArgumentType]
-
-
 HOSTILE = partial(ConverterProcess, module="tests.support.hostile_child")
 SIZE = Rendering(64, 48, "stretch")
 
@@ -104,14 +82,6 @@ def test_image_pixels_are_returned(pool: ConverterPool) -> None:
     assert pool.render(lying, Rendering(64, 64, "within")).shape == (64, 48, 3)
 
 
-def test_the_largest_rendering_fits_into_an_answer(pool: ConverterPool) -> None:
-    largest = Rendering(MAX_SIDE, MAX_SIDE, "stretch")
-    assert pool.render(encoded(drawn()), largest).shape == (MAX_SIDE, MAX_SIDE, 3)
-    for side in (0, MAX_SIDE + 1):
-        with pytest.raises(ValueError, match=f"1 to {MAX_SIDE} pixels"):
-            pool.render(encoded(drawn()), Rendering(side, 8, "cover"))
-
-
 @pytest.mark.parametrize(
     "given", ["64x48:9216", "48x64:9216", "64x48:9215", "64x48:0", "1x1:3", "0x0:0", "text"]
 )
@@ -122,8 +92,3 @@ def test_compromised_process_can_return_only_pixels(hostile: ConverterPool, give
         return
     with pytest.raises(UnreadableDocument, match=r"unexpected pixels|unexpected response|crashed|far more"):
         hostile.render(asked, SIZE)
-
-
-def test_pixels_are_not_accepted_as_a_document(hostile: ConverterPool) -> None:
-    with pytest.raises(UnreadableDocument, match="an unexpected response"):
-        hostile.convert(b"pixels:64x48:9216", "html")

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -18,7 +17,6 @@ from kg_api.convert.isolated import pool as pool_module
 from kg_api.convert.isolated.child import Request
 from kg_api.convert.isolated.pool import ConverterPool, ConverterProcess
 from kg_api.errors import TooBusy, UnreadableDocument
-from kg_api.schemas.formats import OcrMode
 from kg_api.schemas.images import PageToDraw
 from kg_api.settings import ConversionSettings
 from tests.support.hostile_files import pdf_of_pages
@@ -93,30 +91,6 @@ def test_pdf_is_read_without_excessive_images(shared: ConverterPool) -> None:
         shared.convert(b"pictures", "html")
 
 
-def test_retry_without_images_stays_within_time_limit(shared: ConverterPool) -> None:
-    shared.convert(b"fine", "pdf")
-    begun = time.monotonic()
-    with pytest.raises(UnreadableDocument, match="took more than 2 s"):
-        shared.convert(b"loop", "pdf")
-    assert time.monotonic() - begun < 1.5 * SETTINGS.max_seconds
-
-
-def test_retry_after_a_crash_gets_the_time_left(pool: ConverterPool, monkeypatch: pytest.MonkeyPatch) -> None:
-    limits: list[float] = []
-
-    class Timer(threading.Timer):
-        def __init__(self, interval: float, *rest: Any) -> None:
-            limits.append(interval)
-            super().__init__(interval, *rest)
-
-    monkeypatch.setattr(pool_module.threading, "Timer", Timer)
-    with pytest.raises(UnreadableDocument, match="crashed"):
-        pool.convert(b"crash late:1.5", "pdf")
-    first, second = (each for each in limits if each != pool_module.START_SECONDS)
-    assert first == SETTINGS.max_seconds
-    assert second <= SETTINGS.max_seconds - 1.5
-
-
 def test_a_parser_reaches_no_network(shared: ConverterPool) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         with pytest.raises(UnreadableDocument, match=r"PermissionError|OSError"):
@@ -139,15 +113,6 @@ def test_a_parser_sees_no_secret(pool: ConverterPool, monkeypatch: pytest.Monkey
     assert "PATH" in names
     assert "OPENAI" not in names
     assert "KG_" not in names
-
-
-def test_output_printed_by_a_library_is_ignored(shared: ConverterPool) -> None:
-    assert shared.convert(b"print", "csv").text.startswith("csv:")
-
-
-def test_process_damaged_by_earlier_files_is_replaced(pool: ConverterPool) -> None:
-    pool.convert(b"crash if used:1", "html")
-    assert pool.convert(b"crash if used:1", "html").text.startswith("html:")
 
 
 def test_requests_beyond_the_queue_are_rejected_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,16 +141,6 @@ def test_requests_beyond_the_queue_are_rejected_at_once(monkeypatch: pytest.Monk
     assert outcomes.count("UnreadableDocument") == 1 + WAITING
 
 
-def test_concurrent_files_are_limited_to_processes() -> None:
-    pool = ConverterPool(SETTINGS.model_copy(update={"processes": 2}), HOSTILE)
-    try:
-        with ThreadPoolExecutor(6) as threads:
-            pids = {made.text for made in threads.map(lambda _: pool.convert(b"fine", "html"), range(40))}
-        assert len(pids) <= 2
-    finally:
-        pool.close()
-
-
 def test_image_work_leaves_a_process_for_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool_module, "find_missing_reason", lambda _: "")
     pool = ConverterPool(SETTINGS.model_copy(update={"processes": 2}), HOSTILE)
@@ -199,30 +154,6 @@ def test_image_work_leaves_a_process_for_files(monkeypatch: pytest.MonkeyPatch) 
             assert [each.result().text for each in scans] == ["OCR"] * 2
     finally:
         pool.close()
-
-
-@pytest.mark.parametrize(("ocr", "text"), [("auto", "OCR"), ("always", "OCR, every page")])
-def test_request_selects_the_pages_for_ocr(
-    shared: ConverterPool, monkeypatch: pytest.MonkeyPatch, ocr: OcrMode, text: str
-) -> None:
-    monkeypatch.setattr(pool_module, "find_missing_reason", lambda _: "")
-    assert shared.convert(b"scan:0", "pdf", ocr).text == text
-
-
-def test_request_without_ocr_leaves_pages_out(shared: ConverterPool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool_module, "find_missing_reason", lambda _: "")
-    made = shared.convert(b"scan:0", "pdf", "never")
-    assert made.text.startswith("pdf:")
-    assert made.notes == (
-        "page 1 has no text (a scanned image?): not searchable. OCR was not wanted (ocr: never)",
-    )
-
-
-def test_ocr_of_every_page_needs_an_engine(shared: ConverterPool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool_module, "find_missing_reason", lambda _: "no OCR is installed")
-    with pytest.raises(UnreadableDocument, match="as `ocr` requires: no OCR is installed"):
-        shared.convert(b"scan:0", "pdf", "always")
-    assert shared.convert(b"fine", "html", "always").text.startswith("html:")
 
 
 def test_converter_process_ends_with_its_parent() -> None:
@@ -244,13 +175,6 @@ def test_converter_process_ends_with_its_parent() -> None:
     assert not left
 
 
-def test_response_without_requested_image_is_rejected(shared: ConverterPool) -> None:
-    with pytest.raises(UnreadableDocument, match="an unexpected response"):
-        shared.read_image(b"fine")
-    with pytest.raises(UnreadableDocument, match="an unexpected response"):
-        shared.convert(b"fine", "image")
-
-
 def test_page_is_rendered_within_its_own_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     made = ConverterPool(SETTINGS)
     drawn = made.draw_page(lambda: pdf_of_pages(2), PageToDraw(2, 200, "Some words of a page"))
@@ -263,33 +187,3 @@ def test_page_is_rendered_within_its_own_time_limit(monkeypatch: pytest.MonkeyPa
     with pytest.raises(UnreadableDocument, match="drawing the page took more than"):
         slow.draw_page(lambda: pdf_of_pages(2), PageToDraw(1, 200))
     slow.close()
-
-
-def test_queued_or_rejected_page_reads_no_file() -> None:
-    """One request is running and four are waiting. The file should only be read when it is the turn of
-    its request."""
-    pool, reading, go = (
-        ConverterPool(SETTINGS.limit_to_one_process()),
-        threading.Semaphore(0),
-        threading.Event(),
-    )
-    reads = list[int]()
-
-    def read() -> bytes:
-        reads.append(1)
-        reading.release()
-        assert go.wait(60)
-        return pdf_of_pages(1)
-
-    with ThreadPoolExecutor(5) as crew:
-        asked = [crew.submit(pool.draw_page, read, PageToDraw(1, 100)) for _ in range(5)]
-        assert reading.acquire(timeout=60)
-        while vars(vars(vars(pool)["_queue"])["_line"])["_value"]:
-            time.sleep(0.01)
-        with pytest.raises(TooBusy):
-            pool.draw_page(read, PageToDraw(1, 100))
-        assert len(reads) == 1
-        go.set()
-        assert all(each.result().content for each in asked)
-    pool.close()
-    assert len(reads) == 5

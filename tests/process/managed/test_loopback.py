@@ -57,21 +57,6 @@ def choose(wanted: int | None = None, remembered: int | None = None, default: in
     )
 
 
-def test_free_ports_are_below_the_ephemeral_range() -> None:
-    assert max(processes.find_free_port() for _ in range(20)) < 32_768
-
-
-def test_wildcard_listener_occupies_the_port() -> None:
-    with socket.create_server(("0.0.0.0", 0)) as server:
-        assert not processes.is_free(server.getsockname()[1])
-
-
-def test_the_remembered_port_comes_before_the_usual_one() -> None:
-    remembered, default = processes.find_free_port(), processes.find_free_port()
-    assert choose(remembered=remembered, default=default) == remembered
-    assert choose(default=default) == default
-
-
 def test_default_port_in_use_is_replaced() -> None:
     with listener() as remembered, listener() as default:
         chosen = choose(remembered=remembered, default=default)
@@ -110,12 +95,6 @@ def test_only_bolt_is_taken_for_bolt(reply: bytes, expected: bool) -> None:
     assert len(heard[0]) == 20
 
 
-def test_closed_port_and_silent_server_are_not_bolt() -> None:
-    assert not neo4j.answers("127.0.0.1", processes.find_free_port())
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        assert not neo4j.answers("127.0.0.1", silent.getsockname()[1], timeout=0.1)
-
-
 def test_probe_follows_the_uri_scheme() -> None:
     with listener(lambda _: bytes.fromhex("00000805")) as port:
         assert neo4j.is_bolt_reachable(f"neo4j://127.0.0.1:{port}")
@@ -147,8 +126,3 @@ def test_readiness_follows_the_service_response(status: int, body: bytes, expect
     with service(status, body) as url:
         assert processes.ask_ready(url) == expected
         assert processes.ask_ready(f"{url}/") == expected
-
-
-def test_missing_service_is_not_ready() -> None:
-    url = f"http://127.0.0.1:{processes.find_free_port()}"
-    assert processes.ask_ready(url) == ApiAnswer(reached=False, waiting_for=f"the service to answer at {url}")

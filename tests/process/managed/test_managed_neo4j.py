@@ -3,14 +3,13 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import socket
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
-from kg_api.errors import ConfigurationError, ManagedProcessError
+from kg_api.errors import ManagedProcessError
 from kg_api.local import neo4j as jars
 from kg_api.local import processes
 from kg_api.local.neo4j import build_neo4j_role, choose_bolt_port
@@ -25,15 +24,6 @@ def test_unknown_server_setting_is_reported(tmp_path: Path) -> None:
         assert "Unrecognized setting" in message
         assert "server.no_such_setting" in message
         assert str(tmp_path) in message
-
-
-def test_configured_port_in_use_fails_before_start(tmp_path: Path) -> None:
-    home = Home(tmp_path)
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        with pytest.raises(ConfigurationError, match=rf"port {port}.*KG_NEO4J__PORT.*pid {os.getpid()}"):
-            choose_bolt_port(home, small_settings(tmp_path, port))
-    assert home.bolt_port() is None
 
 
 def test_default_port_in_use_changes(tmp_path: Path, server: Neo4jServer) -> None:

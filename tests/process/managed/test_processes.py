@@ -26,19 +26,6 @@ def said_up(tmp_path: Path) -> bool:
     return (tmp_path / "log").read_text().endswith("up\n")
 
 
-def test_a_spawned_process_leads_its_own_session(tmp_path: Path) -> None:
-    process = run(tmp_path, "import os; print(os.getsid(0) == os.getpid())")
-    assert process.wait(10)
-    assert (tmp_path / "log").read_text() == "True\n"
-    assert processes.exit_code(process) == 0
-
-
-def test_output_is_appended(tmp_path: Path) -> None:
-    for _ in range(2):
-        assert run(tmp_path, "import sys; print('out'); print('err', file=sys.stderr)").wait(10)
-    assert sorted((tmp_path / "log").read_text().split()) == ["err", "err", "out", "out"]
-
-
 def test_ending_is_gentle_first(tmp_path: Path) -> None:
     process = run(tmp_path, SLEEP)
     until(lambda: said_up(tmp_path), "start")
@@ -75,13 +62,3 @@ def test_death_during_wait_is_reported_with_log_end(tmp_path: Path) -> None:
     role = script_role(home, "sick", ("-c", "raise SystemExit('the disk is on fire')"), port=1)
     with pytest.raises(ManagedProcessError, match="the disk is on fire"):
         processes.wait(role, processes.start(role), timeout=20)
-
-
-def test_wait_times_out_and_names_its_condition(tmp_path: Path) -> None:
-    home = Home(tmp_path / "kg").create()
-    role = script_role(home, "slow", ("-c", SLEEP), port=1)
-    said: list[str] = []
-    with pytest.raises(ManagedProcessError, match="waiting for port 1"):
-        processes.wait(role, processes.start(role), timeout=0.3, on_wait=said.append)
-    assert set(said) == {"port 1"}
-    processes.stop(role)

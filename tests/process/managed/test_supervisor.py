@@ -87,21 +87,6 @@ def test_failing_process_restarts_with_its_last_output(home: Home) -> None:
     assert role.log.read_text().count("no licence") >= 8
 
 
-KILLS = 8
-
-
-def test_many_kills_end_with_a_process_that_runs(home: Home, port: int) -> None:
-    with Running(home, web_role(home, "web", port)):
-        for kill in range(1, KILLS + 1):
-            until(lambda: working(home, "web"), f"the start before kill {kill}")
-            os.kill(process_of(home, "web").pid, signal.SIGKILL)
-            until(lambda n=kill: supervisor.read(home).roles["web"].deaths == n, f"death {kill}")
-        until(lambda: (status := working(home, "web")) and status.restarts == KILLS, "the last start")
-        assert working(home, "web") == RoleStatus(
-            "ready", process_of(home, "web").pid, KILLS, "", KILLS, None, "SIGKILL"
-        )
-
-
 def test_wrong_settings_wait_longest_and_need_a_person(home: Home) -> None:
     script = f"raise SystemExit({ConfigurationError.exit_code})"
     with Running(home, script_role(home, "wrong", ("-c", script)), policy=replace(FAST, max_pause=60)):
@@ -110,23 +95,6 @@ def test_wrong_settings_wait_longest_and_need_a_person(home: Home) -> None:
     assert (status.state, status.deaths, status.last_exit) == ("failed", 1, "exit code 78")
     assert 50 < (status.next_start_seconds() or 0) <= 60
     assert "A person has to change its settings" in (told or "")
-
-
-def test_wrong_settings_are_reported_first(home: Home) -> None:
-    told = "a line of the log\nkg: the port is taken.\n  Set another"
-    script = f"print({told!r}); raise SystemExit({ConfigurationError.exit_code})"
-    with Running(home, script_role(home, "wrong", ("-c", script)), policy=replace(FAST, max_pause=60)):
-        until(lambda: supervisor.read(home).get_failure(), "the end")
-    assert (supervisor.read(home).get_failure() or "").startswith(
-        "the port is taken.\n  Set another\nwrong ended"
-    )
-
-
-def test_wrong_settings_are_tried_again_all_the_same(home: Home) -> None:
-    script = f"raise SystemExit({ConfigurationError.exit_code})"
-    with Running(home, script_role(home, "wrong", ("-c", script))):
-        until(lambda: supervisor.read(home).failed(), "the first end")
-        until(lambda: supervisor.read(home).roles["wrong"].deaths >= 3, "the third try")
 
 
 def test_broken_process_is_restarted(home: Home, port: int) -> None:
@@ -167,23 +135,6 @@ def test_supervisor_without_disk_space_continues(home: Home, port: int) -> None:
     finally:
         stop.set()
         thread.join()
-
-
-def test_missing_program_is_reported(home: Home) -> None:
-    role = replace(script_role(home, "gone", ("-c", "")), argv=("/no/such/program",))
-    with Running(home, role):
-        until(lambda: supervisor.read(home).failed(), "giving up")
-    assert "/no/such/program" in (supervisor.read(home).failed() or "")
-
-
-def test_long_health_forgives_earlier_deaths(home: Home, port: int) -> None:
-    forgiving = replace(FAST, healthy_after=0.2)
-    with Running(home, web_role(home, "web", port), policy=forgiving):
-        for _ in range(3):
-            until(lambda: (status := working(home, "web")) and status.deaths == 0, "health")
-            process_of(home, "web").kill()
-            until(lambda: supervisor.read(home).roles["web"].deaths == 1, "the death to be seen")
-        until(lambda: working(home, "web"), "the last start")
 
 
 def test_next_supervisor_adopts_processes_of_a_killed_one(home: Home, port: int) -> None:

@@ -9,7 +9,6 @@ from typing import IO, Any
 
 import pytest
 
-from kg_api.local.processes import find_free_port
 from tests.support.forked import ROOT, ForkedProcess
 from tests.support.mcp import BEFORE
 from tests.support.running import OURS
@@ -128,24 +127,6 @@ def test_invalid_line_is_answered_and_the_next_served(start: Start) -> None:
     assert agent.end() == (0, b"")
 
 
-@pytest.mark.parametrize(
-    ("asked", "given"),
-    [(BEFORE, BEFORE), ("2025-06-18", "2025-06-18"), ("2024-11-05", "2024-11-05"), ("1999-01-01", BEFORE)],
-)
-def test_a_version_is_agreed_on(start: Start, asked: str, given: str) -> None:
-    assert start(KG).begin(asked)["protocolVersion"] == given
-
-
-def test_unknown_protocol_version_is_rejected(start: Start) -> None:
-    meta = {
-        "io.modelcontextprotocol/protocolVersion": "2099-01-01",
-        "io.modelcontextprotocol/clientCapabilities": {},
-    }
-    error = start(KG).ask("tools/list", _meta=meta)["error"]
-    assert error["code"] == -32022
-    assert error["data"]["supported"] == ["2026-07-28"]
-
-
 def test_missing_service_is_reported_at_each_call(start: Start) -> None:
     agent = start(KG)
     agent.begin()
@@ -153,16 +134,6 @@ def test_missing_service_is_reported_at_each_call(start: Start) -> None:
     told = agent.ask("tools/call", name="list_ontologies", arguments={})["result"]
     assert told["isError"]
     assert "Start it with `kg up`" in told["content"][0]["text"]
-
-
-def test_a_service_that_does_not_answer_is_named(start: Start) -> None:
-    url = f"http://127.0.0.1:{find_free_port()}"
-    agent = start(KG, KG_API_URL=url)
-    agent.begin()
-    told = agent.ask("tools/call", name="search_sources", arguments={"query": "x"})["result"]
-    assert told["isError"]
-    assert url in told["content"][0]["text"]
-    assert "Traceback" not in agent.log.read_text()
 
 
 def test_wrong_setting_is_reported_at_once(start: Start) -> None:

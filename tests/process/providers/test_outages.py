@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import pairwise
 
 import neo4j
 import pytest
 
-from kg_api.graph.client import Graph
-from kg_api.graph.spaces import ensure_space, find_space
 from kg_api.local.processes import find_free_port
-from kg_api.schemas.spaces import SpaceIdentity
 from tests.process.providers.conftest import OpenWorld
 from tests.process.providers.world import (
     QUERY_SECONDS,
@@ -25,7 +20,7 @@ from tests.process.providers.world import (
     parts,
     texts,
 )
-from tests.support.behaviours import Drop, Hang, Spoil, Status
+from tests.support.behaviours import Drop, Hang, Status
 from tests.support.cypher import rows
 from tests.support.providers import CANARY
 from tests.support.running import wait_until
@@ -176,24 +171,3 @@ def test_revoked_key_is_reported_without_retries(world: World, driver: neo4j.Dri
     assert len(model.requests) == before + 2
     assert failures(driver, job_id) == 1
     assert len(world.search("harbour", ontology="revoked")["sources"]) == 1
-
-
-def test_first_search_of_a_space_is_not_slower(world: World, migrated_graph: Graph) -> None:
-    """The first request for the space is this question, so you only have to wait once for a slow
-    model."""
-    model = world.provider.model("slow")
-    ensure_space(migrated_graph, _identity(migrated_graph, "known", "slow"), "slow")
-    world.configure("slow", space="slow", embed_on_ingest=False)
-    world.ingest("slow", TEXT)
-    model.always = _slow(0.8 * QUERY_SECONDS)
-    answer = world.search(QUESTION, ontology="slow")
-    assert len(model.requests) == 1
-    assert "embedding" not in {each["part"] for each in answer["degraded"]}, "its vector came in time"
-
-
-def _slow(seconds: float) -> Spoil:
-    return Spoil(lambda _: time.sleep(seconds))
-
-
-def _identity(graph: Graph, like: str, model: str) -> SpaceIdentity:
-    return replace(find_space(graph, like).identity, model=model, revision=model)

@@ -101,13 +101,6 @@ def test_one_space_that_is_down_leaves_the_others(world: World) -> None:
     assert world.kg("admin", "spaces", "health").returncode == 0
 
 
-def test_identical_space_is_accepted_again(world: World) -> None:
-    again = world.ask("POST", "/embedding/spaces", 201, json=SMALL)
-    (listed,) = [each for each in world.ask("GET", "/embedding/spaces")["spaces"] if each["slug"] == "small"]
-    assert again == listed
-    assert again["dimensions"] == 64
-
-
 @pytest.mark.parametrize(
     ("changed", "status", "told"),
     [
@@ -142,22 +135,6 @@ def test_space_is_created_once_its_model_responds(
     assert told in world.ask("POST", "/embedding/spaces", status, json=new)["detail"]
     model.always = None
     world.ask("POST", "/embedding/spaces", 201, json=new)
-
-
-def test_models_are_listed_with_their_properties(filled: World) -> None:
-    listed = {each["slug"]: each for each in filled.ask("GET", "/embedding/spaces")["spaces"]}
-    small = listed["small"]
-    assert (small["provider"], small["model"], small["dimensions"]) == (
-        "openai",
-        "text-embedding-3-small",
-        64,
-    )
-    assert (small["max_tokens"], small["batch_size"], small["price_per_million_tokens"]) == (8191, 50, 0.02)
-    assert (small["ontologies"], listed["large"]["dimensions"]) == (["on_small"], 512)
-    assert next(iter(listed)) == "default"
-    assert filled.kg_json("admin", "spaces", "list") == filled.ask("GET", "/embedding/spaces")
-    printed = filled.kg("admin", "spaces", "list").stdout
-    assert all(each in printed for each in ("small", "word-hash", "512", "0.02", "on_small"))
 
 
 def test_service_and_worker_report_their_own_metrics(filled: World) -> None:
