@@ -1,20 +1,23 @@
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
 import neo4j
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from kg_api.convert.shared import ocr
 from kg_api.errors import Conflict
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.document_writes import delete_ontology, store_document
 from kg_api.graph.folders import (
-    delete_if_of_folder,
     enqueue_due,
     find_folder,
     list_folders,
@@ -26,9 +29,9 @@ from kg_api.ingest import folders
 from kg_api.ingest.folders import FolderService, FolderSync
 from kg_api.ingest.records import Incoming
 from kg_api.jobs.runner import JobRun
-from kg_api.schemas.base import document_id
 from kg_api.schemas.folders import Folder, NewFolder
 from kg_api.schemas.vocabulary import JobState
+from tests.conftest import wipe
 from tests.support.pictures import pictured
 from tests.support.records import record
 from tests.support.sync import (
@@ -181,16 +184,6 @@ def test_interrupted_scan_resumes_at_its_position(
     assert documents(graph) == {f"note{number:02}.md": f"Changed {number}.\n" for number in range(FILES)}
 
 
-def test_folder_deletes_only_its_own_documents(graph: Graph, folder: Path) -> None:
-    followed = follow(graph, folder)
-    work(graph)
-    identity = document_id("notes", "note00.md")
-    assert not graph.transaction(lambda tx: delete_if_of_folder(tx, "another", identity))
-    assert len(documents(graph)) == FILES
-    assert graph.transaction(lambda tx: delete_if_of_folder(tx, followed, identity))
-    assert len(documents(graph)) == FILES - 1
-
-
 def test_folder_removed_during_a_scan_stores_nothing_more(graph: Graph, folder: Path) -> None:
     followed = follow(graph, folder)
     service = FolderService(graph, EVERYWHERE)
@@ -220,6 +213,72 @@ def test_deleted_ontology_is_not_filled_again(graph: Graph, folder: Path, driver
     assert delete_ontology(graph, "notes").documents == FILES
     overdue(driver)
     assert (enqueue_due(graph), list_folders(graph), documents(graph)) == (0, [], {})
+
+
+NAMES = st.sampled_from(["a.md", "b.md", "sub/a.md", "sub/deep/c.md"])
+TEXTS = st.sampled_from(["One.\n", "Two.\n", "Three words here.\n", "", "\x00"])
+BROKEN = {"", "\x00"}
+STEP = st.one_of(
+    st.tuples(st.just("write"), NAMES, TEXTS),
+    st.tuples(st.just("remove"), NAMES, st.just("")),
+    st.tuples(st.just("by hand"), NAMES, st.just("By hand.")),
+    st.tuples(st.just("scan"), st.just(""), st.just("")),
+)
+
+
+@pytest.fixture
+def examples(tmp_path: Path) -> Iterator[Path]:
+    return (tmp_path / f"example{number}" for number in itertools.count())  # pyright: ignore[reportReturnType]
+
+
+def act(graph: Graph, folder: Path, step: tuple[str, str, str]) -> None:
+    what, name, text = step
+    path = folder / name
+    if what == "write":
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    elif what == "remove":
+        path.unlink(missing_ok=True)
+    elif what == "by hand":
+        store_document(graph, record(name, [text]))
+
+
+@settings(
+    max_examples=settings().max_examples // 3,  # each scans up to nine times
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(st.lists(STEP, max_size=8))
+def test_random_scans_match_documents_to_files(
+    graph: Graph, driver: object, examples: Iterator[Path], steps: list[tuple[str, str, str]]
+) -> None:
+    wipe(driver)  # pyright: ignore[reportArgumentType]
+    folder = next(examples)
+    folder.mkdir()
+    followed = follow(graph, folder)
+    work(graph)
+    kept = dict[str, str]()
+    for step in [*steps, ("scan", "", "")]:
+        act(graph, folder, step)
+        if step[0] != "scan":
+            continue
+        before = documents(graph)
+        after = scan(graph, followed, allow_empty=True)
+        files = {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*.md")}
+        good = {name: text for name, text in files.items() if text not in BROKEN}
+        left_out = {name for name, text in files.items() if not text and name not in kept}
+        now = documents(graph)
+        assert {name: now[name] for name in good} == good
+        assert {name: now.get(name) for name in files.keys() - good} == {
+            name: before.get(name) for name in files.keys() - good
+        }, "what a broken file was before stays"
+        told = counts(after)
+        assert told.get("refused", 0) == len(files) - len(good) - len(left_out)
+        assert told.get("added", 0) == len(good.keys() - before)
+        assert told.get("removed", 0) == len(before.keys() - now)
+        assert before.keys() - now <= kept.keys() - files.keys(), "only what came from the folder goes"
+        assert sum(told.values()) == len(files) - len(left_out) + told.get("removed", 0)
+        kept = {**{name: kept[name] for name in kept.keys() & now}, **good}
+    shutil.rmtree(folder)
 
 
 T = TypeVar("T")
@@ -260,17 +319,6 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def state(graph: Graph, two_notes: Folder) -> JobState:
     assert two_notes.job_id is not None
     return find_job(graph, two_notes.job_id).state
-
-
-def test_adds_changes_and_removals_follow_the_folder(graph: Graph, two_notes: Path, followed: str) -> None:
-    assert documents(graph) == {"one.md": "# One\n\nFirst.\n", "below/two.md": "Second.\n"}
-    put(two_notes, one="# One\n\nChanged.\n", three="Third.\n")
-    (two_notes / "below" / "two.md").unlink()
-    after = scan(graph, followed)
-    assert counts(after) == {"added": 1, "changed": 1, "removed": 1}
-    assert (state(graph, after), after.documents, after.done, after.total) == (JobState.SUCCEEDED, 2, 3, 3)
-    assert documents(graph) == {"one.md": "# One\n\nChanged.\n", "three.md": "Third.\n"}
-    assert counts(scan(graph, followed)) == {"unchanged": 2}
 
 
 def test_file_with_unchanged_stat_is_not_read(
