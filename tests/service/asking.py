@@ -33,19 +33,6 @@ def embedded(graph: Graph, http: httpx.Client, text: str, **about: Any) -> Json:
     return stored
 
 
-def words_before_meaning(graph: Graph, http: httpx.Client) -> None:
-    """Store documents to search for "common rare". If you use keywords, the first six are found (their
-    similarity is 0.27). If you use vectors, three others are found (0.44)."""
-    other = "one two three four five six seven eight nine ten eleven twelve"
-    for n in range(6):
-        ingest(http, f"rare rare rare {other} number{n}\n", document=f"words{n}.txt")
-    for n in range(3):
-        ingest(http, f"Common, common thing{n}.\n", document=f"meaning{n}.txt")
-    for n in range(34):
-        ingest(http, f"common filler{n} filling{n} space{n} words{n} and{n} more{n}\n", document=f"{n}.txt")
-    run_jobs(graph)
-
-
 def search(http: httpx.Client, query: str | None = None, **options: Any) -> Json:
     asked = options if query is None else {"query_text": query, **options}
     response = http.post(SEARCH, json=asked)

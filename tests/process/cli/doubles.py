@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from kg_api.errors import DatabaseUnavailable, KgError
+from kg_api.errors import KgError
 from tests.support.running import Service
 
 
@@ -76,24 +76,6 @@ def forwarding(service: Service, after: Callable[[Request], None] = lambda _: No
             told = client.request(request.method, request.path, content=request.body, headers=kept)
             after(request)
             return Reply(told.status_code, told.content, told.headers["content-type"])
-
-        with answering(answer) as url:
-            yield url
-
-
-@contextlib.contextmanager
-def flaky(service: Service, failures: int) -> Generator[str]:
-    """Yield a service that has no database for the first documents or batches."""
-    left = [failures]
-    with httpx.Client(base_url=service.url, timeout=60) as client:
-
-        def answer(request: Request) -> Reply:
-            if request.path in {"/documents", "/documents/batch"} and left[0]:
-                left[0] -= 1
-                return problem(DatabaseUnavailable("Neo4j is away"))
-            kept = {name: value for name, value in request.headers.items() if name.lower() == "content-type"}
-            told = client.request(request.method, request.path, content=request.body, headers=kept)
-            return Reply(told.status_code, told.content)
 
         with answering(answer) as url:
             yield url

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import time
@@ -68,11 +67,6 @@ class World:
         done = forked.run(arguments, {**usual, **env}, timeout=60)
         self.said += [done.stdout, done.stderr]
         return done
-
-    def kg_json(self, *arguments: str) -> Any:
-        done = self.kg(*arguments, "--json")
-        assert done.returncode == 0, done.stdout + done.stderr
-        return json.loads(done.stdout)
 
     def space(self, name: str, dimensions: int = 64) -> Model:
         """Create a space for the model with this name."""
