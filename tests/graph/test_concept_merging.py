@@ -279,6 +279,20 @@ def test_merges_into_one_concept_are_undone_in_reverse(
     check_invariants(driver)
 
 
+def test_unmerged_pair_stays_separate_from_a_third(
+    graph: Graph, driver: neo4j.Driver, other: DocumentRecord
+) -> None:
+    write(graph, labelled(other, 0, "beta"), labelled(other, 1, "gamma"))
+    merged(graph, "beta", "gamma")
+    merges = read_concept_merges(graph, "notes", 0, 5)[0]
+    unmerge_concepts(graph, "notes", merges[0].merge_id, None)
+    assert merged(graph, "alpha", "beta") is not None
+    assert merged(graph, "alpha", "gamma") is None
+    assert concepts(driver) == {"alpha": 4, "gamma": 1}
+    undo(graph, "beta")
+    assert merged(graph, "alpha", "gamma") is not None, "alpha without beta"
+
+
 @pytest.fixture
 def space(graph: Graph) -> Space:
     spaces = open_spaces(graph)

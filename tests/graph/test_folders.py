@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kg_api.convert.shared import ocr
-from kg_api.errors import Conflict
+from kg_api.errors import Conflict, KgError
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.document_writes import delete_ontology, store_document
 from kg_api.graph.folders import (
@@ -29,6 +29,7 @@ from kg_api.ingest import folders
 from kg_api.ingest.folders import FolderService, FolderSync
 from kg_api.ingest.records import Incoming
 from kg_api.jobs.runner import JobRun
+from kg_api.schemas.base import document_id
 from kg_api.schemas.folders import Folder, NewFolder
 from kg_api.schemas.vocabulary import JobState
 from tests.conftest import wipe
@@ -583,3 +584,29 @@ def test_file_that_crashes_kg_is_skipped(
     assert after.last_scan is not None
     assert (counts(after), after.last_scan.refusals[0].document) == ({"added": 2, "refused": 1}, "odd.md")
     assert "RecursionError" in after.last_scan.refusals[0].reason
+
+
+class Narrow(Graph):
+    """Database that raises an error for the document `long.md`, because it is too large."""
+
+    def transaction(self, work: Callable[[Transaction], T]) -> T:
+        def narrow(tx: Transaction) -> T:
+            result = work(tx)
+            if tx.run("documents/stored", document_id=document_id("notes", "long.md")):
+                raise KgError("that was too much for one transaction of Neo4j: do it in parts")
+            return result
+
+        return super().transaction(narrow)
+
+
+def test_file_that_neo4j_rejects_is_skipped(graph: Graph, two_notes: Path) -> None:
+    put(two_notes, long="Long.\n")
+    followed = follow(graph, two_notes)
+    narrow = Narrow.__new__(Narrow)
+    narrow.__dict__.update(graph.__dict__)
+    work(narrow, handler=FolderSync(narrow, EVERYWHERE, LARGEST, READER))
+    after = find_folder(graph, followed)
+    assert after.last_scan is not None
+    assert (counts(after), after.last_scan.refusals[0].document) == ({"added": 2, "refused": 1}, "long.md")
+    assert "too much" in after.last_scan.refusals[0].reason
+    assert sorted(documents(graph)) == ["below/two.md", "one.md"]

@@ -237,6 +237,23 @@ def test_late_deletion_is_harmless(pictures: Pictures, graph: Graph) -> None:
     assert (pictures.files, pictures.collect()) == (2, 0)
 
 
+def test_folder_unmounted_during_deletion_keeps_files_known(pictures: Pictures, graph: Graph) -> None:
+    pictures.add(encoded(drawn(20, 20)), "other.png")
+    delete_document(graph, pictures.add(BOAT, "x.jpg"))
+    away = pictures.folder.with_name("unmounted")
+
+    class Unmounted(FileBlobStore):
+        def delete(self, name: str) -> None:
+            if pictures.folder.exists():
+                pictures.folder.rename(away)
+            super().delete(name)
+
+    with pytest.raises(Unavailable):
+        StoredFiles(graph, Unmounted(pictures.folder)).collect()
+    away.rename(pictures.folder)
+    assert (pictures.collect(), pictures.files) == (2, 2)
+
+
 def test_files_without_generations_are_read_used_and_collected(
     pictures: Pictures, graph: Graph, driver: neo4j.Driver
 ) -> None:
