@@ -42,11 +42,6 @@ def test_every_cell_is_kept_in_order(rows: list[list[str]]) -> None:
     assert_in_order(got, [cell for row in rows for cell in row])
 
 
-def test_ragged_rows_and_empty_edges() -> None:
-    got = convert(b",,\n,a,b\n\n,1\n,2,3,4\n,,\n")
-    assert got.text == "| a | b |  |\n| --- | --- | --- |\n| 1 |  |  |\n| 2 | 3 | 4 |\n"
-
-
 @pytest.mark.parametrize("data", [*BAD_BYTES, b",,,\n,,\n"])
 def test_invalid_bytes_are_rejected(data: bytes) -> None:
     with pytest.raises(UnreadableDocument, match=r"\w+ \w+"):
@@ -84,8 +79,3 @@ DECLARED = {
 @pytest.mark.parametrize("text", DECLARED)
 def test_titles_declared_delimiters_and_tables(text: str) -> None:
     assert convert(text.encode()).text == DECLARED[text]
-
-
-def test_a_declared_delimiter_of_utf_16() -> None:
-    text = "sep=;\n" + COMMAS.replace(",", ";")
-    assert convert(text.encode("utf-16")).text == SITES

@@ -30,11 +30,6 @@ def test_headings_and_clauses_have_whole_numbers() -> None:
     ]  # fmt: skip
 
 
-def test_clauses_are_indented_below_markdown_items() -> None:
-    made = convert(word_file(item("One") + item("Sub", 1) + item("Two"), numbering=lists(CLAUSES)))
-    assert made.text == "1. One\n\n   1.1 Sub\n\n2. Two\n"
-
-
 def style(identity: str, numbering: str, base: str = "Normal") -> str:
     return (
         f'<w:style w:type="paragraph" w:styleId="{identity}"><w:name w:val="{identity}"/>'
@@ -50,26 +45,6 @@ def test_number_of_a_style_and_of_its_base() -> None:
         for text, name in (("A", "Clause"), ("B", "Sub"), ("C", "Bare"), ("D", "Clause"))
     )
     assert read(body, styles=styles) == ["1. A", "1.1 B", "C", "2. D"]
-
-
-def test_level_that_names_a_style_is_its_level() -> None:
-    linked = level(0, "upperRoman", "Article %1", more='<w:pStyle w:val="Article"/>')
-    linked += level(1, "decimal", "§ %2", more='<w:pStyle w:val="Rule"/>')
-    styles = style("Article", '<w:numId w:val="1"/>') + style("Rule", '<w:numId w:val="1"/>')
-    body = "".join(
-        paragraph(run(text), name)
-        for text, name in (("A", "Article"), ("B", "Rule"), ("C", "Rule"), ("D", "Article"), ("E", "Rule"))
-    )
-    assert read(body, lists(linked), styles) == ["Article I A", "§ 1 B", "§ 2 C", "Article II D", "§ 1 E"]
-
-
-def test_style_of_a_list_links_to_its_levels() -> None:
-    numbering = (
-        f'<w:abstractNum w:abstractNumId="0"><w:styleLink w:val="Contract"/>{CLAUSES}</w:abstractNum>'
-        '<w:abstractNum w:abstractNumId="1"><w:numStyleLink w:val="Contract"/></w:abstractNum>'
-        '<w:num w:numId="1"><w:abstractNumId w:val="1"/></w:num>'
-    )
-    assert read(item("A") + item("B", 1), numbering) == ["1. A", "1.1 B"]
 
 
 def overridden(*lines: str) -> str:
@@ -107,44 +82,12 @@ def test_start_and_levels_that_restart_or_do_not() -> None:
     assert read(body, lists(running)) == ["4. A", "1) B", "1/1 C", "2) D", "2/2 E", "5. F", "3) G", "1/3 H"]
 
 
-def test_skipped_list_level_counts_as_started() -> None:
-    """If there is a heading 2 before it, Word uses 2 for the first heading 1 (Microsoft KB Q110380)."""
-    assert read(item("A", 1) + item("B", 1) + item("C")) == ["1.1 A", "1.2 B", "2. C"]
-
-
-def test_bullet_level_has_no_number_in_those_below() -> None:
-    mixed = level(0, "decimal", "%1.") + level(1, "bullet", "–") + level(2, "decimal", "%1.%2%3")
-    assert read(item("A") + item("B", 1) + item("C", 2), lists(mixed)) == ["1. A", "- B", "1.1 C"]
-
-
-def test_legal_numbering_is_decimal() -> None:
-    legal = level(0, "upperRoman", "%1.") + level(1, "decimal", "%1.%2", more="<w:isLgl/>")
-    assert read(item("A") + item("B", 1), lists(legal)) == ["I. A", "1.1 B"]
-
-
-def test_numbers_of_empty_cells_are_read() -> None:
-    rows = "".join(
-        f"<w:tr><w:tc>{item('')}</w:tc><w:tc>{paragraph(run(text))}</w:tc></w:tr>" for text in ("Tea", "Milk")
-    )
-    assert read(f"<w:tbl>{rows}</w:tbl>") == ["| 1. | Tea |", "| --- | --- |", "| 2. | Milk |"]
-
-
 def test_deleted_item_is_not_counted() -> None:
     gone = paragraph(
         "<w:del><w:r><w:delText>B</w:delText></w:r></w:del>", "", "<w:rPr><w:del/></w:rPr>", number=(1, 0)
     )
     made = convert(word_file(item("A") + gone + item("C"), numbering=lists(CLAUSES)))
     assert made.text == "1. A\n2. C\n"
-
-
-def test_custom_format_pads_and_unknown_one_is_noted() -> None:
-    custom = '<w:lvl w:ilvl="0"><w:start w:val="9"/><mc:AlternateContent><mc:Choice Requires="w14"><w:numFmt w:val="custom" w:format="001, 002, 003, ..."/></mc:Choice><mc:Fallback><w:numFmt w:val="decimal"/></mc:Fallback></mc:AlternateContent><w:lvlText w:val="D-%1"/></w:lvl>'
-    assert read(item("A") + item("B"), lists(custom)) == ["D-009 A", "D-010 B"]
-    made = convert(word_file(item("A"), numbering=lists(level(0, "bahtText", "%1."))))
-    assert (made.text, made.notes) == (
-        "1. A\n",
-        ("numbers shown as decimals, for their format 'bahtText' is not known (1)",),
-    )
 
 
 @pytest.mark.parametrize(
@@ -161,10 +104,6 @@ def test_custom_format_pads_and_unknown_one_is_noted() -> None:
 )
 def test_format_number(form: str, shown: dict[int, str | None]) -> None:
     assert {value: format_number(value, form) for value in shown} == shown
-
-
-def test_words_of_other_languages_are_unknown() -> None:
-    assert (format_number(2, "ordinal", "de-DE"), format_number(2, "ordinal", "en-GB")) == (None, "2nd")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ import pytest
 
 from kg_api.convert.docx.document import convert
 from kg_api.schemas.documents import Converted
-from tests.support.images import drawn, encoded
 from tests.unit.convert.gate import assert_in_order, assert_refuses_bad_bytes, kinds
 from tests.unit.convert.word_files import NAMESPACES, field, paragraph, run, text_box, word_file
 
@@ -135,10 +134,6 @@ def test_hidden_text_is_noted_instead(looks: str) -> None:
     assert (made.text, made.notes) == ("The price is 400.\n", ("skipped: hidden words (3)",))
 
 
-def test_style_that_unhides_is_shown() -> None:
-    assert read(paragraph(run("at 250", styled("Shown")))).text == "at 250\n"
-
-
 def test_insertions_are_shown_and_deletions_noted() -> None:
     made = read(
         paragraph(
@@ -169,12 +164,6 @@ def test_field_without_result_is_noted(content: str) -> None:
     assert read(paragraph(run("Half: ") + content)).notes == (
         "skipped: fields without a stored result (1), e.g. EQ \\f(1,2)",
     )
-
-
-def test_field_that_never_ends_hides_nothing() -> None:
-    begin = '<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText>REF x</w:instrText></w:r>'
-    made = read(paragraph(run("Limit ") + begin + run("40")) + paragraph(field("REF y", run("50"))))
-    assert (made.text, made.notes) == ("Limit 40\n\n50\n", ())
 
 
 def test_hidden_row_is_noted() -> None:
@@ -208,14 +197,6 @@ def test_text_box_is_read_once_behind_its_paragraph() -> None:
         assert (made.text, made.notes) == (f"Near by\n\n{shown}\n\nEnd\n", ())
 
 
-def test_text_box_in_a_cell_is_included() -> None:
-    rows = "".join(
-        f"<w:tr><w:tc>{paragraph(run(name))}</w:tc><w:tc>{paragraph(text_box(paragraph(run(value))))}</w:tc></w:tr>"
-        for name, value in (("Name", "Load"), ("Crane", "40 tons"))
-    )
-    assert read(f"<w:tbl>{rows}</w:tbl>").text == "| Name | Load |\n| --- | --- |\n| Crane | 40 tons |\n"
-
-
 def test_table_with_controls_merged_and_deleted_rows() -> None:
     def cell(text: str, properties: str = "") -> str:
         return f"<w:tc><w:tcPr>{properties}</w:tcPr>{paragraph(run(text))}</w:tc>"
@@ -235,15 +216,6 @@ def test_table_with_controls_merged_and_deleted_rows() -> None:
         "| Wide |  | Tall |\n| --- | --- | --- |\n| 5 | 6 |  |\n| 7 | 8 | 9 |\n|  | 10 | 11 |\n"
     )
     assert made.notes == ("skipped: words of tracked deletions (1)",)
-
-
-def test_table_around_a_table_is_opened() -> None:
-    inner = "".join(
-        f"<w:tr><w:tc>{paragraph(run(a))}</w:tc><w:tc>{paragraph(run(b))}</w:tc></w:tr>"
-        for a, b in ("AB", "12")
-    )
-    outer = f"<w:tbl><w:tr><w:tc>{paragraph(run('Left'))}<w:tbl>{inner}</w:tbl></w:tc><w:tc>{paragraph(run('Right'))}</w:tc></w:tr></w:tbl>"
-    assert read(outer).text == "Left\n\n| A | B |\n| --- | --- |\n| 1 | 2 |\n\nRight\n"
 
 
 def test_notes_have_the_marks_of_word() -> None:
@@ -292,17 +264,6 @@ def test_chart_and_diagram_are_read() -> None:
         "| 2023-03-16 | 0.5 | 30% |\n\n- First 1\n- Second 2\n"
     )
     assert made.notes == ("skipped: charts and diagrams that could not be read (1)",)
-
-
-def test_image_with_alternatives_is_read_once() -> None:
-    picture = GRAPHIC.format(
-        '<wp:docPr id="1" name="x" descr="A boat"/>', '<pic:pic><a:blip r:embed="boat"/></pic:pic>'
-    )
-    old = '<w:r><w:pict><v:shape><v:imagedata r:id="boat"/></v:shape></w:pict></w:r>'
-    body = paragraph(choice(picture, old)) + paragraph(choice("<w:r/>", old))
-    made = convert(word_file(body, files={"media/boat.png": encoded(drawn(64, 48))}))
-    assert made.text == "![A boat](image1)\n\n![](image2)\n"
-    assert len(made.images) == 2
 
 
 def test_strict_document_with_another_main_part_is_read() -> None:
@@ -369,14 +330,6 @@ def test_a_document_as_markdown() -> None:
     assert got.notes == ("skipped: comments (1)", "skipped: words of page headers and footers (2)")
     assert kinds(got.text)[:3] == ["heading", "heading", "paragraph"]
     assert_in_order(got, ["Boiling water", "bold word, Grüße", "one", "two", "three", "Green", "The end"])
-
-
-def test_values_of_the_template_are_no_metadata() -> None:
-    made, out = docx.Document(), io.BytesIO()
-    made.add_paragraph("The kettle boils.")
-    assert made.core_properties.author == "python-docx"
-    made.save(out)
-    assert convert(out.getvalue()).metadata.keys().isdisjoint({"author", "date", "modified", "description"})
 
 
 def test_invalid_bytes_are_rejected() -> None:

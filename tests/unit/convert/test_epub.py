@@ -109,18 +109,3 @@ def test_xhtml_is_read_as_its_reader_shows_it() -> None:
         "a b 10⁶, 10⁷, ~~499~~ 399, 10⁸, x < 5 & y\n\nNo scripts 3\n\n3. c\n"
     )
     assert got.notes == ("skipped: hidden parts (3 words)",)
-
-
-def test_drawings_and_fallbacks_are_chapters() -> None:
-    package = PACKAGE.replace(
-        '<item id="d" href="gone.xhtml"/>',
-        '<item id="d" href="gone.xyz" media-type="application/xyz" fallback="e"/>'
-        '<item id="e" href="text/e.xhtml" media-type="application/xhtml+xml"/>',
-    ).replace('<itemref idref="a"/>', '<itemref idref="d"/>')
-    more: dict[str, str | bytes] = {
-        "OEBPS/cover.svg": '<svg xmlns="http://www.w3.org/2000/svg"><text>Tea</text><text>1905</text></svg>',
-        "OEBPS/text/e.xhtml": XHTML.format("utf-8", "<p>Fallback 7</p>"),
-    }
-    got = convert(book(package=package, more=more))
-    assert got.text.endswith("A note.\n\nTea 1905\n\nFallback 7\n")
-    assert got.notes == ()

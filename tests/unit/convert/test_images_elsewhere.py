@@ -1,16 +1,12 @@
 from __future__ import annotations
 
 import base64
-import io
 import json
 from email.message import EmailMessage
 from typing import Any
 
-import docx
 import pytest
-from docx.shared import Inches
 
-from kg_api.convert.docx.document import convert as convert_docx
 from kg_api.convert.html.page import convert as convert_html
 from kg_api.convert.mail import convert as convert_mail
 from kg_api.convert.notebook import convert as convert_notebook
@@ -49,11 +45,6 @@ def test_html_mail_shows_its_embedded_images() -> None:
     (found,) = made.images
     assert made.text[found.start : found.end] == "![A boat](image)"
     assert [each.image.content_type for each in sources(made, "email") if each.image] == ["image/jpeg"]
-
-
-def test_images_of_unread_html_follow_the_text() -> None:
-    made = convert_mail(message("Plain words.", '<p>Look.</p><img src="cid:boat@a">', boat=BOAT).as_bytes())
-    assert words(made.text) == ["Plain words.", "![boat](boat.jpg)"]
 
 
 def test_attached_images_keep_their_position() -> None:
@@ -112,28 +103,11 @@ def test_notebook_image_is_described_by_preceding_text() -> None:
     assert [each.image.content_type for each in sources(made, "notebook") if each.image] == ["image/png"]
 
 
-def test_attachments_of_prose_are_taken() -> None:
-    inline = "See ![the plan](attachment:plan.png) and ![](attachment:no.png)"
-    text = f"Before.\n\n![A boat](attachment:boat.png)\n\n{inline}"
-    made = convert_notebook(notebook(prose(text, boat=BOAT, plan=PLAN)))
-    assert made.text.strip().split("\n\n") == [
-        "Before.", "![A boat](boat.png)", inline, "![the plan](plan.png)",
-    ]  # fmt: skip
-    assert [each.image.content_type for each in made.images] == ["image/jpeg", "image/png"]
-
-
 @pytest.mark.parametrize("content", [b"<svg/>", BOAT[:300], png_of(50_000, 50_000), b"<html>" + BOAT])
 def test_invalid_notebook_image_is_reported(content: bytes) -> None:
     made = convert_notebook(notebook(prose("Words."), code("draw()", figure(content))))
     assert made.images == ()
     assert made.notes == ("skipped: images in an unsupported format, or damaged (1)",)
-
-
-def test_bitmap_is_preferred_to_svg() -> None:
-    both = {"image/svg+xml": "<svg/>", **figure()}
-    assert len(convert_notebook(notebook(prose("Words."), code("draw()", both))).images) == 1
-    alone = convert_notebook(notebook(prose("Words."), code("draw()", {"image/svg+xml": "<svg/>"})))
-    assert (len(alone.images), len(alone.notes)) == (0, 1)
 
 
 def test_images_in_html_tables_follow_the_table() -> None:
@@ -147,18 +121,3 @@ def test_images_in_html_tables_follow_the_table() -> None:
     assert table.splitlines()[2:4] == ["| Boat | Red |", "| Plan of 1911 |  |"]
     assert rest == ["![Red](image)", "![Plan of 1911](image)", "After."]
     assert len(made.images) == 2
-
-
-def test_images_in_word_tables_follow_the_table() -> None:
-    made, document = io.BytesIO(), docx.Document()
-    document.add_paragraph("The harbour.")
-    table = document.add_table(rows=2, cols=2)
-    for row, name in zip(table.rows, ("Boat", "Plan"), strict=True):
-        row.cells[0].text = name
-        row.cells[1].paragraphs[0].add_run().add_picture(
-            io.BytesIO(BOAT if name == "Boat" else PLAN), Inches(1)
-        )
-    document.add_paragraph("The end.")
-    document.save(made)
-    found = convert_docx(made.getvalue())
-    assert found.text.strip().split("\n\n")[2:] == ["![Boat](image1)", "![Plan](image2)", "The end."]

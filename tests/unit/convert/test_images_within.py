@@ -20,7 +20,6 @@ from kg_api.convert.pptx import convert as convert_pptx
 from kg_api.ingest.reader import place_images
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.schemas.documents import Converted, SourceRecord
-from kg_api.text.image_references import from_data_uri
 from tests.support.images import drawn, encoded
 
 BOAT, PLAN = encoded(drawn(64, 48), "JPEG"), encoded(drawn(40, 90))
@@ -59,11 +58,6 @@ def test_html_image_is_placed_between_paragraphs() -> None:
     assert made.text[found.start : found.end] == "![A red boat](image)"
 
 
-def test_image_within_a_paragraph_follows_it() -> None:
-    made = convert_html(page(f'<p>The boat <img alt="A boat" src="{uri(BOAT)}"> is red.</p><p>It sails.</p>'))
-    assert made.text == "The boat is red.\n\n![A boat](image)\n\nIt sails.\n"
-
-
 def test_captions_and_preceding_text_describe_an_image() -> None:
     figure = f'<figure><img alt="A boat" src="{uri(BOAT)}"><figcaption>In the bay</figcaption></figure>'
     bare = f'<p>Of the harbour there is a plan.</p><img src="{uri(PLAN)}">'
@@ -72,17 +66,6 @@ def test_captions_and_preceding_text_describe_an_image() -> None:
         "![A boat. In the bay](image)\n\nIn the bay\n\nOf the harbour there is a plan.\n\n"
         "![Of the harbour there is a plan.](image)\n"
     )
-
-
-def test_images_in_headings_and_lists_are_read() -> None:
-    made = convert_html(
-        page(
-            f'<h1>Boats <img alt="One" src="{uri(BOAT)}"></h1>'
-            f'<ul><li>first <img src="{uri(PLAN)}" alt="Two"></ul>'
-        )
-    )
-    assert [made.text[each.start : each.end] for each in made.images] == ["![One](image)", "![Two](image)"]
-    assert [each.image.content_type for each in sources(made) if each.image] == ["image/jpeg", "image/png"]
 
 
 @pytest.mark.parametrize(
@@ -102,10 +85,6 @@ def test_images_in_headings_and_lists_are_read() -> None:
 def test_remote_damaged_or_tiny_images_leave_their_text(address: str) -> None:
     made = convert_html(page(f'<p>Look: <img alt="A boat" src="{address}"></p>'))
     assert (made.text, made.images) == ("Look: A boat\n", ())
-
-
-def test_data_uri_without_base64_is_decoded() -> None:
-    assert from_data_uri("data:image/png,%89PNG") == b"\x89PNG"
 
 
 def test_there_is_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,11 +124,6 @@ def test_images_of_an_epub_are_read() -> None:
     assert made.text == "The boat.\n\n![Red](red%20boat.jpg)\n\nNo more.\n\nBroken Gone Out\n"
     assert [each.image.content_type for each in sources(made, "epub") if each.image] == ["image/jpeg"]
     assert made.notes == ("skipped: images in an unsupported format, or damaged (1)",)
-
-
-def test_epub_of_images_is_accepted() -> None:
-    made = convert_epub(book('<img alt="Red" src="../images/red.jpg"/>', red=BOAT))
-    assert shown(made) == [("![Red](red.jpg)", "image/jpeg")]
 
 
 def test_images_of_a_word_document_are_read() -> None:

@@ -81,14 +81,6 @@ def test_html_part_is_read_without_plain_text() -> None:
     assert kinds(got.text) == ["heading", "paragraph"] * 2
 
 
-@pytest.mark.parametrize("charset", ["utf-8", "iso-8859-1", "cp1252"])
-def test_charsets(charset: str) -> None:
-    assert (
-        convert(message("Schöne Grüße aus Köln", charset=charset).as_bytes()).text
-        == f"{HEAD}Schöne Grüße aus Köln\n"
-    )
-
-
 def test_lines_stay_lines_and_make_no_other_blocks() -> None:
     plain = (
         "  * 4 mm\nPrice per item\n# wood 12 EUR\n  * 5 mm\n\nRecipient: X\n===\nReason: Y\n---\n- z\n\n===\n"
@@ -292,31 +284,6 @@ SAID = "this message is in html your program cannot show it"
 )  # fmt: skip
 def test_of_alternatives_the_fullest_is_read(parts: list[bytes], text: str, notes: tuple[str, ...]) -> None:
     assert body_of(multipart("alternative", *parts)) == (text, notes)
-
-
-def nested(levels: int) -> bytes:
-    mail = b"From: z@example.org\nSubject: innermost\n\ncode 4711\n"
-    for _ in range(levels):
-        mail = TOP + multipart("mixed", part("message/rfc822", mail))
-    return mail
-
-
-@pytest.mark.parametrize("levels", [1, 3, 30, 99])
-def test_messages_in_messages_are_read(levels: int) -> None:
-    got = convert(nested(levels))
-    assert "code 4711" in got.text
-    assert got.notes == ()
-
-
-def test_wrong_label_of_utf_8_is_noted() -> None:
-    got = convert(TOP + part("text/plain; charset=iso-8859-1", "10 € für Käse"))
-    assert got.text.endswith("10 € für Käse\n")
-    assert got.notes == ("read as UTF-8: the file declares iso-8859-1, which does not match its bytes",)
-
-
-def test_html_charset_applies_if_the_part_has_none() -> None:
-    page = '<meta charset="windows-1251"><p>Кран 10</p>'.encode("cp1251")
-    assert body_of(part(HTML, page))[0] == "Кран 10\n"
 
 
 def test_cut_and_unencoded_headers_are_decoded() -> None:

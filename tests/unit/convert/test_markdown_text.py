@@ -21,10 +21,6 @@ from kg_api.text.sources import split
 
 MARKS = st.text(alphabet="#>-+*_`~|=\\<>/!1234.) \t\nabc[]:&'\"é\u00ad", max_size=40)
 TEXTS = MARKS | st.text(max_size=40)
-BEGINNINGS = (
-    *("# a", "###### b", "> c", "- d", "+ e", "* f", "1. g", "12) h", "```", "~~~x", "---", "***", "_ _ _"),
-    *("<div>", "<!-- x", "    code", "| a | b |", "===", "---\ntitle: x\n---", "[a]: b", "1986. A year"),
-)
 
 
 def cells(text: str) -> list[list[str]]:
@@ -46,24 +42,10 @@ def test_paragraph_round_trips_through_markdown(text: str) -> None:
     assert line.replace("\\", "") == join_lines(text).replace("\\", "")
 
 
-def test_text_starting_like_markup_is_a_paragraph() -> None:
-    for text in BEGINNINGS:
-        assert [block.kind for block in blocks(write_paragraph(text) + "\n")] == ["paragraph"], text
-
-
-def test_only_beginnings_are_escaped() -> None:
-    assert write_paragraph("a * b _c_ 1. [d](e) `f` #g") == "a * b _c_ 1. [d](e) `f` #g"
-
-
 @given(TEXTS, st.integers(1, 6))
 def test_a_heading_keeps_its_level_and_its_words(text: str, level: int) -> None:
     found = blocks(write_heading(level, text) + "\n\nx\n")
     assert [(block.kind, block.level) for block in found] == [("heading", level), ("paragraph", 0)]
-
-
-@pytest.mark.parametrize("title", ["C #", "##", "# one", "1. Intro", "- x", "a ### b"])
-def test_a_heading_keeps_its_words(title: str) -> None:
-    assert blocks(write_heading(2, title))[0].title == title
 
 
 @given(st.lists(st.lists(TEXTS, min_size=1, max_size=4), min_size=1, max_size=6))
@@ -90,11 +72,6 @@ def test_long_table_passages_repeat_the_header(columns: int, rows: int) -> None:
     assert all(passage.startswith("| column 0 |") for passage in passages)
 
 
-def test_very_wide_header_is_not_repeated() -> None:
-    text = write_table([[f"column {at}" for at in range(80)], *(["x"] * 80 for _ in range(60))])
-    assert text.count("| column 0 |") == 1
-
-
 @given(st.text(alphabet="`~ab\n \r", max_size=60), st.text(max_size=10))
 def test_code_is_one_block_whatever_is_in_it(code: str, language: str) -> None:
     text = write_code_block(code, language) + "\n\nafter\n"
@@ -113,10 +90,6 @@ def test_the_writer_knows_where_the_next_block_begins(written: list[tuple[str, s
             writer.add(line)
     assert all(writer.text()[at:].startswith(line) for at, line in starts)
     assert len(blocks(writer.text())) == sum(1 for _, text in written if join_lines(text))
-
-
-def test_invisible_characters_are_removed() -> None:
-    assert join_lines("so\u00adft\u200b zero\ufeff ﬁne \x00a\u00a0b\ud800") == "soft zero fine a b�"
 
 
 @pytest.mark.parametrize(
@@ -150,8 +123,3 @@ def test_invisible_characters_are_removed() -> None:
 )
 def test_raised_and_lowered_text_joins_no_number(text: str, raised: str, lowered: str) -> None:
     assert (raise_text(text), lower_text(text)) == (raised, lowered)
-
-
-def test_small_print_stays_plain() -> None:
-    words = "This is a sentence in small print, with 3 words"
-    assert raise_text(words) == f" {words} "

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import base64
 import io
-import json
 from typing import Any, cast
 
 import nbformat
@@ -46,13 +45,6 @@ def test_cells_become_blocks() -> None:
         "skipped: 1,043 characters of long outputs",
         "skipped: images in an unsupported format, or damaged (1)",
     )
-
-
-def test_older_notebooks_are_read() -> None:
-    cell = {"cell_type": "heading", "level": 2, "source": ["Old", "words"], "metadata": {}}
-    sheets = [{"cells": [cell], "metadata": {}}]
-    old = {"nbformat": 3, "nbformat_minor": 0, "metadata": {"name": ""}, "worksheets": sheets}
-    assert convert(json.dumps(old).encode()).text == "## Old words\n"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import csv
 import datetime as dt
 import io
 import re
@@ -13,13 +12,12 @@ import openpyxl
 import pytest
 from defusedxml.ElementTree import fromstring
 
-from kg_api.convert import delimited, spreadsheet
 from kg_api.convert import pptx as slides
+from kg_api.convert import spreadsheet
 from kg_api.convert.docx import document as word
 from kg_api.convert.ooxml.package import WORD_PARTS, Package
 from kg_api.convert.shared.accounting import find_missing, note_missing
 from kg_api.schemas.documents import Converted
-from tests.unit.convert.test_delimited import DECLARED
 from tests.unit.convert.test_docx_numbering import CLAUSES, item
 from tests.unit.convert.test_docx_text import CHARACTER_STYLES, LINES
 from tests.unit.convert.test_pptx_text import LIMIT, box, choice, deck, presentation
@@ -119,13 +117,6 @@ def test_missing_words_are_counted_with_an_example(
     assert (found and (found.words, found.example)) == missing
 
 
-def test_note_names_the_place() -> None:
-    assert note_missing(["Order 4711"], "nothing", "fields") == (
-        'skipped: 2 words of fields, e.g. "Order 4711"',
-    )
-    assert note_missing(["nothing"], "nothing", "fields") == ()
-
-
 def format_cells(values: dict[str, Any]) -> bytes:
     """Build a workbook with a value for each number format."""
     book, out = openpyxl.Workbook(), io.BytesIO()
@@ -214,14 +205,3 @@ def test_every_workbook_word_is_stored_without_invented_numbers(name: str) -> No
     missing = find_missing([*pieces, "Zanzibar 987654"], got.text)
     assert missing
     assert missing.words == 2
-
-
-@pytest.mark.parametrize("text", DECLARED)
-def test_every_cell_of_a_csv_file_is_stored(text: str) -> None:
-    got = delimited.convert(text.encode()).text
-    lines = [
-        line for line in text.lstrip("\ufeff").split("\n") if not line.strip('"').lower().startswith("sep=")
-    ]
-    cells = [cell for line in csv.reader(lines) for cell in line]
-    assert find_missing(cells, got) is None
-    assert set(re.findall(r"\d+", got)) == set(re.findall(r"\d+", " ".join(cells)))

@@ -131,11 +131,6 @@ def test_shape_reads_as_powerpoint_shows_it(shape: str, shown: str) -> None:
     assert get_text(read(shape)) == f"{shown}\n"
 
 
-def test_isolated_slide_number_is_omitted() -> None:
-    number = '<a:fld id="{x}" type="slidenum"><a:t>3</a:t></a:fld>'
-    assert get_text(read(LIMIT, box(paragraph(number)))) == "Load limit 40\n"
-
-
 def test_automatic_numbers_count_by_level() -> None:
     def item(text: str, form: str, level: int = 0, start: str = "") -> str:
         return paragraph(run(text), f'<a:buAutoNum type="{form}" {start}/>', level)
@@ -153,24 +148,6 @@ def test_automatic_numbers_count_by_level() -> None:
     )
     lines = [line.strip() for line in get_text(read(shape)).splitlines() if line.strip()]
     assert lines == ["3. A", "(a) B", "(b) C", "4. D", "(a) E", "Plain", "I. F", "1 G"]
-
-
-def test_numbers_of_a_list_style_are_read() -> None:
-    style = '<a:lstStyle><a:lvl1pPr><a:buAutoNum type="arabicParenR"/></a:lvl1pPr></a:lstStyle>'
-    shape = box(paragraph(run("A")), paragraph(run("B"))).replace("<a:bodyPr/>", f"<a:bodyPr/>{style}")
-    assert get_text(read(shape)) == "1) A\n2) B\n"
-
-
-def test_numbers_of_a_layout_are_read() -> None:
-    made = cast("Any", pptx).Presentation()
-    slide = made.slides.add_slide(made.slide_layouts[1])
-    slide.placeholders[1].text_frame.text = "A\nB"
-    place = slide.slide_layout.placeholders[1].element
-    style = cast("Any", pptx.oxml).parse_xml(
-        f'<a:lvl1pPr {NAMESPACES}><a:buAutoNum type="alphaLcPeriod"/></a:lvl1pPr>'
-    )
-    next(place.iter("{*}lstStyle")).append(style)
-    assert get_text(save(made)) == "a. A\n\nb. B\n"
 
 
 def test_charts_are_tables_with_titles() -> None:
@@ -216,13 +193,6 @@ def test_diagram_is_a_list() -> None:
 def test_hidden_shapes_are_noted() -> None:
     made = read(LIMIT, box(paragraph(run("Secret 250")), about='hidden="1"'))
     assert (made.text, made.notes) == ("## Slide 1\n\nLoad limit 40\n", ("skipped: hidden shapes (1)",))
-
-
-def test_shape_without_a_text_body_says_nothing() -> None:
-    line = '<p:sp><p:nvSpPr><p:cNvPr id="9" name="x"/><p:cNvSpPr/><p:nvPr/></p:nvSpPr><p:spPr/></p:sp>'
-    holder = line.replace("<p:nvPr/>", '<p:nvPr><p:ph type="body" idx="5"/></p:nvPr>')
-    made = read(line, LIMIT, holder)
-    assert (made.text, made.notes) == ("## Slide 1\n\nLoad limit 40\n", ())
 
 
 def test_text_of_merged_cells_is_noted() -> None:

@@ -349,29 +349,6 @@ def test_equivalent_sheet_encodings_read_equally(rewrite: Callable[[str], str | 
     assert got.notes == ("hidden parts of 'Plan' were read all the same (rows: 1, columns: 0)",)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("</row>", ""),
-        ("</v></c>", "</c></v>"),
-        ("</sheetData>", ""),
-        ("<v>2469</v>", "<v>2469"),
-        ('<c r="C2" s="1"/>', "<c"),
-        ('<row r="4" hidden="1">', '<row r="4" hidden="1"'),
-    ],
-)
-def test_damaged_sheets_are_rejected(old: str, new: str) -> None:
-    sheet = f'<worksheet xmlns="{WORKBOOK}"><sheetData>{PLAIN}</sheetData></worksheet>'
-    assert old in sheet
-    at = sheet.rindex(old)
-    parts = {
-        "xl/worksheets/sheet1.xml": sheet[:at] + new + sheet[at + len(old) :],
-        "xl/sharedStrings.xml": f"<sst>{STRINGS}</sst>",
-    }
-    with pytest.raises(UnreadableDocument, match="damaged"):
-        convert(raw("", parts=parts))
-
-
 def run(text: str, marks: str = "") -> str:
     return f'<r>{f"<rPr>{marks}</rPr>" if marks else ""}<t xml:space="preserve">{text}</t></r>'
 
@@ -455,21 +432,3 @@ def test_text_boxes_are_read_and_other_objects_reported() -> None:
         "skipped: pictures (1)",
         'skipped: comments on cells (1), e.g. "Ask Ann"',
     )
-
-
-def test_sheet_title_and_two_tables_are_separated() -> None:
-    rows = rows_of(
-        ["Report 2025"], [], ["Site", "Load", "Owner"], ["Harbour", number("40"), "Team A"],
-        ["Airport", number("55"), "Team B"], [], [], ["Part", "Price"], ["Bolt", number("3")],
-    )  # fmt: skip
-    expected = (
-        "## Plan\n\nReport 2025\n\n| Site | Load | Owner |\n| --- | --- | --- |\n| Harbour | 40 | Team A |\n"
-        "| Airport | 55 | Team B |\n\n| Part | Price |\n| --- | --- |\n| Bolt | 3 |\n"
-    )
-    assert convert(raw(rows)).text == expected
-    assert convert(raw(rows, around='<mergeCells><mergeCell ref="A1:C1"/></mergeCells>')).text == expected
-
-
-def test_cells_and_rows_without_places_follow_each_other() -> None:
-    rows = rows_of(["Site", "Load"], ["Harbour", number("40")])
-    assert convert(raw(re.sub(r' r="[A-Z]?[0-9]+"', "", rows))).text == convert(raw(rows)).text

@@ -43,32 +43,9 @@ def test_form_value_is_placed_in_its_line(entries: str, drawn: str | None, value
     assert field(f"{entries} {DRAWN if more else ''}", *more) == line(value)
 
 
-def test_need_appearances_prefers_the_value() -> None:
-    form = f"{FIELDS} /NeedAppearances true"
-    assert field("/FT /Tx /T (a) /V (New 43)", form=form) == line("New 43")
-    assert field(f"/FT /Tx /T (a) /V (New 43) {DRAWN}", shows("Old 42"), form=form) == line("New 43")
-
-
 def test_value_is_inherited_from_the_field() -> None:
     parent = b"<< /FT /Tx /T (a) /V (Sample Ltd 42) /Kids [7 0 R] >>"
     assert field("/Parent 8 0 R", parent, form="/Fields [8 0 R]") == line("Sample Ltd 42")
-
-
-def test_letters_in_boxes_are_one_number() -> None:
-    boxes = " ".join(f"BT /F1 12 Tf {20 * at + 4} 5 Td ({digit}) Tj ET" for at, digit in enumerate("47114"))
-    entries = "/FT /Tx /Ff 16777216 /MaxLen 10 /T (a) /V (47114)"
-    assert field(f"{entries} {DRAWN}", appearance(boxes)) == line("47114")
-    assert field(entries) == line("47114")
-
-
-def test_lines_of_a_field_are_a_paragraph() -> None:
-    long = "The crane lifts 40 tons and stands on the pier near the old lighthouse, which is closed today."
-    for value, words in (
-        (long, long),
-        (r"Berth 9 of the harbour,\rpier 12", "Berth 9 of the harbour, pier 12"),
-    ):
-        shown = widget(f"/FT /Tx /Ff 4096 /T (a) /V ({value})", "150 560 350 700")
-        assert convert(page(TEXT[:1], [7], [shown], form=FIELDS)).text == f"{TEXT[0]}\n\n{words}"
 
 
 def test_password_is_not_shown() -> None:
@@ -82,12 +59,6 @@ def test_hidden_form_field_is_omitted(flags: int) -> None:
         TEXT, [7], [widget(f"/FT /Tx /T (a) /V (hidden 42) {DRAWN}"), shows("hidden 42")], form=FIELDS
     )
     assert "42" not in convert(data.replace(b"/F 4 ", b"/F %d " % flags)).text
-
-
-def test_value_that_the_page_shows_is_not_doubled() -> None:
-    shown = widget("/FT /Tx /T (a) /V (Sample Ltd 42)", "100 716 300 736")
-    made = convert(page(["Name:            Sample Ltd 42"], [7], [shown], form=FIELDS))
-    assert made.text.count("42") == 1
 
 
 @pytest.mark.parametrize(("state", "mark"), [("Yes", "☒"), ("Off", "☐")])
@@ -140,11 +111,6 @@ def test_text_on_the_page_is_read(kind: str, entries: str, drawn: str | None) ->
     assert made.notes == ()
 
 
-def test_standard_stamp_is_read_by_its_name() -> None:
-    made = convert(page(["Plan"], [7], [annotation("Stamp", "/Name /NotApproved")]))
-    assert made.text == "Plan\n\nNot Approved"
-
-
 def test_comments_are_counted_with_an_example() -> None:
     objects = [
         annotation("Text", "/Contents (It must be 7 May)"),
@@ -162,16 +128,3 @@ def test_comments_are_counted_with_an_example() -> None:
 def test_xfa_form_is_reported() -> None:
     made = convert(page(["Please wait"], [], [b"(x)"], form="/Fields [] /XFA 7 0 R"))
     assert [each.partition(".")[0] for each in made.notes] == ["skipped: the content of the XFA form"]
-
-
-def test_form_value_on_rotated_page_is_read() -> None:
-    content = b"BT /F1 12 Tf 0 1 -1 0 100 72 Tm (Name:) Tj ET"
-    shown = widget("/FT /Tx /T (a) /V (Sample Ltd 42) /MK << /R 90 >>", "86 120 106 320")
-    made = convert(page(content, [7], [shown], form=FIELDS, about="/Rotate 90"))
-    assert made.text == "Name: Sample Ltd 42"
-
-
-def test_scan_with_a_field_is_still_a_scan() -> None:
-    content = b"q 600 0 0 700 0 0 cm BI /W 1 /H 1 /CS /G /BPC 8 ID \x80 EI Q"
-    made = convert(page(content, [7], [widget("/FT /Tx /T (a) /V (Sample Ltd 42)")], form=FIELDS))
-    assert (made.text, made.pictures) == ("Sample Ltd 42", (1,))

@@ -99,11 +99,6 @@ def test_a_file_without_text_seems_to_be_scanned() -> None:
 WHOLE = story(*paragraphs(STORY * 4))
 
 
-@given(st.integers(0, len(WHOLE)))
-def test_truncated_file_is_read_or_rejected(length: int) -> None:
-    _read_or_refuse(WHOLE[:length])
-
-
 @given(st.lists(st.tuples(st.integers(0, len(WHOLE) - 1), st.integers(0, 255)), min_size=1, max_size=60))
 def test_damaged_file_is_read_or_rejected(changes: list[tuple[int, int]]) -> None:
     data = bytearray(WHOLE)

@@ -93,82 +93,9 @@ def test_caption_describes_its_image(caption: str) -> None:
     assert texts(made)[1:3] == [f"![{caption}](page-1-image-1.jpg)", caption]
 
 
-def test_caption_above_precedes_its_image() -> None:
-    made = convert(drawn(page((720, "Figure 1: The boat"), (620, BOAT), (500, "Figure 1 shows the boat."))))
-    assert texts(made) == [
-        "Figure 1: The boat",
-        "![Figure 1: The boat](page-1-image-1.jpg)",
-        "Figure 1 shows the boat.",
-    ]
-
-
-def test_stacked_captions_match_their_images() -> None:
-    made = convert(
-        drawn(page((650, BOAT), (638, "Figure 1: The boat"), (536, PLAN), (524, "Figure 2: The plan")))
-    )
-    assert texts(made) == [
-        "![Figure 1: The boat](page-1-image-1.jpg)",
-        "Figure 1: The boat",
-        "![Figure 2: The plan](page-1-image-2.png)",
-        "Figure 2: The plan",
-    ]
-
-
-def test_two_parts_of_one_figure_share_its_caption() -> None:
-    def draw(canvas: Canvas) -> None:
-        canvas.drawImage(reader(BOAT), 72, 600, 120, 90)
-        canvas.drawImage(reader(PLAN), 300, 600, 90, 90)
-        canvas.drawString(72, 580, "Figure 1: The boat (a) and the plan of the whole harbour (b)")
-
-    made = convert(drawn(draw))
-    assert [text[:12] for text in texts(made)] == ["![Figure 1: ", "![Figure 1: ", "Figure 1: Th"]
-
-
 def test_sentence_mentioning_an_image_is_not_a_caption() -> None:
     made = convert(drawn(page((700, "All is still."), (600, BOAT), (585, "Figure 3 shows what came."))))
     assert texts(made)[1] == "![All is still.](page-1-image-1.jpg)"
-
-
-def test_image_in_columns_follows_its_own_column() -> None:
-    left = [f"Line {i} of the column at the left side, full of words" for i in range(30)]
-    right = [f"Row {i} of the column at the right side, full of words" for i in range(30)]
-
-    def draw(canvas: Canvas) -> None:
-        canvas.setFont("Times-Roman", 10)
-        for i in range(30):
-            canvas.drawString(60, 740 - 12 * i, left[i])
-            canvas.drawString(320, 740 - 12 * i - (120 if i > 9 else 0), right[i])
-        canvas.drawImage(reader(BOAT), 320, 520, 120, 90)
-
-    made = convert(drawn(draw))
-    at = made.text.index("![")
-    assert made.text.index(left[29]) < made.text.index(right[9]) < at < made.text.index(right[10])
-
-
-def test_image_at_page_end_keeps_its_page() -> None:
-    def first(canvas: Canvas) -> None:
-        canvas.setFont("Times-Roman", 10)
-        canvas.drawString(
-            72, 300, "The text of this page goes on behind the picture, on the next page, where it is"
-        )
-        canvas.drawImage(reader(BOAT), 72, 100, 120, 90)
-
-    made = convert(drawn(first, page((740, "said what became of it in the end."), (700, "Another one."))))
-    (found,) = made.images
-    assert bisect_right(made.pages, found.start) == 1
-    assert "where it is said what became of it" in made.text
-
-
-def test_image_within_a_form_is_placed() -> None:
-    def draw(canvas: Canvas) -> None:
-        canvas.beginForm("boat")
-        canvas.drawImage(reader(BOAT), 0, 0, 120, 90)
-        canvas.endForm()
-        page((700, "Before it."), (500, "After it."))(canvas)
-        canvas.translate(72, 560)
-        canvas.doForm("boat")
-
-    assert [text[:9] for text in texts(convert(drawn(draw)))] == ["Before it", "![Before ", "After it."]
 
 
 def test_rotated_mirrored_or_masked_image_is_rendered() -> None:
@@ -213,12 +140,6 @@ def test_decorative_images_are_skipped_and_counted() -> None:
     made = convert(drawn(*(decorated(i) for i in range(3)), background, scanned))
     assert made.images == ()
     assert set(made.notes) >= {f"skipped: {TINY} (6)", f"skipped: {REPEATED} (3)", f"skipped: {WHOLE} (1)"}
-
-
-def test_empty_image_is_skipped() -> None:
-    made = convert(drawn(page((700, "White."), (600, encoded(Image.new("RGB", (120, 90), "white"))))))
-    assert made.images == ()
-    assert made.notes == ("skipped: images that are damaged or of one color (1)",)
 
 
 def test_too_large_image_is_reported() -> None:

@@ -14,7 +14,7 @@ from kg_api.convert.pdf import convert, pages
 from kg_api.convert.pdf.pages import MAX_PAGE_PIXELS, LetterStream, draw_page
 from kg_api.errors import UnreadableDocument
 from kg_api.ingest.records import Incoming, to_record
-from kg_api.schemas.images import DrawnPage, PageBox, PageToDraw
+from kg_api.schemas.images import DrawnPage, PageToDraw
 from tests.support.hostile_files import pdf as pdf_of
 from tests.support.hostile_files import pdf_of_loops, pdf_of_pages
 
@@ -78,11 +78,6 @@ def test_words_are_boxed_at_their_position() -> None:
     assert extent(one)[2] < 0.46
 
 
-@pytest.mark.parametrize(("words", "count"), [(("Apricots ripen",), 2), (("ripen", "Apricots ripen"), 2)])
-def test_adjacent_words_are_boxed_separately(words: tuple[str, ...], count: int) -> None:
-    assert draw_page(PageToDraw(1, 800, words=words), a_pdf()).boxed == count
-
-
 @pytest.mark.parametrize(("rotate", "where"), [(90, "right"), (180, "bottom"), (270, "left")], ids=str)
 def test_rotated_page_is_boxed_correctly(rotate: int, where: str) -> None:
     drawn = draw_page(PageToDraw(1, 600, "Apricots ripen early"), a_pdf(rotate=rotate))
@@ -96,30 +91,6 @@ def test_rotated_page_is_boxed_correctly(rotate: int, where: str) -> None:
     assert dark.sum() == inside.sum() > 100  # every letter is within the boxes
     side = {"right": columns.min() > 500, "bottom": rows.min() > 750, "left": columns.max() < 100}
     assert side[where]
-
-
-def test_cropped_page_is_boxed_correctly() -> None:
-    drawn = draw_page(PageToDraw(1, 600, "Apricots ripen early"), a_pdf(cut=(20, 500, 320, 600)))
-    assert shown(drawn).size == (600, 200)
-    left, top, _, bottom = extent(drawn)
-    assert (left, top) == (pytest.approx(0.06, abs=0.02), pytest.approx(0.42, abs=0.06))
-    assert bottom == pytest.approx(0.66, abs=0.06)
-
-
-def test_ocr_boxes_are_drawn_as_specified() -> None:
-    boxes = (PageBox(5000, 5000, 6000, 5500), PageBox(6050, 5000, 7000, 5500))
-    drawn = draw_page(PageToDraw(1, 800, passage_boxes=boxes), a_pdf())
-    assert drawn.boxed == 2
-    assert extent(drawn) == (0.5, 0.5, 0.7, 0.55)
-
-
-def test_a_box_outside_of_the_page_is_none() -> None:
-    boxes = (
-        PageBox(65_000, 0, 65_500, 10_000),
-        PageBox(5000, 5000, 5000, 5000),
-        PageBox(9000, 9000, 100, 100),
-    )
-    assert not coloured(draw_page(PageToDraw(1, 300, word_boxes=boxes), a_pdf())).any()
 
 
 @pytest.mark.parametrize("page", [0, 4, 10**9])

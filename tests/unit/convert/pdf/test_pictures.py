@@ -12,7 +12,7 @@ from kg_api.convert.pdf.scans import PictureReader
 from kg_api.convert.shared.ocr import OcrFailed, Picture, PixelLine, PixelWord
 from kg_api.schemas.documents import Converted
 from kg_api.settings import ConversionSettings
-from tests.unit.convert.pdf.files import HEIGHT, WIDTH, drawn, lines
+from tests.unit.convert.pdf.files import drawn, lines
 
 LETTER, SIZE = 14.0, 28.0
 
@@ -62,16 +62,6 @@ def test_ocr_reads_only_pages_without_text() -> None:
     ]
 
 
-def test_a_word_has_its_place_on_the_page() -> None:
-    engine = Engine([[line("Klippan harbour", 200, 1169.5)]])
-    first, second = read(engine, picture).words
-    width, height = WIDTH * 200 / 72, HEIGHT * 200 / 72
-    assert first.left == pytest.approx(200 / width * 10_000, abs=5)
-    assert first.top == pytest.approx(1149.5 / height * 10_000, abs=5)
-    assert first.right < second.left
-    assert first.confidence == 90
-
-
 def test_columns_are_read_in_order_with_hyphenation_undone() -> None:
     left = ["The harbour master of Klippan did", "keep two books of the ships, and infor-", "mation on it."]
     right = ["The second of them was the thicker", "one, which nobody had asked him to", "keep at all."]
@@ -114,15 +104,6 @@ def test_pages_beyond_the_limit_are_reported(limits: ConversionSettings, told: s
     found = read(Engine([[line("One.", 200, 300)]]), lines("Text."), picture, picture, limits=limits)
     assert 3 in found.pictures
     assert told in "".join(found.notes)
-
-
-def test_page_is_rendered_within_the_pixel_limit() -> None:
-    engine = Engine([[line("One.", 20, 30)], [line("One.", 20, 30)]])
-    read(engine, picture)
-    read(engine, picture, limits=ConversionSettings(ocr_max_megapixels=1))
-    (high, wide), (less_high, less_wide) = engine.shapes
-    assert (wide, high) == (round(WIDTH * 200 / 72 + 0.5), round(HEIGHT * 200 / 72 + 0.5))
-    assert 900_000 < less_high * less_wide < 1_010_000
 
 
 def test_too_large_page_image_is_not_rendered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,35 +62,11 @@ def test_repeated_headers_and_footers_are_omitted_and_counted() -> None:
     assert [found.text[begin:].split(":")[0] for begin in found.pages] == [str(i) for i in range(8)]
 
 
-def test_document_of_repeated_text_keeps_it() -> None:
-    assert convert(drawn(*[lines("Draft.")] * 4)).text.count("Draft.") == 4
-
-
-def test_two_pages_are_too_few_for_repetition() -> None:
-    found = convert(story(*paragraphs(STORY[:1]), PageBreak(), *paragraphs(STORY[1:2]), on_page=_framed))
-    assert found.text.count("The Harbour of Klippan") == 2
-    assert found.notes == ()
-
-
-def test_empty_pages_start_at_the_next_text() -> None:
-    def picture(canvas: Canvas) -> None:
-        canvas.rect(100, 100, 300, 300, fill=1)
-
-    found = convert(drawn(lines("One."), picture, picture, lines("Four."), picture))
-    assert found.text == "One.\n\nFour."
-    assert found.pages == (0, 6, 6, 6, 11)
-    assert (found.pictures, found.notes) == ((2, 3, 5), ())
-
-
 def test_page_starts_within_a_continued_paragraph() -> None:
     full = "the words of a paragraph that fills its line to the very end of it, and then goes on"
     found = convert(drawn(lines(full, full, y=90), lines(f"here {full}", full, y=740), lines("Last.", y=740)))
     assert found.text == f"{full} {full} here {full} {full}\n\nLast."
     assert found.pages == (0, found.text.index(" here"), found.text.index("Last."))
-
-
-def test_blank_pages_need_no_ocr() -> None:
-    assert convert(drawn(lines("One."), lambda _: None, lines("Three."))).pictures == ()
 
 
 def test_outline_determines_heading_levels() -> None:
@@ -151,13 +127,3 @@ def test_document_properties_become_metadata() -> None:
         "tags": ["sea", "ships", "books"],
         "language": "en-GB",
     }
-
-
-def test_titles_that_programs_make_up_are_none() -> None:
-    for title in ("untitled", "Microsoft Word - report.doc", "report_final.docx", "(anonymous)", "12"):
-
-        def draw(canvas: Canvas, title: str = title) -> None:
-            canvas.setTitle(title)
-            lines("Text.")(canvas)
-
-        assert convert(drawn(draw)).title == ""

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from kg_api.convert.isolated import pool
-from kg_api.convert.isolated.pool import ConverterPool, note_skipped_images
+from kg_api.convert.isolated.pool import note_skipped_images
 from kg_api.convert.pdf import convert
 from kg_api.convert.pdf.scans import PictureReader
 from kg_api.errors import UnreadableDocument
@@ -118,23 +117,6 @@ def test_ocr_reads_unreadable_lines_only(font: Font) -> None:
     assert made.text.split() == " ".join([*readable, *LINES]).split()
     assert made.notes == ("page 1 was read by OCR (rapidocr, confidence 0.90): words may be wrong",)
     assert (made.unreadable, made.pictures) == ((), ())
-
-
-def test_ocr_without_words_reports_each_reason_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = write(UNREADABLE["drawings"], *LINES)
-    reader = PictureReader(Engine([[]]).read, ConversionSettings())
-    answers = iter([convert(data), convert(data, pictures=reader)])
-    monkeypatch.setattr(pool, "find_missing_reason", lambda _: "")  # pyright: ignore[reportUnknownLambdaType]
-    monkeypatch.setattr(ConverterPool, "_answer", lambda *_, **__: next(answers))  # pyright: ignore[reportUnknownLambdaType]
-    with pytest.raises(UnreadableDocument) as error:
-        ConverterPool(ConversionSettings()).convert(data, "pdf")
-    assert str(error.value).count("do not map to letters") == 1
-    assert "OCR found no text" in str(error.value)
-
-
-def test_ocr_of_every_page_replaces_its_text() -> None:
-    reader = PictureReader(Engine([[line("Read again.", 200, 300)]]).read, ConversionSettings(), every=True)
-    assert convert(page(["The crane lifts 40 tons."]), pictures=reader).text == "Read again."
 
 
 READABLE = {

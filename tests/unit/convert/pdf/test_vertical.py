@@ -76,40 +76,6 @@ def test_vertical_header_is_first_and_page_numbers_omitted(draw: Draw) -> None:
     assert made.text.count(TEXT[:20]) == 4
 
 
-def test_number_across_a_column_is_read_in_it() -> None:
-    def draw(canvas: Canvas) -> None:
-        by_font(canvas, ["日付は五月", *COLUMNS[1:]])
-        canvas.setFont("Helvetica", 12)
-        canvas.drawCentredString(500, 780 - 14 * 6 + 2, "12")
-        canvas.setFont(DOWN, 14)
-        canvas.drawString(500, 780 - 14 * 6, "日である。")
-
-    assert convert(drawn(draw)).text.replace(" ", "").startswith("日付は五月12日である。")
-
-
-def test_stacked_label_stays_at_its_place() -> None:
-    def draw(canvas: Canvas) -> None:
-        canvas.setFont(ACROSS, 12)
-        for row, letter in enumerate("申請者"):
-            canvas.drawString(60, 700 - 14 * row, letter)
-        canvas.drawString(100, 686, "港の会社の名前はサンプルである。")
-        canvas.drawString(100, 640, "住所は港の三番である。")
-
-    assert (
-        convert(drawn(draw)).text.replace(" ", "")
-        == "申請者港の会社の名前はサンプルである。\n\n住所は港の三番である。"
-    )
-
-
-def test_spaced_letters_of_a_line_are_a_word() -> None:
-    def draw(canvas: Canvas) -> None:
-        canvas.setFont(ACROSS, 12)
-        for at, letter in enumerate("クレーンがある。"):
-            canvas.drawString(60 + 18 * at, 700, letter)
-
-    assert convert(drawn(draw)).text == "クレーンがある。"
-
-
 @pytest.mark.parametrize(
     ("parts", "text"),
     [
@@ -133,14 +99,3 @@ def test_raised_digit_does_not_join_a_number(parts: Sequence[tuple[str, float, f
             at += canvas.stringWidth(words, "Helvetica", size)
 
     assert convert(drawn(draw)).text == text
-
-
-def test_superscript_does_not_join_the_number() -> None:
-    def draw(canvas: Canvas) -> None:
-        canvas.setFont("Helvetica", 12)
-        canvas.drawString(72, 700, "About 10")
-        canvas.drawString(72, 680, "cranes")
-        canvas.setFont("Helvetica", 8)
-        canvas.drawString(72 + canvas.stringWidth("About 10", "Helvetica", 12), 705, "6")
-
-    assert convert(drawn(draw)).text == "About 10⁶ cranes"

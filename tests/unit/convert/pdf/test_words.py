@@ -16,10 +16,6 @@ def test_words_keep_source_order_in_any_columns(columns: int, repeated: int) -> 
     assert words(found.text) == " ".join(texts).split()
 
 
-def test_each_paragraph_is_one_line_of_its_own() -> None:
-    assert convert(story(*paragraphs(STORY))).text.split("\n\n") == list(STORY)
-
-
 def test_paragraph_across_columns_or_pages_is_one() -> None:
     texts = [f"{text} This was part {i}." for i, text in enumerate(STORY * 8)]
     for columns in (1, 2):
@@ -42,28 +38,6 @@ def test_line_end_hyphens_are_removed_and_compounds_kept() -> None:
     )
 
 
-def test_letters_set_one_by_one_are_words() -> None:
-    def draw(canvas: Canvas) -> None:
-        x = 72.0
-        for letter in "Letters by themselves make words.":
-            canvas.setFont("Helvetica", 11)
-            canvas.drawString(x, 700, letter)
-            x += pdfmetrics.stringWidth(letter, "Helvetica", 11)
-
-    assert convert(drawn(draw)).text == "Letters by themselves make words."
-
-
-def test_words_positioned_without_spaces_are_separated() -> None:
-    def draw(canvas: Canvas) -> None:
-        canvas.setFont("Helvetica", 11)
-        x = 72.0
-        for word in ["Every", "word", "stands", "at", "a", "place", "of", "its", "own"]:
-            canvas.drawString(x, 700, word)
-            x += pdfmetrics.stringWidth(word, "Helvetica", 11) + 3.5
-
-    assert convert(drawn(draw)).text == "Every word stands at a place of its own"
-
-
 def test_tightly_set_words_are_separated() -> None:
     """groff and XeTeX do not write a space, and the gap is less than a fifth of the font size."""
     text = "it refers to any job of the rules file and scripts for a wide range"
@@ -76,12 +50,6 @@ def test_tightly_set_words_are_separated() -> None:
             at += canvas.stringWidth(word) + 1.8
 
     assert words(convert(drawn(draw)).text) == text.split()
-
-
-def test_font_changes_neither_join_nor_split_words() -> None:
-    code, numbers = "<font name='Courier'>code()</font>", "H<sub>2</sub>O of 10<super>6</super> l."
-    text = f"A <b>bold</b>ly set <i>phrase</i>, {code}: and {numbers}"
-    assert convert(story(*paragraphs([text]))).text == "A boldly set phrase, code(): and H2O of 10⁶ l."
 
 
 def test_accents_and_letters_of_the_far_east() -> None:
