@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from kg_api.errors import (
-    ConfigurationError,
     EmbeddingFailed,
     EmbeddingUnavailable,
     LlmFailed,
@@ -84,23 +83,6 @@ def test_retry_delays_double_with_jitter() -> None:
     assert 2 <= time.slept[1] <= 2.5
 
 
-def test_retry_delays_are_spread() -> None:
-    waits: set[float] = set()
-    for _ in range(20):
-        time = Time()
-        time.policy().call(Failing(time, [RetryableError("no")]), gave_up)
-        waits.update(time.slept)
-    assert len(waits) > 15
-
-
-def test_another_error_is_final() -> None:
-    time = Time()
-    ask = Failing(time, [ConfigurationError("the key")])
-    with pytest.raises(ConfigurationError, match="the key"):
-        time.policy().call(ask, gave_up)
-    assert (len(ask.left), time.slept) == (1, [])
-
-
 @given(st.floats(0, 60))
 def test_delay_is_at_least_retry_after(asked: float) -> None:
     time = Time()
@@ -123,13 +105,6 @@ def test_no_wait_goes_beyond_the_deadline() -> None:
     with pytest.raises(EmbeddingUnavailable) as raised:
         time.policy().call(ask, gave_up, until=105)
     assert (raised.value.retry_after_seconds, time.slept) == (4.5, [])
-
-
-def test_each_attempt_receives_the_remaining_time() -> None:
-    time = Time(now=100)
-    ask = Failing(time, [RetryableError("no"), RetryableError("no")], seconds=0.5)
-    assert time.policy(jitter=0).call(ask, gave_up, until=105) == "done"
-    assert ask.left == [5, 3.5, 1]
 
 
 def test_last_failure_contains_the_delay() -> None:
@@ -172,12 +147,6 @@ def test_these_do_not(status: int) -> None:
 )
 def test_retry_after_is_seconds_or_a_date(value: str, seconds: float | None) -> None:
     assert retry_after({"retry-after": value}, NOW) == seconds
-
-
-@given(st.text())
-def test_no_header_breaks_it(value: str) -> None:
-    seconds = retry_after({"retry-after": value})
-    assert seconds is None or 0 <= seconds <= 86_400
 
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"

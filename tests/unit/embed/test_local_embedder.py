@@ -19,7 +19,6 @@ from kg_api.graph.spaces import Space
 from kg_api.providers.embedding_port import (
     CATALOGUE,
     DEFAULT,
-    ModelSpec,
     Vectors,
     describe_unknown_languages,
     knows_language,
@@ -114,28 +113,12 @@ def test_text_is_read_to_its_end(model_folder: Path, tmp_path: Path) -> None:
     assert cutting.embed_passages(texts).tobytes() == whole.embed_passages(texts).tobytes()
 
 
-def test_the_names_of_special_tokens_are_text(local: LocalEmbedder) -> None:
-    assert len(local._tokenizer.tokens("[SEP]")) == 3
-    with_name, without = local.embed_passages(["before [SEP] after", "before after"])
-    assert with_name @ without < 0.999
-
-
 def test_thread_count_does_not_change_vectors(local: LocalEmbedder, model_folder: Path) -> None:
     texts = [f"text number {n} " * (n + 1) for n in range(12)]
     expected = local.embed_passages(texts).tobytes()
     assert {LocalEmbedder(model_folder, SPEC, n).embed_passages(texts).tobytes() for n in (1, 3, None)} == {
         expected
     }
-
-
-def test_texts_are_embedded_side_by_side(model_folder: Path) -> None:
-    meeting = threading.Barrier(3, timeout=10)
-
-    def answer(ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        meeting.wait()
-        return states(ids)
-
-    assert len(answering(model_folder, answer, threads=3).embed_passages(["a", "b", "c"])) == 3
 
 
 def test_a_query_does_not_wait_for_passages(model_folder: Path) -> None:
@@ -161,16 +144,6 @@ def test_a_query_does_not_wait_for_passages(model_folder: Path) -> None:
 def test_unusable_vectors_are_an_error(model_folder: Path, value: float) -> None:
     with pytest.raises(EmbeddingFailed, match="zero or not finite"):
         answering(model_folder, lambda ids: states(ids, value)).embed_passages(["text"])
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [replace(SPEC, dimensions=768), replace(SPEC, max_tokens=32, query_prefix="too long a prefix " * 20)],
-    ids=["dimensions", "prefix"],
-)
-def test_wrong_model_description_is_rejected_on_load(model_folder: Path, wrong: ModelSpec) -> None:
-    with pytest.raises(ConfigurationError, match=r"does not hold bge-small-en-v1\.5 as described"):
-        LocalEmbedder(model_folder, wrong)
 
 
 @pytest.mark.parametrize(("name", "complaint"), [(WEIGHTS, "ONNX"), (TOKENIZER, "tokenizer")])

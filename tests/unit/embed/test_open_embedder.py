@@ -33,12 +33,6 @@ def test_each_packaged_model_is_had_by_its_name(name: str) -> None:
         embedder.close()
 
 
-def test_model_folder_applies_to_unnamed_model_only(tmp_path: Path) -> None:
-    settings = load_settings(embedding=EmbeddingSettings(model_folder=tmp_path))
-    assert default_choice(settings) == ModelChoice("local")
-    assert open_embedder(settings, ModelChoice("local", "e5-small-v2")).identity.model == "e5-small-v2"
-
-
 def test_custom_model_is_opened_by_name(model_folder: Path, tmp_path: Path) -> None:
     shutil.copytree(model_folder, tmp_path, dirs_exist_ok=True)
     tokenizer = json.loads((tmp_path / "tokenizer.json").read_text())
@@ -63,13 +57,6 @@ def test_missing_model_is_rejected(choice: ModelChoice, complaint: str) -> None:
         open_embedder(load_settings(), choice)
 
 
-def test_the_deterministic_one_may_have_any_size() -> None:
-    one = open_embedder(load_settings(), ModelChoice("deterministic", None, 64))
-    other = open_embedder(load_settings(), ModelChoice("deterministic", "word-hash", 128))
-    assert (one.identity.dimensions, other.identity.dimensions) == (64, 128)
-    assert one.identity.fingerprint != other.identity.fingerprint
-
-
 def test_providers_are_had_by_their_names() -> None:
     settings = load_settings(
         openai=OpenAISettings(api_key=SecretStr("sk-1234"), embed_dims=256),
@@ -83,13 +70,6 @@ def test_providers_are_had_by_their_names() -> None:
     assert (nomic.identity.provider, nomic.identity.model) == ("nomic", "nomic-embed-text-v1.5")
     own.close()
     nomic.close()
-
-
-def test_one_variable_names_the_model_of_any_provider() -> None:
-    settings = load_settings(embedding=EmbeddingSettings(provider="openai", model="text-embedding-3-large"))
-    assert default_choice(settings).model == "text-embedding-3-large"
-    settings = load_settings(embedding=EmbeddingSettings(provider="nomic", model="nomic-embed-text-v1"))
-    assert default_choice(settings) == ModelChoice("nomic", "nomic-embed-text-v1")
 
 
 @pytest.mark.parametrize(
@@ -133,11 +113,6 @@ def test_unsupported_dimensions_are_rejected(model: str, dimensions: int) -> Non
         build_remote_model(ModelChoice("openai", model, dimensions), load_settings())
 
 
-def test_an_unknown_model_needs_its_size() -> None:
-    with pytest.raises(ConfigurationError, match="does not know the model own-model: set OPENAI_EMBED_DIMS"):
-        build_remote_model(ModelChoice("openai", "own-model"), load_settings())
-
-
 def test_configured_dimensions_apply_only_to_their_model() -> None:
     settings = load_settings(
         openai=OpenAISettings(embed_model="own-model", embed_dims=32),
@@ -149,15 +124,3 @@ def test_configured_dimensions_apply_only_to_their_model() -> None:
     assert (other.dimensions, other.facts.max_tokens, other.facts.query_prefix) == (64, 512, "")
     with pytest.raises(ConfigurationError, match="OPENAI_EMBED_DIMS"):
         build_remote_model(ModelChoice("openai", "other-model"), settings)
-
-
-def test_local_models_are_free() -> None:
-    assert price_of(ModelChoice("local"), load_settings()) == 0
-    assert price_of(ModelChoice("deterministic"), load_settings()) == 0
-
-
-def test_a_price_can_be_set() -> None:
-    settings = load_settings(embedding=EmbeddingSettings(provider="nomic", price=0.1))
-    assert price_of(ModelChoice("nomic"), settings) == 0.1
-    assert price_of(ModelChoice("openai"), settings) == 0.02
-    assert price_of(ModelChoice("openai", "own-model"), settings) is None

@@ -8,10 +8,9 @@ import nomic.embed
 import numpy as np
 import pytest
 
-from kg_api.errors import ConfigurationError, InvalidInput
+from kg_api.errors import ConfigurationError
 from kg_api.providers.embedding import open_embedder
 from kg_api.schemas.spaces import ModelChoice
-from kg_api.sections import OpenAISettings
 from kg_api.settings import EmbeddingSettings, load_settings
 from tests.support.behaviours import Spoil
 from tests.support.embedding_server import EmbeddingServer
@@ -25,15 +24,6 @@ def index(at: int, value: Any) -> Callable[[dict[str, Any]], None]:
         reply["data"][at]["index"] = value
 
     return spoil
-
-
-def test_plain_numbers_are_as_good_as_base64(server: EmbeddingServer) -> None:
-    with Asking("openai", server) as asking:
-        packed = asking.embedder.embed_passages(TEXTS)
-        server.knows_base64 = False
-        plain = asking.embedder.embed_passages(TEXTS)
-        assert server.requests[0].body["encoding_format"] == "base64"
-        assert np.array_equal(packed, plain)
 
 
 def test_only_shorter_dimensions_are_requested(server: EmbeddingServer) -> None:
@@ -51,31 +41,6 @@ def test_a_model_of_another_server_gets_its_prefixes(server: EmbeddingServer) ->
         asking.embedder.embed_passages(["a"])
         asking.embedder.embed_query("b")
     assert [each.body["input"] for each in server.requests] == [["search_document: a"], ["search_query: b"]]
-
-
-def test_an_unknown_model_is_described_by_settings(server: EmbeddingServer) -> None:
-    server.dimensions["own-model"] = 32
-    described: dict[str, Any] = {"max_tokens": 64, "query_prefix": "q: ", "passage_prefix": "p: "}
-    with Asking("openai", server, embed_model="own-model", embed_dims=32, **described) as asking:
-        identity = asking.embedder.identity
-        assert (identity.dimensions, identity.max_tokens, identity.query_prefix) == (32, 64, "q: ")
-        assert asking.embedder.embed_query("hello").shape == (32,)
-        assert server.requests[-1].body["input"] == ["q: hello"]
-        assert "dimensions" not in server.requests[-1].body
-        with pytest.raises(InvalidInput, match="64 tokens"):
-            asking.embedder.embed_passages(["x" * 60])
-
-
-def test_another_server_needs_no_key(server: EmbeddingServer) -> None:
-    settings = load_settings(openai=OpenAISettings(base_url=server.openai_url))
-    embedder = open_embedder(settings, ModelChoice("openai"))
-    assert embedder.embed_passages(["a"]).shape == (1, 1536)
-    embedder.close()
-
-
-def test_openai_itself_needs_one() -> None:
-    with pytest.raises(ConfigurationError, match="OPENAI_API_KEY is not set"):
-        open_embedder(load_settings(embedding=EmbeddingSettings(provider="openai")))
 
 
 def test_a_server_that_counts_no_tokens_is_believed(server: EmbeddingServer) -> None:

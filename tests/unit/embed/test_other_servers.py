@@ -84,13 +84,6 @@ def test_size_that_gets_no_answer_is_learned(other: OtherServer, fault: Behaviou
     assert "Set OPENAI_BATCH_SIZE=8" in list_learned()[0]
 
 
-def test_size_of_an_earlier_request_is_no_limit(other: OtherServer, asking: Asking) -> None:
-    """The server has accepted a request with the same size before it began to fail."""
-    other.rule = lambda body: Status(500) if len(body["input"]) > 60 and len(other.batches) > 1 else None
-    assert_vectors(asking.embedder.embed_passages(MANY[:200]), MANY[:200])
-    assert "at most 50 texts per request" in list_learned()[0]
-
-
 def test_batch_limit_is_learned_once_for_all(other: OtherServer) -> None:
     other.rule = at_most(10, message="too many inputs, split into more batches")
     with (
@@ -113,15 +106,6 @@ def test_query_reaches_server_of_one_text_per_request(other: OtherServer, asking
     other.rule = at_most(1)
     rows = asking.embedder.embed_probed(["where is it?"], "the probe", query=True)
     assert_vectors(rows, ["where is it?", "the probe"])
-
-
-def test_token_limit_is_respected(other: OtherServer, asking: Asking) -> None:
-    def rule(body: dict[str, Any]) -> Behaviour | None:
-        return Status(400) if sum(map(len, body["input"])) > 500 else None
-
-    other.rule = rule
-    assert_vectors(asking.embedder.embed_passages(MANY), MANY)
-    assert sum(sum(map(len, each.body["input"])) > 500 for each in other.requests) <= 4
 
 
 FAULTS: list[Behaviour] = [
@@ -178,42 +162,6 @@ def test_rate_limit_does_not_reject_text(other: OtherServer, asking: Asking, fau
     assert other.batches == [50] * 3
 
 
-def test_server_failing_on_every_text_is_unavailable(other: OtherServer, asking: Asking) -> None:
-    other.rule = lambda body: None if body["input"] == [KNOWN_GOOD] else Status(500)
-    with pytest.raises(EmbeddingUnavailable):
-        asking.embedder.embed_passages(MANY[:50])
-
-
-def test_server_dying_during_division_rejects_no_text(other: OtherServer, asking: Asking) -> None:
-    def rule(_: dict[str, Any]) -> Behaviour | None:
-        return Status(500) if other.batches[0] == 50 and len(other.batches) != 4 else None
-
-    other.rule = rule  # alive for the known good text only
-    with pytest.raises(EmbeddingUnavailable) as raised:
-        asking.embedder.embed_passages(MANY[:50])
-    assert not isinstance(raised.value, RejectedTexts)
-    assert len(other.requests) <= 20
-
-
-def test_rate_limit_during_division_is_waited_for(other: OtherServer, asking: Asking) -> None:
-    def rule(body: dict[str, Any]) -> Behaviour | None:
-        if MANY[3] in body["input"]:
-            return Status(500)
-        return Status(429) if len(other.batches) == 6 else None
-
-    other.rule = rule
-    with pytest.raises(RejectedTexts) as raised:
-        asking.embedder.embed_passages(MANY[:9])
-    assert list(raised.value.reasons) == [MANY[3]]
-
-
-def test_a_question_that_fails_is_not_divided(other: OtherServer, asking: Asking) -> None:
-    other.rule = lambda _: Status(500)
-    with pytest.raises(EmbeddingUnavailable):
-        asking.embedder.embed_probed(["where?"], "probe", query=True)
-    assert other.batches == [2] * 3
-
-
 def set_vectors(value: object) -> Spoil:
     def spoil(reply: dict[str, Any]) -> None:
         for item in reply["data"]:
@@ -247,16 +195,6 @@ def test_plain_numbers_are_requested_where_base64_fails(
     formats = [each.body["encoding_format"] for each in other.requests]
     assert formats == ["base64", "float", "float"]
     assert "plain numbers" in list_learned()[0]
-
-
-def test_a_size_that_differs_is_requested(other: OtherServer) -> None:
-    other.dimensions["m"] = 256
-    with Asking("openai", other, embed_model="m", embed_dims=SIZE) as asking:
-        for _ in range(2):
-            assert_vectors(asking.embedder.embed_passages(MANY[:3]), MANY[:3])
-    assert "dimensions" not in other.requests[0].body
-    assert [each.body.get("dimensions") for each in other.requests] == [None, SIZE, SIZE]
-    assert {each.body["encoding_format"] for each in other.requests} == {"base64"}
 
 
 @pytest.mark.parametrize("status", [400, 422])
@@ -346,22 +284,3 @@ def test_url_without_path_has_an_explanation(other: OtherServer) -> None:
 )
 def test_missing_indexes_are_filled(indexes: list[object], order: list[int]) -> None:
     assert in_order(indexes) == order
-
-
-@pytest.mark.parametrize(
-    "indexes",
-    [
-        [None, 1, 1],
-        [None, 3, 1],
-        [None, -1, 1],
-        [1, None, None, 2],
-        [1, 0, None, None],
-        [None, True],
-        [0, "one"],
-        [0, 0.5],
-        [0, 0, 0],
-    ],
-)
-def test_indexes_that_contradict_each_other_are_rejected(indexes: list[object]) -> None:
-    with pytest.raises(EmbeddingFailed, match=r"every `index` must be the position of a text.*\["):
-        in_order(indexes)

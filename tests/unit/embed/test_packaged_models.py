@@ -74,25 +74,11 @@ def test_a_model_is_taken_out_of_its_package(small: PackagedModel, tmp_path: Pat
     assert folder.parent == tmp_path / "models"
 
 
-def test_second_call_needs_no_package(small: PackagedModel, tmp_path: Path) -> None:
-    before = (ensure_packaged(small, tmp_path) / WEIGHTS).stat()
-    shutil.rmtree(tmp_path / "m2")
-    assert (ensure_packaged(small, tmp_path) / WEIGHTS).stat() == before
-
-
 @pytest.mark.parametrize("damage", [b"", b"other weights", None])
 def test_damaged_model_is_extracted_again(small: PackagedModel, tmp_path: Path, damage: bytes | None) -> None:
     weights = ensure_packaged(small, tmp_path) / WEIGHTS
     weights.unlink() if damage is None else weights.write_bytes(damage)
     assert contents(ensure_packaged(small, tmp_path)) == EXPECTED
-
-
-def test_files_of_a_killed_process_are_deleted(small: PackagedModel, tmp_path: Path) -> None:
-    left = tmp_path / "models" / f"small-{small.spec.revision[:12]}.partial"
-    left.mkdir(parents=True)
-    (left / "junk").touch()
-    assert contents(ensure_packaged(small, tmp_path)) == EXPECTED
-    assert not left.exists()
 
 
 def test_model_extracted_by_another_process_is_kept(small: PackagedModel, tmp_path: Path) -> None:
@@ -113,20 +99,6 @@ def test_package_with_unexpected_contents_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=f"{jar.name} does not contain the expected model"):
         ensure_packaged(model, tmp_path)
     assert not (tmp_path / "models" / f"small-{model.spec.revision[:12]}").exists()
-
-
-def test_package_damaged_on_disk_is_rejected(tmp_path: Path) -> None:
-    jar, model = put_package(tmp_path, FILES)
-    shutil.rmtree(ensure_packaged(model, tmp_path))  # the package is verified now, and not looked at again
-    jar.write_bytes(jar.read_bytes()[:60])
-    with pytest.raises(ConfigurationError, match="Delete the file and try again"):
-        ensure_packaged(model, tmp_path)
-
-
-def test_unwritable_cache_names_its_variable(small: PackagedModel, tmp_path: Path) -> None:
-    (tmp_path / "models").touch()
-    with pytest.raises(ConfigurationError, match="KG_CACHE"):
-        ensure_packaged(small, tmp_path)
 
 
 def own(folder: Path) -> Settings:
@@ -153,17 +125,6 @@ def unknown(tmp_path: Path) -> Path:
     (tmp_path / WEIGHTS).write_bytes(b"other weights")
     (tmp_path / TOKENIZER).write_bytes(b"{}")
     return tmp_path
-
-
-def test_unknown_weights_have_to_be_described(unknown: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"Describe them in model\.json"):
-        describe(unknown)
-
-
-def test_a_description_is_read(unknown: Path) -> None:
-    (unknown / "model.json").write_text(json.dumps(DESCRIPTION))
-    spec = describe(unknown)
-    assert (spec.name, spec.dimensions, spec.max_tokens, spec.pooling) == ("mine", 8, 64, "mean")
 
 
 @pytest.mark.parametrize("name", [WEIGHTS, TOKENIZER])

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -12,12 +11,9 @@ from kg_api.errors import ConfigurationError, InvalidInput
 from kg_api.providers.embedding import DeterministicEmbedder, EmbeddingMetrics, MeteredEmbedder
 from kg_api.providers.embedding_port import (
     CATALOGUE,
-    GIVE_TOKENS,
     Embedder,
     TextPart,
     TokenEmbedder,
-    counting,
-    describe_part_rejection,
     is_token_embedder,
     require_tokens,
 )
@@ -69,16 +65,6 @@ def test_part_is_embedded_in_its_context(embedder: TokenEmbedder) -> None:
     assert min(river @ alone, money @ alone) > 0.8, "it says what it says, wherever it stands"
 
 
-def test_part_vectors_are_independent_of_batches(embedder: TokenEmbedder) -> None:
-    parts = [part(BANK), part(MONEY), part(BANK, "A fish"), part(MONEY, "loan"), part(BANK)]
-    alone = [embedder.embed_parts([each])[0].tobytes() for each in parts]
-    assert [row.tobytes() for row in embedder.embed_parts(parts)] == alone
-    assert [row.tobytes() for row in embedder.embed_parts(parts[::-1])] == alone[::-1]
-    with ThreadPoolExecutor(4) as pool:
-        found = [pool.submit(embedder.embed_parts, parts) for _ in range(4)]
-        assert {each.result().tobytes() for each in found} == {b"".join(alone)}
-
-
 def test_context_affects_only_its_own_part(embedder: TokenEmbedder) -> None:
     plain = part(BANK)
     titled = TextPart(plain.text, plain.start, plain.end, "Finance > Loans\n\n")
@@ -92,23 +78,6 @@ def test_text_over_the_limit_is_rejected(embedder: TokenEmbedder) -> None:
     text = f"{SENTENCE} " + "word " * embedder.identity.max_tokens
     with pytest.raises(InvalidInput, match="tokens"):
         embedder.embed_parts([part(text)])
-
-
-def test_blank_part_is_rejected(embedder: TokenEmbedder) -> None:
-    with pytest.raises(InvalidInput, match="blank"):
-        embedder.embed_parts([TextPart("one two", 3, 4)])
-
-
-def test_a_part_without_a_word_has_a_vector(embedder: TokenEmbedder) -> None:
-    vectors = embedder.embed_parts([TextPart("one \u200b two", 4, 5), TextPart("one \x00 two", 4, 5)])
-    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
-
-
-def test_text_is_read_once_for_all_parts(local: LocalEmbedder) -> None:
-    sentences = [f"{each}." for each in BANK.rstrip(".").split(". ")]
-    with counting() as tally:
-        local.embed_parts([part(BANK, each) for each in sentences])
-    assert tally.tokens == local.count_tokens([BANK, *sentences])
 
 
 def test_model_prefix_does_not_shift_parts() -> None:
@@ -135,10 +104,3 @@ def test_remote_providers_reject_parts_and_name_alternatives(
         assert not is_token_embedder(watched)
         with pytest.raises(ConfigurationError, match=r"bge-small-en-v1.5.*kg admin spaces create"):
             require_tokens(watched)
-
-
-def test_providers_with_token_vectors_are_correctly_listed(local: LocalEmbedder) -> None:
-    for embedder in (local, DeterministicEmbedder()):
-        assert require_tokens(embedder) is embedder
-        assert embedder.identity.provider in GIVE_TOKENS
-        assert describe_part_rejection(embedder.identity) is None

@@ -12,7 +12,6 @@ from kg_api.errors import InvalidInput
 from kg_api.providers.local_embedding import LocalEmbedder
 from kg_api.providers.model_files import TOKENIZER
 from kg_api.providers.tokens import (
-    QUERY_PIECES,
     Bytes,
     Cl100k,
     Span,
@@ -22,8 +21,6 @@ from kg_api.providers.tokens import (
     cut,
     fits,
     measure,
-    query_pieces,
-    total,
 )
 from kg_api.providers.wordpiece import WordPiece
 
@@ -85,11 +82,6 @@ def test_openai_counts_as_openai_says(text: str, ids: int) -> None:
     assert Cl100k().count(text) == ids
 
 
-def test_unknown_model_counts_one_token_per_byte() -> None:
-    assert Bytes().count("héllo 🦊") == 1 + 2 + 4 + 4
-    assert Bytes().count("ﷺ") == 33
-
-
 def test_text_before_without_room_is_rejected(tokenizer: Tokenizer) -> None:
     for before in ("heading " * 60, "x" * 200_000):
         with pytest.raises(InvalidInput, match="no room in 64 tokens"):
@@ -101,22 +93,6 @@ def test_long_texts_are_cut_in_bounded_memory(tokenizer: Tokenizer) -> None:
         spans = cut(text, measure(tokenizer, 512, ""))
         assert spans[-1][1] == len(text)
         assert all(fits(tokenizer, text[start:end], 512) for start, end in spans[:3])
-
-
-def test_any_text_can_be_counted(tokenizer: Tokenizer) -> None:
-    short = total(tokenizer, 512, "p: ", ["a b c", "d"])
-    assert short == tokenizer.count("p: a b c") + tokenizer.count("p: d") + 2 * tokenizer.special
-    assert total(tokenizer, 512, "", ["word " * 400_000]) > 400_000
-    assert total(tokenizer, 512, "", []) == 0
-
-
-def test_long_query_is_sampled_evenly() -> None:
-    text = "".join(chr(97 + n % 26) for n in range(100))
-    every = [(at, at + 1) for at in range(100)]
-    assert query_pieces(text, every[:QUERY_PIECES]) == list(text[:QUERY_PIECES])
-    some = query_pieces(text, every)
-    assert len(some) == QUERY_PIECES
-    assert (some[0], some[-1]) == (text[0], text[-1])
 
 
 def words(text: str) -> list[TokenSpan]:
@@ -165,14 +141,6 @@ def test_pieces_are_balanced(given_words: list[str], budget: int) -> None:
     assert len(sizes) == 1 or min(sizes) >= budget * 0.3
 
 
-@given(st.lists(st.text("ab🦊é", min_size=1), min_size=2, max_size=60))
-def test_fitting_words_stay_whole(given_words: list[str]) -> None:
-    text = " ".join(given_words)
-    assert [
-        word for piece in pieces(text, cut(text, words_measure(5))) for word in piece.split()
-    ] == text.split()
-
-
 @pytest.mark.parametrize(
     "parts",
     [[], ["three short words"], ["a b c d. ", "e f g h i j."], ["a b c d\n\n", "e. f g h i j."]],
@@ -181,52 +149,6 @@ def test_fitting_words_stay_whole(given_words: list[str]) -> None:
 def test_text_is_cut_at_its_best_end(parts: list[str]) -> None:
     text = "".join(parts)
     assert pieces(text, cut(text, words_measure(6))) == parts
-
-
-def test_dot_inside_a_word_ends_no_sentence() -> None:
-    def parts(text: str) -> list[TokenSpan]:
-        return [
-            TokenSpan(*found.span(), word) for word, found in enumerate(re.finditer(r"\w+|[^\w\s]", text))
-        ]
-
-    text = "a b c d e x.y f g h i j"
-    found = cut(text, TokenMeasure(parts, lambda piece: len(parts(piece)) <= 12, 12, 100))
-    assert pieces(text, found) in (["a b c d e ", "x.y f g h i j"], ["a b c d e x.y ", "f g h i j"])
-
-
-def test_chinese_full_stop_ends_a_sentence() -> None:
-    def characters(text: str) -> list[TokenSpan]:
-        return [TokenSpan(at, at + 1, at) for at in range(len(text))]
-
-    text = "一二三四。五六七八九十。"
-    found = cut(text, TokenMeasure(characters, lambda piece: len(piece) <= 8, 8, 100))
-    assert pieces(text, found) == ["一二三四。", "五六七八九十。"]
-
-
-@given(st.integers(1, 7))
-def test_tokens_that_share_a_character_are_not_parted(width: int) -> None:
-    """Byte-level tokenizers can use more than one token for a character."""
-
-    def byte_tokens(text: str) -> list[TokenSpan]:
-        return [TokenSpan(at, at + 1, 0) for at in range(len(text)) for _ in range(width)]
-
-    text = "🦊" * 20
-    found = cut(text, TokenMeasure(byte_tokens, lambda piece: len(piece) * width <= 6, 6, 100))
-    assert tiles(text, found)
-    assert all(len(piece) <= max(1, 6 // width) for piece in pieces(text, found))
-
-
-def test_piece_that_measures_longer_is_cut_again() -> None:
-    """If you cut a word, a part can have more tokens than it had in the word."""
-
-    def tokens(text: str) -> list[TokenSpan]:
-        inside = [TokenSpan(at, min(at + 4, len(text)), 0) for at in range(0, len(text), 4)]
-        return inside if text.startswith("^") else [TokenSpan(at, at + 1, 0) for at in range(len(text))]
-
-    text = "^" + "x" * 99
-    found = cut(text, TokenMeasure(tokens, lambda piece: len(tokens(piece)) <= 10, 10, 1000))
-    assert tiles(text, found)
-    assert all(len(tokens(piece)) <= 10 for piece in pieces(text, found))
 
 
 @given(any_texts)

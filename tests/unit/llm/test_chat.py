@@ -69,14 +69,6 @@ def test_server_without_schemas_is_used_without_them(
     assert ["response_format" in each.body for each in server.requests] == [True, False, False]
 
 
-def test_unrelated_rejection_is_raised(server: EmbeddingServer, chat: Chat) -> None:
-    server.always = Status(400, message="maximum context length is 2048", code="context_length_exceeded")
-    with pytest.raises(InvalidInput, match="context_length_exceeded") as raised:
-        chat.ask(QUESTION)
-    assert raised.value.__context__ is None
-    assert len(server.requests) == 2
-
-
 NO_CHAT: list[Behaviour] = [
     Raw(b"<html>Log in</html>", "text/html"),
     Raw(b'{"choices": []}'),
@@ -94,12 +86,6 @@ def test_address_without_chat_service_is_reported(
     with pytest.raises(LlmFailed, match="OPENAI_BASE_URL"):
         chat.ask(QUESTION)
     assert len(server.requests) == 1
-
-
-@pytest.mark.parametrize("content", [None, 3, []])
-def test_declining_model_returns_no_text(server: EmbeddingServer, chat: Chat, content: object) -> None:
-    server.always = Spoil(lambda reply: reply["choices"][0]["message"].update(content=content))
-    assert chat.ask(QUESTION) == ""
 
 
 OTHER = "http://127.0.0.1:9/v1"
@@ -170,15 +156,6 @@ def test_key_and_texts_stay_out_of_errors(
     assert SECRET_TEXT[:20] not in shown
 
 
-def test_an_answer_comes_piece_by_piece(server: EmbeddingServer, chat: Chat) -> None:
-    server.chat = lambda _: "a long answer that comes in several pieces"
-    pieces = list(chat.stream(QUESTION))
-    assert len(pieces) > 2
-    assert "".join(pieces) == "a long answer that comes in several pieces"
-    assert server.requests[-1].body["stream"] is True
-    assert server.requests[-1].body["response_format"]["json_schema"]["name"] == QUESTION.name
-
-
 def test_pieces_come_while_the_model_still_writes(server: EmbeddingServer) -> None:
     server.chat = lambda _: "word " * 60
     server.pause = 0.02
@@ -219,14 +196,6 @@ def test_server_without_streams_is_called_normally(server: EmbeddingServer, chat
     assert list(chat.stream(QUESTION)) == ["all at once"]
 
 
-def test_who_reads_no_further_ends_the_request(server: EmbeddingServer, chat: Chat) -> None:
-    server.chat = lambda _: "word " * 60
-    pieces = chat.stream(QUESTION)
-    assert next(pieces)
-    pieces.close()
-    assert list(pieces) == []
-
-
 SIMPLE_QUESTION = Prompt("instruction", "data", "name", {})
 
 
@@ -241,23 +210,6 @@ def test_without_one_the_variable_is_named(*, given: bool) -> None:
         with pytest.raises(ConfigurationError, match="KG_LLM__MODEL"):
             ask()
     model.close()
-
-
-def test_all_steps_are_named_at_once() -> None:
-    with pytest.raises(ConfigurationError) as told:
-        LanguageModel(load_settings()).ask(SIMPLE_QUESTION)
-    variables = ("KG_LLM__MODEL", "OPENAI_API_KEY", "KG_LLM__BASE_URL")
-    for step in (*variables, "`kg down`", "`kg up`"):
-        assert step in str(told.value)
-
-
-def test_it_is_opened_once_and_closed(server: EmbeddingServer) -> None:
-    server.chat = lambda _: "said"
-    with contextlib.closing(LanguageModel(llm_settings(server))) as model:
-        assert model.name == "small-writer"
-        assert server.requests == []
-        assert model.ask(SIMPLE_QUESTION) == "said"
-        assert "".join(model.stream(SIMPLE_QUESTION)) == "said"
 
 
 @pytest.mark.parametrize("tries", [1, 2])

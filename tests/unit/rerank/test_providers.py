@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.errors import RerankUnavailable
-from kg_api.providers.remote_rerank import in_order, windows
+from kg_api.providers.remote_rerank import windows
 from kg_api.providers.rerank import Reranker, scale_scores
 from tests.support.rerank_server import Drip, Raw, Request, RerankServer, Spoil, Status
 from tests.unit.rerank.conftest import CANARY, Open
@@ -55,18 +55,6 @@ def test_rerank_of_slow_server_ends_in_time(server: RerankServer, reranker_of: O
     with pytest.raises(RerankUnavailable, match=r"in time|KG_RERANK__SECONDS"):
         reranker_of().score(QUERY, TEXTS, seconds=0.4)
     assert time.monotonic() - begun < 3
-
-
-def test_no_texts_ask_nothing(server: RerankServer, reranker_of: Open) -> None:
-    assert reranker_of().score(QUERY, [], seconds=5) == []
-    assert server.requests == []
-
-
-def test_no_request_holds_more_than_it_may(server: RerankServer, reranker_of: Open) -> None:
-    reranker = known(reranker_of(batch_size=4))
-    server.requests.clear()
-    assert reranker.score(QUERY, TEXTS * 3, seconds=5) == RIGHT * 3
-    assert sorted(len(texts_of(each)) for each in server.requests) == [3, 4, 4, 4]
 
 
 def test_of_a_long_passage_the_best_window_counts(server: RerankServer, reranker_of: Open) -> None:
@@ -120,24 +108,6 @@ def test_wrong_index_is_rejected(server: RerankServer, reranker_of: Open, value:
         reranker_of().score(QUERY, TEXTS, seconds=5)
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), None, "high", [1]])
-def test_non_numeric_score_is_rejected(server: RerankServer, reranker_of: Open, value: Any) -> None:
-    server.always = Spoil(first("score", value))
-    with pytest.raises(RerankUnavailable, match="finite number"):
-        reranker_of().score(QUERY, TEXTS, seconds=5)
-
-
-def without_the_last(reply: Any) -> Any:
-    results(reply).pop()
-    return reply
-
-
-def test_a_score_that_is_missing_is_noticed(server: RerankServer, reranker_of: Open) -> None:
-    server.always = Spoil(without_the_last)
-    with pytest.raises(RerankUnavailable, match="4 scores for 5 passages"):
-        reranker_of().score(QUERY, TEXTS, seconds=5)
-
-
 def as_logits(reply: Any) -> Any:
     for item in results(reply):
         name = next(key for key in item if key != "index")
@@ -171,13 +141,6 @@ def test_key_and_passages_are_nowhere(
 
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
-
-
-@given(st.lists(FINITE, max_size=20), st.randoms(use_true_random=False))
-def test_any_order_is_put_right(scores: list[float], dice: Any) -> None:
-    items: list[tuple[object, object]] = list(enumerate(scores))
-    dice.shuffle(items)
-    assert in_order(items, len(scores)) == scores
 
 
 @given(st.lists(FINITE, min_size=2))

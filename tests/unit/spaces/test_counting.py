@@ -1,23 +1,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from kg_api.errors import EmbeddingUnavailable, OtherModel
-from kg_api.graph.spaces import Layout, Space, SpaceUse, StoredConfiguration
-from kg_api.graph.targets import Plan
-from kg_api.graph.vectors import DocumentAbout, SourceText
+from kg_api.graph.spaces import Space
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.providers.embedding_port import Embedder
-from kg_api.schemas.embedding import EmbeddingConfig
-from kg_api.schemas.spaces import SpaceIdentity
 from kg_api.settings import load_settings
 from kg_api.spaces import open_spaces
-from kg_api.spaces.contexts import Contexts
-from kg_api.spaces.estimate import SAMPLED_SOURCES, Estimator, _uses
 from kg_api.spaces.open_spaces import PROBE_TEXT, OpenSpace, calibrate_similarity
 from kg_api.spaces.registry import ModelTokenCounter, build_space_token_counter, is_paid
 from tests.support.embedders import small_embedder
@@ -59,12 +52,6 @@ def test_without_model_half_the_bytes_are_counted(text: str) -> None:
     assert counter([text]) == [-(-len(text.encode()) // 2)]
     assert "estimated" in (counter.problem or "")
     assert "it is away" in (counter.problem or "")
-
-
-def test_model_of_another_space_is_not_used() -> None:
-    space = Space("default", SpaceIdentity("local", "other", "1", 8, 512))
-    counter = build_space_token_counter(OpenSpace(CannedGraph(), space, small_embedder))
-    assert counter.embedder is None
 
 
 HERE, THERE = "http://127.0.0.1:11434/v1", "https://models.example/v1"
@@ -125,26 +112,3 @@ def test_what_another_model_answered_is_not_remembered(
     opened.space.check()
     assert opened.space.embed_query("dens").tobytes() != wrong.tobytes()
     assert opened.space.embed_query("foxes").tobytes() == right.tobytes()
-
-
-@pytest.mark.parametrize("sources", [3, SAMPLED_SOURCES * 5 // 2])
-def test_sampled_chunks_and_tokens_are_extrapolated(sources: int) -> None:
-    graph, embedder = CannedGraph(), small_embedder()
-    spaces = SimpleNamespace(of=lambda _: SimpleNamespace(embedder=lambda: embedder))
-    estimator = Estimator(graph, cast("Any", spaces), Contexts(graph), lambda _: 2.0)
-    texts = [SourceText(f"s{n}", "d", n, (), n * 10, "Two words", f"{n}") for n in range(sources)]
-    plan = Plan("notes", EmbeddingConfig(), SPACE, cast("Any", None), "")
-    cost = estimator.of_document(plan, texts, DocumentAbout("a", {}))
-    assert (cost.documents, cost.sources, cost.chunks, cost.tokens) == (1, sources, sources, sources * 2)
-    assert cost.price == pytest.approx(sources * 4 / 1e6)
-    assert [each for each in cost.notes if "parts" in each] == (
-        ["estimated from 1 of 2.5 parts of it"] if sources > SAMPLED_SOURCES else []
-    )
-
-
-def test_earlier_layout_of_answering_space_is_not_retiring() -> None:
-    rechunked = SpaceUse(Layout("one", "2"), previous=Layout("one"))
-    switched = SpaceUse(Layout("one"), previous=Layout("old"))
-    uses = _uses({"notes": StoredConfiguration(rechunked), "books": StoredConfiguration(switched)})
-    assert (uses["one"]["answering"], uses["one"]["previous"]) == (["notes", "books"], [])
-    assert uses["old"]["previous"] == ["books"]

@@ -9,14 +9,12 @@ import pytest
 
 from kg_api.errors import OtherModel
 from kg_api.graph.client import Row
-from kg_api.graph.spaces import Layout, Space, SpaceUse, StoredConfiguration
+from kg_api.graph.spaces import Layout, SpaceUse, StoredConfiguration
 from kg_api.schemas.spaces import SECOND_SLOT
 from kg_api.schemas.vocabulary import Modality
 from kg_api.spaces import open_spaces
-from kg_api.spaces.open_spaces import LABELS_ASKED, LABELS_NEEDED, LABELS_REST_SECONDS, PROBE_TEXT, OpenSpace
-from kg_api.spaces.snapshot import forget_snapshots, get_snapshots, share_snapshots
+from kg_api.spaces.open_spaces import LABELS_ASKED, LABELS_NEEDED, PROBE_TEXT
 from tests.support.behaviours import Hang, Status
-from tests.support.embedders import small_embedder
 from tests.support.running import wait_until
 from tests.unit.search.canned import CannedGraph
 from tests.unit.spaces.conftest import Opened
@@ -182,35 +180,6 @@ def test_calibration_of_a_changed_model_is_discarded(opened: Opened) -> None:
     assert "another model responds" in (opened.space.trouble() or "")
 
 
-def test_too_few_concepts_are_counted_rarely(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = ConceptGraph(LABELS_NEEDED - 1)
-    look_at_labels(opened, graph)
-    began = open_spaces.time.monotonic()
-    looked = list[int]()
-    for passed in (61, LABELS_REST_SECONDS + 1):
-        monkeypatch.setattr(open_spaces.time, "monotonic", lambda passed=passed: began + passed)
-        look_at_labels(opened, graph)
-        looked.append(len(graph.asked))
-    assert looked == [1, 2]
-
-
-def test_recently_verified_model_needs_no_request(opened: Opened) -> None:
-    """Jobs begin with it: many small ones in a row ask for one probe (C6)."""
-    for _ in range(5):
-        opened.space.ensure_verified()
-    assert opened.sent == [[PROBE_TEXT]]
-
-
-def test_probes_are_counted_separately(opened: Opened) -> None:
-    opened.space.check()
-    opened.space.check()
-    opened.space.embed_passages(["one two three", "four"])
-    assert opened.counted("embeddings_total", dimensions="64") == 2
-    assert 3 <= opened.counted("embedding_tokens_total") <= 5
-    assert opened.counted("embedding_latency_seconds_count") == 1
-    assert opened.counted("embedding_probes_total") == 3
-
-
 @pytest.mark.usefixtures("at_once")
 def test_a_model_that_hangs_is_no_other_model(opened: Opened) -> None:
     opened.space.embed_query("foxes")
@@ -218,14 +187,6 @@ def test_a_model_that_hangs_is_no_other_model(opened: Opened) -> None:
     with pytest.raises(Exception, match="did not respond in time"):
         opened.space.embed_query("foxes")
     opened.space.embed_query("foxes")
-
-
-def test_query_survives_closing_of_its_space() -> None:
-    embedder = small_embedder()
-    space = Space("default", embedder.identity, embedder.embed_query(PROBE_TEXT))
-    closed = OpenSpace(CannedGraph(), space, lambda: embedder)
-    closed.close()
-    assert closed.embed_query("foxes").shape == (space.dimensions,)
 
 
 OLD, NEW = Layout("old", chunking="{}"), Layout("new", chunking="{}")
@@ -245,11 +206,6 @@ def test_another_chunking_alternates_between_both_slots() -> None:
         assert use.target == Layout("old", slot, str(number))
 
 
-def test_a_build_over_the_previous_layout_forgets_that() -> None:
-    use = SpaceUse(OLD, previous=NEW).built(NEW, answers=True, activates=True)
-    assert use == SpaceUse(NEW, OLD)
-
-
 def test_rollback_abandons_build_or_restores_previous() -> None:
     built = SpaceUse(OLD).built(NEW, answers=True, activates=False)
     assert built.rolled_back() == SpaceUse(OLD)
@@ -265,18 +221,3 @@ def test_modalities_switch_independently(modality: Modality) -> None:
     other: Modality = "text" if modality == "image" else "image"
     assert changed.of(other) == configured.of(other)
     assert "new" in changed.kept_up
-
-
-def test_services_of_a_process_share_their_snapshots() -> None:
-    graph = CannedGraph()
-    assert get_snapshots(graph) is not get_snapshots(graph)
-    share_snapshots(graph)
-    try:
-        assert get_snapshots(graph) is get_snapshots(graph)
-        for _ in range(3):
-            get_snapshots(graph).known()
-            assert get_snapshots(graph).populating("passage_embedding") == {}
-        assert (graph.times("spaces/all"), graph.times("indexes/states")) == (1, 1)
-    finally:
-        forget_snapshots(graph)
-    assert get_snapshots(graph) is not get_snapshots(graph)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageEnhance
 
-from kg_api.errors import ConfigurationError, InvalidInput
-from kg_api.providers.embedding_port import ImageEmbedder, Pixels, draw_probe_image
+from kg_api.errors import ConfigurationError
+from kg_api.providers.embedding_port import ImageEmbedder, draw_probe_image
 from kg_api.providers.image_embedding import open_image_embedder
 from kg_api.providers.local_images import read_preprocessing
 from kg_api.providers.pixels import DIMENSIONS, HistogramEmbedder
@@ -79,12 +79,6 @@ def test_vectors_are_normalized_and_independent_of_batches(scenes: list[Image.Im
     assert EMBEDDER.embed_images([]).shape == (0, DIMENSIONS)
 
 
-@pytest.mark.parametrize("colour", ["white", "black", "red", (128, 128, 128)])
-def test_empty_image_has_a_vector(colour: str | tuple[int, int, int]) -> None:
-    vector = vectors([Image.new("RGB", (50, 70), colour)])[0]
-    assert np.linalg.norm(vector) == pytest.approx(1)
-
-
 def test_the_vector_of_the_probe_is_known() -> None:
     """Vectors that are stored must be equal in later releases. If you change them, change the revision as
     well."""
@@ -96,44 +90,11 @@ def test_the_vector_of_the_probe_is_known() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        np.zeros((64, 64, 3), np.uint8),
-        np.zeros((128, 128), np.uint8),
-        np.zeros((128, 128, 4), np.uint8),
-        np.zeros((128, 128, 3), np.float32),
-        np.zeros((0, 0, 3), np.uint8),
-    ],
-)
-def test_image_of_another_shape_is_rejected(wrong: Pixels) -> None:
-    with pytest.raises(InvalidInput, match="image 1 has shape"):
-        EMBEDDER.embed_images([draw_probe_image(EMBEDDER.rendering), wrong])
-
-
-def test_it_reads_no_text() -> None:
-    assert not EMBEDDER.reads_text
-    with pytest.raises(ConfigurationError, match="cannot embed text"):
-        EMBEDDER.embed_query("a red boat")
-
-
 def test_histogram_is_the_default_model() -> None:
     opened: ImageEmbedder = open_image_embedder(load_settings())
     assert opened.identity == EMBEDDER.identity
     assert open_image_embedder(load_settings(), ModelChoice("histogram", "colours-and-edges", 240))
     opened.close()
-
-
-@pytest.mark.parametrize(
-    ("choice", "told"),
-    [
-        (ModelChoice("histogram", "clip"), "KG_IMAGE_EMBEDDING__MODEL"),
-        (ModelChoice("histogram", None, 128), "240 dimensions, not 128"),
-    ],
-)
-def test_unsupported_choice_is_rejected(choice: ModelChoice, told: str) -> None:
-    with pytest.raises(ConfigurationError, match=told):
-        open_image_embedder(load_settings(), choice)
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from kg_api.errors import ConfigurationError, EmbeddingFailed, EmbeddingUnavailable, InvalidInput
-from kg_api.providers.embedding_port import draw_probe_image
+from kg_api.errors import ConfigurationError, EmbeddingFailed, EmbeddingUnavailable
 from kg_api.providers.remote_embedding import RejectedPictures, RemoteImageEmbedder, encode_jpeg
 from kg_api.providers.retrying import RejectedText
 from kg_api.schemas.spaces import ModelChoice
@@ -73,15 +72,6 @@ def test_each_provider_receives_its_own_request_format(server: ImageServer) -> N
     assert not any("dimensions" in each.body for each in server.requests)
 
 
-def test_images_are_sent_in_batches(server: ImageServer) -> None:
-    many = PICTURES * 8
-    for kind in KINDS:
-        server.requests.clear()
-        found = opened(server, kind).embed_images(many)
-        assert len(server.requests) == 3
-        assert np.allclose(found[:5], found[35:], atol=1e-6)
-
-
 @pytest.mark.parametrize(
     ("provider", "model", "size"), [("openai", "jina-clip-v2", 64), ("openai", "own", 32)]
 )
@@ -93,33 +83,6 @@ def test_requested_dimensions_are_returned(
     assert embedder.embed_query("red").shape == (size,)
     asked = {each.body.get("dimensions") for each in server.requests}
     assert asked == ({None} if model == "own" else {size})
-
-
-def test_custom_model_is_described_by_settings(server: ImageServer) -> None:
-    made = settings(
-        server, provider="openai", model="own", dimensions=32, max_tokens=64, query_prefix="query: "
-    )
-    embedder = opened_as_set(made)
-    embedder.embed_query("red boat " * 20)
-    (request,) = server.requests
-    texts = [each["text"] for each in request.body["input"]]
-    assert len(texts) > 2
-    assert all(each.startswith("query: red") and len(each) <= 64 for each in texts)
-    assert embedder.identity.query_prefix == "query: "
-    other = opened_as_set(made, ModelChoice("openai", "another", 32))
-    assert other.identity.query_prefix == ""
-
-
-def test_invalid_texts_and_images_are_rejected_locally(
-    server: ImageServer, embedder: RemoteImageEmbedder
-) -> None:
-    for text in ("", " \n", "\ud800"):
-        with pytest.raises(InvalidInput):
-            embedder.embed_query(text)
-    with pytest.raises(InvalidInput, match="image 0 has shape"):
-        embedder.embed_images([np.zeros((600, 10, 3), np.uint8)])
-    assert server.requests == []
-    assert draw_probe_image(embedder.rendering).shape == (512, 512, 3)
 
 
 @pytest.mark.parametrize(
@@ -170,16 +133,6 @@ def test_nomic_client_sends_and_reads_the_same(server: ImageServer, monkeypatch:
     assert np.allclose(ours, vectors / np.linalg.norm(vectors, axis=1, keepdims=True), atol=0.02)
 
 
-def test_image_request_after_temporary_error_is_retried(
-    server: ImageServer, embedder: RemoteImageEmbedder
-) -> None:
-    for ask in (lambda: embedder.embed_images(PICTURES[:1]), lambda: embedder.embed_query("red")):
-        server.requests.clear()
-        server.then(Status(503), None)
-        ask()
-        assert len(server.requests) == 2
-
-
 def test_image_that_fails_on_the_server_is_rejected(server: ImageServer) -> None:
     embedder = opened(server, "openai")
     server.then(Status(500), Status(500), Status(500, message="cannot decode"), None)
@@ -188,16 +141,6 @@ def test_image_that_fails_on_the_server_is_rejected(server: ImageServer) -> None
     server.then(*[Status(429)] * 3)
     with pytest.raises(EmbeddingUnavailable):
         embedder.embed_images(PICTURES[:1])
-
-
-@pytest.mark.parametrize("status", [400])
-def test_rejected_image_is_reported(server: ImageServer, embedder: RemoteImageEmbedder, status: int) -> None:
-    server.always = Status(status, message="cannot decode picture 0")
-    with pytest.raises(RejectedText, match="were rejected"):
-        embedder.embed_images(PICTURES[:1])
-    with pytest.raises(InvalidInput, match="the texts were rejected"):
-        embedder.embed_query("red")
-    assert len(server.requests) == 2
 
 
 @pytest.mark.parametrize(
