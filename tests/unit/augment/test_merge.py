@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from kg_api.errors import InvalidInput
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.schemas.answers import AugmentRequest
-from kg_api.schemas.search import Degradation, MatchedChunk, Ranks, SourceHit
-from kg_api.schemas.vocabulary import MAX_QUERY_CHARACTERS
+from kg_api.schemas.search import MatchedChunk, Ranks, SourceHit
 from kg_api.search.augment import (
     MAX_PIECES,
     MEASURED,
@@ -24,12 +23,10 @@ from kg_api.search.augment import (
     build_token_counter,
     consolidate_request,
     cut,
-    get_chunk_token_limit,
     render_context,
     select,
     split_into_pieces,
     threshold,
-    together,
 )
 from kg_api.text.markdown import blocks
 
@@ -100,13 +97,6 @@ def test_near_duplicates_are_one_and_named() -> None:
     assert ids(selection) == ["a", "b"]
     assert (selection.passages[0].duplicates, selection.left_out["duplicates"]) == (("c",), 1)
     assert ids(chosen(hits)) == ["a", "b", "c"]
-
-
-def test_parts_of_one_larger_part_are_one_passage() -> None:
-    parent = MatchedChunk(text="both", start=0, end=50)
-    hits = found(1, hit("a", 0.9, "d", parent=parent), hit("b", 0.8, "d", parent=parent))
-    selection = chosen(hits)
-    assert (ids(selection), selection.left_out["found_again"]) == (["a"], 1)
 
 
 HITS = st.builds(
@@ -184,31 +174,12 @@ def test_short_text_is_one_query() -> None:
     )
 
 
-def test_whole_text_is_the_last_of_several_pieces() -> None:
-    made = split_into_pieces(LONG, request(whole=True), COUNTER).pieces
-    assert [each.whole for each in made] == [False] * (len(made) - 1) + [True]
-    assert (made[-1].text, made[-1].number) == (LONG, len(made))
-    assert [each.whole for each in split_into_pieces("short", request(whole=True), COUNTER).pieces] == [False]
-
-
 def test_long_text_is_sampled_evenly_and_counted() -> None:
     text = "\n\n".join(f"Paragraph {n}. " + "word " * 60 for n in range(200))
     made = split_into_pieces(text, request(overlap_tokens=0), COUNTER)
     assert (len(made.pieces), made.left_out) == (MAX_PIECES, 200 - MAX_PIECES)
     assert "Paragraph 0." in made.pieces[0].text
     assert "Paragraph 199." in made.pieces[-1].text
-
-
-def test_without_a_model_tokens_are_estimated() -> None:
-    blind = build_token_counter(None)
-    assert (blind.estimated, COUNTER.estimated, get_chunk_token_limit(request(), blind)) == (
-        True,
-        False,
-        1800,
-    )
-    assert blind.count("one two three") >= 3
-    made = split_into_pieces("x" * 50_000, request(), blind).pieces
-    assert all(len(each.text) <= MAX_QUERY_CHARACTERS for each in made)
 
 
 def test_conversation_is_joined_and_empty_text_rejected() -> None:
@@ -234,40 +205,12 @@ def test_the_threshold_belongs_to_the_model(model: str, fields: dict[str, Any], 
     assert (told.min_similarity, told.source) == expected
 
 
-PARAGRAPHS = [" ".join(f"w{n}x{i}" for i in range(90)) + "." for n in range(12)]
-TEXT = "\n\n".join(PARAGRAPHS)
-
-
 def words(text: str) -> int:
     return len(re.findall(r"\w+", text))
 
 
 def said(text: str, most: int, overlap: int) -> list[str]:
     return [text[start:end] for start, end in cut(text, words, most, overlap)]
-
-
-def test_pieces_are_whole_paragraphs_up_to_the_size() -> None:
-    assert said(TEXT, 200, 0) == ["\n\n".join(PARAGRAPHS[at : at + 2]) for at in range(0, 12, 2)]
-
-
-def test_pieces_overlap_by_the_last_paragraph() -> None:
-    pieces = said(TEXT, 300, 100)
-    assert pieces[0] == "\n\n".join(PARAGRAPHS[:3])
-    assert pieces[1] == "\n\n".join(PARAGRAPHS[2:5])
-
-
-def test_pieces_overlap_by_sentences_of_a_long_paragraph() -> None:
-    sentences = [f"Sentence {n} says {'this and that ' * 5}at last." for n in range(10)]
-    text = "\n\n".join([" ".join(sentences), *PARAGRAPHS])
-    second = said(text, 240, 45)[1]
-    assert second == f"{' '.join(sentences[8:])}\n\n{PARAGRAPHS[0]}\n\n{PARAGRAPHS[1]}"
-
-
-def test_pieces_never_exceed_the_query_length() -> None:
-    blob = "x" * 100_000
-    pieces = said(f"{TEXT}\n\n{blob}\n\n{' ' * 50_000}end", 1800, 150)
-    assert all(len(piece) <= MAX_QUERY_CHARACTERS for piece in pieces)
-    assert sum(piece.count("x") for piece in pieces) >= 100_000
 
 
 TEXTS = st.lists(
@@ -335,11 +278,3 @@ def test_parent_text_is_used_if_available(similarity: float | None) -> None:
     passage = MergedPassage((PieceHit(1, 1, hit("a", similarity, parent=parent)),))
     (record,) = render_context([passage], len, None).records
     assert (record.text, record.citation) == ("the larger part", "a#5-20")
-
-
-def test_degradations_are_reported_once_with_their_pieces() -> None:
-    words = [Degradation(part="query", effect=f"the first 64 words were used, {n} left out") for n in (5, 7)]
-    other = Degradation(part="embedding", effect="away")
-    told = together([(1, words[0]), (1, other), (2, words[1]), (2, other), (2, other)])
-    assert [(each.part, each.pieces) for each in told] == [("query", [1, 2]), ("embedding", [1, 2])]
-    assert told[0].effect == words[0].effect

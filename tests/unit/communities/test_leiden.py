@@ -16,12 +16,9 @@ from scipy.stats import contingency
 
 from benchmarks.communities import modularity
 from kg_api.discovery.communities import (
-    NEIGHBOURS,
     CommunitySummary,
     ConceptGraph,
     Matrix,
-    compute_centrality,
-    compute_inner_share,
     detect_communities,
     find_clusters,
     join_labels,
@@ -47,11 +44,6 @@ def clique(nodes: Iterable[int], weight: float = 1.0) -> list[Edge]:
 def test_cliques_that_one_edge_joins_are_clusters() -> None:
     found = find_clusters(graph([*clique(range(6)), *clique(range(6, 10)), (0, 6, 0.1)], 10), min_size=3)
     assert [each.tolist() for each in found] == [[*range(6)], [*range(6, 10)]]
-
-
-def test_small_clusters_are_omitted() -> None:
-    found = find_clusters(graph([*clique(range(4)), (4, 5, 9.0)], 8), min_size=3)
-    assert [each.tolist() for each in found] == [[0, 1, 2, 3]]
 
 
 def test_clustering_is_deterministic() -> None:
@@ -95,16 +87,6 @@ def test_ubiquitous_concept_has_no_associations() -> None:
     assert not weights.diagonal().any()
 
 
-def test_node_keeps_strongest_edges_and_leaf_its_hub() -> None:
-    leaves = 3 * NEIGHBOURS
-    rows = [(0, leaf) for leaf in range(1, leaves + 1)] + [(leaves + 1,)] * 200
-    assert (weigh_associations(incidence(rows, leaves + 2)).toarray()[0] > 0).sum() == leaves
-    crowd = tuple(range(leaves))
-    together = [crowd, crowd, *((each, each + leaves) for each in crowd), *([(2 * leaves,)] * 200)]
-    kept = (weigh_associations(incidence(together, 2 * leaves + 1)).toarray() > 0).sum(axis=1)
-    assert kept[leaves - 1] == NEIGHBOURS + 1, "its own partner, and the first of those that are equal"
-
-
 SIZE = OntologySize(concepts=100, relationships=10, sources=50, written=0, at=datetime.now(UTC))
 SUMMARY = CommunitySummary(mark="m", grouped=90, left_out=5, concepts=100, relationships=10, sources=50)
 
@@ -120,17 +102,6 @@ SUMMARY = CommunitySummary(mark="m", grouped=90, left_out=5, concepts=100, relat
 )
 def test_a_name_has_three_that_say_something_else(labels: list[str], name: str) -> None:
     assert join_labels(labels) == name
-
-
-def test_ubiquitous_concept_is_less_central() -> None:
-    table = np.zeros((6, 6))
-    for one, other, weight in ((0, 1, 4.0), (0, 2, 3.0), (1, 2, 3.0), (0, 3, 9.0), (0, 4, 9.0)):
-        table[one, other] = table[other, one] = weight
-    found = compute_centrality(sparse.csr_array(table), np.array([0, 1, 2]))
-    assert found.argmax() == 1
-    assert found.max() == 1
-    assert compute_inner_share(sparse.csr_array(table), np.array([0, 1, 2])) == pytest.approx(20 / 38)
-    assert compute_centrality(sparse.csr_array(table), np.array([5])).tolist() == [0]
 
 
 @pytest.mark.parametrize(

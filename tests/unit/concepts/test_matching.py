@@ -13,7 +13,6 @@ from kg_api.concepts.merging import (
     MIN_LIKENESS,
     compare_spelling,
     find_merge_reason,
-    get_min_merge_cosine,
     scale_similarity,
 )
 from kg_api.concepts.relations import group_similar_types, may_mean
@@ -203,14 +202,6 @@ def test_another_number_is_another_thing(word: str, one: int, other: int) -> Non
     ) or one == other
 
 
-@pytest.mark.parametrize("calibration", [BGE, None, SimilarityCalibration(related=0.3, unrelated=0.0)])
-def test_no_rule_matches_below_the_candidate_threshold(calibration: SimilarityCalibration | None) -> None:
-    """The candidate threshold is slightly below the lowest merge threshold, because cosines are rounded."""
-    least = min(MIN_LIKENESS.values())
-    assert scale_similarity(get_min_merge_cosine(calibration), calibration) == pytest.approx(least, abs=1e-5)
-    assert scale_similarity(get_min_merge_cosine(calibration), calibration) < least
-
-
 @dataclass(frozen=True)
 class Named:
     name: str
@@ -243,24 +234,6 @@ def test_opposites_are_never_proposed_however_alike(one: str, other: str) -> Non
     assert group_similar_types([Named(one), Named(other)], {one: at(0), other: at(0)}, 0.5) == []
 
 
-def test_type_groups_have_a_representative() -> None:
-    types = [Named(each) for each in ("a", "b", "c", "d", "unembedded")]
-    vectors = {"a": at(0), "b": at(20), "c": at(38), "d": at(41)}
-    groups = group_similar_types(types, vectors, float(np.cos(np.radians(21))))
-    assert [(first, [other for other, _ in near]) for first, near in groups] == [(0, [1]), (2, [3])]
-    assert groups[0][1][0][1] == pytest.approx(np.cos(np.radians(20)), abs=1e-5)
-
-
-@given(st.lists(st.integers(0, 359), min_size=1, max_size=20), st.floats(0.5, 0.999))
-def test_no_type_is_in_two_groups(angles: list[int], least: float) -> None:
-    types = [Named(f"type {number}") for number in range(len(angles))]
-    vectors = {each.name: at(angle) for each, angle in zip(types, angles, strict=True)}
-    groups = group_similar_types(types, vectors, least)
-    placed = [place for first, near in groups for place in (first, *(other for other, _ in near))]
-    assert len(placed) == len({*placed})
-    assert all(cosine >= least for _, near in groups for _, cosine in near)
-
-
 EVIDENCE = st.floats(0, 1e6)
 
 
@@ -271,10 +244,3 @@ def test_it_is_an_opinion(supporting: float, contradicting: float) -> None:
     assert all(0 <= each <= 1 for each in parts)
     assert sum(parts) == pytest.approx(1)
     assert opinion.expectation == pytest.approx((supporting + 1) / (supporting + contradicting + 2))
-
-
-def test_seven_for_and_one_against() -> None:
-    opinion = Opinion(7, 1)
-    assert (opinion.belief, opinion.disbelief, opinion.uncertainty) == (0.7, 0.1, 0.2)
-    assert opinion.expectation == pytest.approx(0.8)
-    assert Opinion(0, 0).expectation == 0.5

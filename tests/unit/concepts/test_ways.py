@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.concepts.network import find_both_ends, find_shortest_paths
-from kg_api.concepts.search import EMBEDDING, describe_running_jobs, merge_passages
+from kg_api.concepts.search import merge_passages
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.concepts import Appearance, ReachedConcept
-from kg_api.graph.jobs import Progress
 from kg_api.schemas.concepts import Concept, ConceptHit, Evidence, Fits
 from kg_api.schemas.search import Place
 
@@ -79,23 +78,6 @@ def test_hub_is_expanded_from_the_other_end(end: str, hops: int, found: bool) ->
     assert find_shortest_paths("hub", end, expand, hops, 3) == ([["hub", "b"]] if found else [])
 
 
-def test_search_stops_once_a_side_ends() -> None:
-    asked: list[str] = []
-
-    def expand(nodes: Sequence[str]) -> dict[str, ReachedConcept]:
-        asked.extend(nodes)
-        return {
-            node: ReachedConcept([f"{node}x"] if node[0] == "a" else [], cut=node == "a") for node in nodes
-        }
-
-    assert find_shortest_paths("a", "b", expand, 4, 3) == []
-    assert asked == ["a", "b"]
-
-
-def test_search_stops_without_expanded_nodes() -> None:
-    assert find_shortest_paths("a", "b", lambda _: {}, 4, 3) == []
-
-
 ID = "a" * 32
 
 
@@ -143,12 +125,6 @@ def test_phrase_selects_best_concept_with_note() -> None:
     first, last, told = ends("what is it", "lease", *hits, hit("lease", score=0.5))
     assert (first, last) == ("notes/near", "notes/lease")
     assert told == ["no concept is called 'what is it': 'near' was taken, which fits best"]
-
-
-def test_irrelevant_concept_is_only_suggested() -> None:
-    hits = [hit(label, fits=None) for label in ("one", "two", "two", "three", "four")]
-    with pytest.raises(NotFound, match=r"no concept matches 'zzz' \(nearest: 'one', 'two', 'three'\). `kg"):
-        ends("zzz", "zzz", *hits)
 
 
 def test_both_ends_are_of_one_ontology() -> None:
@@ -235,19 +211,4 @@ def test_adjacent_windows_are_joined() -> None:
     assert [[each.paragraph for each in passage.sources] for passage in passages] == [
         [1, 2, 3, 4, 5, 6],
         [8, 9, 10],
-    ]
-
-
-def test_deleted_source_is_omitted() -> None:
-    found = [appearance("a", 5)]
-    assert merge_passages(found, {"a5": []}) == []
-
-
-def test_uncounted_progress_is_reported_without_numbers() -> None:
-    """A search does not count the work, and `0 of 0` would look complete."""
-    progress = {"new": Progress(0, 0), "old": Progress(2, 5), "other": Progress(1, 2)}
-    told = describe_running_jobs(progress, ["new", "old"], EMBEDDING)
-    assert [each.effect for each in told] == [
-        "new: concepts are still to be embedded. Only their text is searchable yet",
-        EMBEDDING.format(" (2 of the 5 that were due are done)").join(("old: ", "")),
     ]

@@ -4,22 +4,16 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import tenacity
 from neo4j.exceptions import ClientError, Neo4jError, ResultFailedError, ServiceUnavailable, SessionExpired
-from neo4j.time import DateTime
 
 from kg_api.errors import DatabasePanicked, DatabaseUnavailable, StorageFull, TooMuchAtOnce
 from kg_api.graph import client
-from kg_api.graph.client import Graph, classify_fault
-from kg_api.graph.concept_vectors import find_near_concept_pairs
-from kg_api.graph.concepts import read_concepts
-from kg_api.graph.library import read_paragraphs, read_summaries
+from kg_api.graph.client import classify_fault
 from kg_api.graph.search import CachedRead
-from kg_api.graph.similar import describe_places
-from tests.unit.search.found import SPACE
 
 NEEDS_RESTART = "The database has encountered a critical error, and needs to be restarted. Please see logs."
 
@@ -199,23 +193,6 @@ def test_concurrent_readers_share_the_running_read() -> None:
     assert reading.read() == 2
 
 
-def test_readers_of_fresh_data_share_the_next_read() -> None:
-    database = Database()
-    reading = CachedRead(database)
-    with ThreadPoolExecutor(MANY) as pool:
-        first = pool.submit(reading.read)
-        until(lambda: database.begun == 1)
-        asked = [pool.submit(ask(reading, anew=True)) for _ in range(MANY - 1)]
-        until(lambda: all(each.running() for each in asked))
-        time.sleep(SETTLED)
-        database.let.release()
-        until(lambda: database.begun == 2)
-        database.let.release()
-        assert first.result() == 1
-        assert [each.result() for each in asked] == [2] * (MANY - 1)
-    assert database.begun == 2
-
-
 def test_unavailable_database_is_queried_once_for_all_waiters() -> None:
     database = Database()
     database.away = True
@@ -234,93 +211,3 @@ def test_unavailable_database_is_queried_once_for_all_waiters() -> None:
     database.away = False
     database.let.release()
     assert reading.read(anew=True) == 2
-
-
-ROW: dict[str, Any] = {
-    "document_id": "d",
-    "ontology": "notes",
-    "document": "a.md",
-    "title": "a",
-    "uri": None,
-    "format": "markdown",
-    "characters": 3,
-    "sources": 1,
-    "metadata": "{}",
-    "updated_at": DateTime(2026, 1, 1),
-}
-
-
-class Rows:
-    def __init__(self, *rows: dict[str, Any]) -> None:
-        self._rows = rows
-
-    def read(self, *_statement: str, **_given: Any) -> list[dict[str, Any]]:
-        return list(self._rows)
-
-    search = read
-
-
-def test_row_of_a_document_under_deletion_is_omitted() -> None:
-    half = [{**ROW, "document_id": "gone", name: None} for name in ROW if name != "uri"]
-    found = read_summaries(cast("Graph", Rows(*half, ROW)), ["gone", "d"])
-    assert [each.document_id for each in found] == ["d"]
-
-
-PAIR: dict[str, Any] = {
-    "concept_id": "a",
-    "label": "lease",
-    "terms": ["leases"],
-    "text_hash": "1",
-    "near_id": "b",
-    "near_label": "term",
-    "near_terms": [],
-    "near_text_hash": "2",
-    "similarity": 0.9,
-}
-
-
-def test_concept_under_deletion_has_no_near_concepts() -> None:
-    half = [{**PAIR, "near_id": "gone", name: None} for name in PAIR if name not in {"concept_id", "near_id"}]
-    found = find_near_concept_pairs(
-        cast("Graph", Rows(*half, PAIR)), SPACE, "notes", ["a"], limit=5, least=0.8
-    )
-    assert [each.ids for each in found] == [("a", "b")]
-
-
-PLACE: dict[str, Any] = {
-    "source_id": "s",
-    "ontology": "notes",
-    "document": "a.md",
-    "document_id": "d",
-    "paragraph": 0,
-    "heading": [],
-    "start": 0,
-    "end": 3,
-    "kind": "passage",
-    "full_text": "abc",
-    "metadata": "{}",
-    "title": "a",
-}
-CONCEPT: dict[str, Any] = {
-    "concept_id": "a",
-    "ontology": "notes",
-    "label": "lease",
-    "description": "",
-    "search_terms": [],
-    "sources": 1,
-}
-
-
-@pytest.mark.parametrize("lost", [name for name in PLACE if name not in {"metadata", "title"}])
-def test_source_under_deletion_has_no_position(lost: str) -> None:
-    found = cast("Graph", Rows({"found": [{**PLACE, lost: None}, PLACE]}))
-    assert [each.source_id for each in describe_places(found, ["gone", "s"])] == ["s"]
-    rows = cast("Graph", Rows({**PLACE, lost: None}, PLACE))
-    assert [each.source_id for each in read_paragraphs(rows, "d", 0, 9)] == ["s"]
-
-
-@pytest.mark.parametrize("lost", CONCEPT)
-def test_a_concept_that_is_being_deleted_is_missing(lost: str) -> None:
-    rows = cast("Graph", Rows({**CONCEPT, lost: None}))
-    assert read_concepts(rows, ["gone"]) == {}
-    assert list(read_concepts(cast("Graph", Rows(CONCEPT)), ["a"])) == ["a"]

@@ -10,7 +10,6 @@ from kg_api.graph.concepts import (
     TERMS,
     Difference,
     EvidenceRows,
-    Text,
     build_evidence_rows,
     collect_concept_names,
     collect_first_texts,
@@ -19,7 +18,7 @@ from kg_api.graph.concepts import (
     iterate_all_names,
     resolve_names,
 )
-from kg_api.graph.relations import MAX_QUOTE, between, build_edge_text, state
+from kg_api.graph.relations import MAX_QUOTE, between
 from kg_api.schemas.base import normalize_concept_name
 from kg_api.schemas.concepts import ExtractedConcept, ExtractedRelation, Extraction, Quote
 from kg_api.suggestions import NamePlaces, fold
@@ -129,14 +128,6 @@ def test_untrusted_text_is_cleaned(label: str, description: str, terms: list[str
         assert (len(one.label) <= 200, len(one.description) <= 1000, len(one.terms) <= TERMS) == (True,) * 3
 
 
-def test_terms_are_added_while_there_is_room() -> None:
-    known = Text("a", "", tuple(f"t{n}" for n in range(TERMS - 1)))
-    more = known.merge_text(Text("A!", "said", ("new", "newer")))
-    assert (more.description, more.terms[-1], len(more.terms)) == ("said", "new", TERMS)
-    assert known.text_hash != more.text_hash
-    assert more.merge_text(Text("A!", "other", ("new", "newer"))) == more
-
-
 TEXT = "".join(chr(ord("a") + at % 26) for at in range(2000))
 
 
@@ -172,9 +163,3 @@ def test_sentence_naming_both_concepts_is_the_quote() -> None:
     places = NamePlaces(lambda: fold(text))
     assert between(text, [first], [second], places.pair("aspirin", "stroke")) == (text[16:], 16, len(text))
     assert between(text, [first], [second], places.pair("aspirin", "ibuprofen")) == (text, 0, len(text))
-
-
-def test_a_type_is_read_as_words() -> None:
-    assert state("Ada", "born_in", "London") == "Ada born in London"
-    assert build_edge_text("a is b", "") == "a is b"
-    assert build_edge_text("a is b", "A is b.") == "a is b: A is b."

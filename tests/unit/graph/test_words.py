@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from kg_api.graph.fulltext import (
-    MAX_ADDED,
     MAX_MATCHES,
     MAX_SCANNED,
     MAX_STEMS,
@@ -20,17 +19,13 @@ from kg_api.graph.fulltext import (
 from kg_api.graph.text_analysis import (
     MAX_VARIANTS,
     OMITTED,
-    Variant,
     build_fuzzy_clauses,
-    build_source_scope,
     detect_language,
-    detect_stop_word_language,
     find_dates,
     find_hidden_parts,
     find_stop_words,
     find_variants,
     fold,
-    may_be_misspelt,
     normalize_word,
     parts,
     respell_number,
@@ -43,21 +38,6 @@ from kg_api.schemas.languages import SynonymList
 
 GERMAN = "Die Zwiebeln sind auf dem Brett und werden mit dem Messer geschnitten."
 SPANISH = "Los jugadores de la selección han ganado en el estadio de la ciudad."
-ENGLISH = "The onions are on the board and they will be cut with the knife."
-
-
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        (GERMAN, "german"),
-        (SPANISH, "spanish"),
-        (ENGLISH, "english"),
-        ("a resume is short", "english"),
-        ("Neo4j Kubernetes Helm", None),
-    ],
-)
-def test_stop_words_identify_the_language(text: str, language: str | None) -> None:
-    assert detect_stop_word_language(text.lower().split()) == language
 
 
 @pytest.mark.parametrize(
@@ -90,25 +70,6 @@ def test_word_has_stem_of_its_inflections_and_accents() -> None:
     assert "kgsdie" not in stem_texts([GERMAN])[0].split(), "stop words have none"
 
 
-def test_english_and_unknown_languages_have_no_stems() -> None:
-    assert stem_texts([ENGLISH]) == stem_texts(["Neo4j"]) == []
-    assert stem_question(["who", "is", "on", "call", "and", "where", "is", "the", "runbook"]) == []
-    assert len(build_source_scope("o", "d", [ENGLISH])) == 2
-    assert stem_texts(["Neo4j", "die der", "die der"]) == [], "its name is said twice"
-
-
-def test_words_split_by_the_analyzer_have_no_stem() -> None:
-    """If characters were indexed there as well, they would look rare, and nDCG@10 for Chinese would be
-    six points lower."""
-    assert stem_texts([f"{SPANISH} 黑豹队的防守只丢了 308分"]) == stem_texts([f"{SPANISH} 308"])
-    assert stem_question(["黑豹队的防守", "ひらがな"]) == []
-
-
-def test_query_of_unknown_language_has_no_stems() -> None:
-    assert stem_question(["zwiebel"])
-    assert stem_question([f"xyzzy{letter}" for letter in "abcdefghij"]) == []
-
-
 def test_query_with_stems_stays_within_clause_limit() -> None:
     words = [f"é{n}" for n in range(64)]
     stems = [f"kgs{n}" for n in range(2 * MAX_STEMS)]
@@ -128,11 +89,6 @@ def test_query_with_stems_stays_within_clause_limit() -> None:
 )
 def test_synonyms_are_added(text: str, added: list[str]) -> None:
     assert find_synonyms(text, [["k8s", "kubernetes"], ["ML", "machine learning"]]) == added
-
-
-def test_number_of_added_words_is_bounded() -> None:
-    groups = [["a", *(f"b{n}x{m}" for m in range(9))] for n in range(5)]
-    assert len(find_synonyms("a", groups)) == MAX_ADDED
 
 
 @pytest.mark.parametrize(
@@ -180,10 +136,6 @@ def test_accents_and_case_make_no_other_word(one: str, other: str) -> None:
     assert fold(one) == fold(other)
 
 
-def test_vowel_signs_of_hindi_are_letters() -> None:
-    assert fold("कि") != fold("का")
-
-
 @pytest.mark.parametrize(
     ("word", "texts", "meant"),
     [
@@ -203,11 +155,6 @@ def test_vowel_signs_of_hindi_are_letters() -> None:
 )
 def test_the_nearest_word_is_meant(word: str, texts: list[str], meant: list[str]) -> None:
     assert suggest_words(word, texts) == meant
-
-
-def test_words_with_symbols_or_digits_are_not_misspelt() -> None:
-    assert not any(map(may_be_misspelt, ["a~", "C++", "2026.08.1", "foo/bar", "ab", "v2x"]))
-    assert may_be_misspelt("kubernetse")
 
 
 def test_fuzzy_query_contains_only_letters_and_operators() -> None:
@@ -288,11 +235,6 @@ def test_spellings_of_a_day_match_each_other(question: str) -> None:
     }
 
 
-def test_omitted_unit_has_half_the_weight() -> None:
-    assert find_variants("16A") == [Variant("16", 0.5)]
-    assert find_variants("16 A") == [Variant("16A", 2.0)]
-
-
 @given(st.text())
 def test_variantss_are_few_words_of_letters_and_digits(question: str) -> None:
     found = find_variants(question)
@@ -337,11 +279,6 @@ def test_joined_and_separated_units_match(number: int, unit: str) -> None:
 )
 def test_only_words_hidden_by_the_analyzer_are_indexed(text: str, hidden: list[str]) -> None:
     assert find_hidden_parts([text]) == hidden
-
-
-@given(st.text("abc ,;!?()-\n/", max_size=60))
-def test_plain_words_cost_nothing(text: str) -> None:
-    assert find_hidden_parts([text]) == []
 
 
 @given(st.text(max_size=40), st.sampled_from(["NFC", "NFD"]))
@@ -415,12 +352,6 @@ def test_only_query_words_are_marked(question: str, text: str) -> None:
         assert all(
             normalize_word(word) in asked or asked.issuperset(map(normalize_word, word)) for word in said
         )
-
-
-@given(st.lists(st.sampled_from(["leases", "worker", "renewing", "café", "foo_bar"]), min_size=1, max_size=5))
-def test_text_equal_to_the_query_is_marked_completely(words: list[str]) -> None:
-    text = " ".join(words)
-    assert marked(text, text) == [text]
 
 
 def test_number_of_matches_and_scanned_characters_is_bounded() -> None:

@@ -20,14 +20,6 @@ def test_group_limit_keeps_the_order(items: list[str], most: int) -> None:
     assert Counter(group for _, group in kept) == {g: min(n, most) for g, n in Counter(items).items()}
 
 
-@given(scores)
-def test_pure_relevance_keeps_the_order(given_scores: list[float]) -> None:
-    chosen = order_by_marginal_relevance(given_scores, np.ones((len(given_scores),) * 2), 1.0, 10)
-    values = [given_scores[at] for at, _ in chosen]
-    assert len(values) == len(given_scores)
-    assert all(a >= b - 1e-9 for a, b in itertools.pairwise(values))
-
-
 @given(scores, st.floats(0, 1), st.integers(1, 10))
 def test_each_is_chosen_once_and_the_values_fall(
     given_scores: list[float], weight: float, limit: int
@@ -43,13 +35,6 @@ def test_copy_of_the_first_is_demoted() -> None:
     near = np.array([[1.0, 1.0, 0.1], [1.0, 1.0, 0.1], [0.1, 0.1, 1.0]])
     assert [at for at, _ in order_by_marginal_relevance([0.9, 0.89, 0.7], near, 0.4, 3)] == [0, 2, 1]
     assert [at for at, _ in order_by_marginal_relevance([0.9, 0.89, 0.7], near, 1.0, 3)] == [0, 1, 2]
-
-
-def test_the_value_is_that_of_the_formula() -> None:
-    near = np.array([[1.0, 0.4], [0.4, 1.0]])
-    (_, first), (_, second) = order_by_marginal_relevance([2.0, 1.0], near, 0.7, 2)
-    assert first == pytest.approx(0.7)
-    assert second == pytest.approx(0.7 * 0 - 0.3 * 0.4)
 
 
 def test_vectors_of_different_models_are_not_compared() -> None:

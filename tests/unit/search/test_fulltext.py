@@ -19,15 +19,12 @@ from kg_api.graph.fulltext import (
 )
 from kg_api.graph.text_analysis import (
     MAX_VARIANTS,
-    SINGLE,
-    find_hidden_parts,
     find_stop_words,
     find_variants,
-    parts,
 )
 from kg_api.providers.chat import Prompt
-from kg_api.schemas.base import build_document_scope, build_ontology_scope
-from kg_api.schemas.search import Respelling, SourceSearch
+from kg_api.schemas.base import build_ontology_scope
+from kg_api.schemas.search import SourceSearch
 from kg_api.search.plan import Wording
 from kg_api.search.question import Hyde
 
@@ -76,31 +73,12 @@ def test_composed_and_decomposed_text_have_the_same_words(text: str) -> None:
     assert terms(unicodedata.normalize("NFD", text)) == terms(unicodedata.normalize("NFC", text))
 
 
-@given(st.lists(st.from_regex(r"[a-z]{1,9}", fullmatch=True), min_size=1), st.sampled_from(" ,;:!?/()-+\n\t"))
-def test_no_plain_word_is_lost(words: list[str], between: str) -> None:
-    joined = [between.join(words)] if between == ":" and len(words) > 1 else []
-    assert terms(between.join(words)) == [*joined, *dict.fromkeys(words)]
-
-
 @given(st.text(), st.none() | st.just(["one", "two"]), st.none() | st.just(["d"]))
 def test_query_text_is_always_quoted(
     text: str, ontologies: list[str] | None, documents: list[str] | None
 ) -> None:
     for query in build_lucene_queries(terms(text), ontologies, documents):
         assert WITHOUT_WORDS.fullmatch(QUOTED.sub("", query)), query
-
-
-@given(st.text())
-def test_each_field_uses_the_same_words(text: str) -> None:
-    for query in build_lucene_queries(terms(text)):
-        *fields, scope = re.split(r"\)\^[\d.]+ ?", query)[: len(FIELDS) + 1]
-        words = [QUOTED.findall(field) for field in fields]
-        assert words == words[:1] * len(FIELDS)
-        asked = terms(text)[:MAX_TERMS]
-        hidden = [
-            each for each in asked if not re.fullmatch(f"[{SINGLE}]", each) or find_hidden_parts([each])
-        ]
-        assert QUOTED.findall(scope) == [parts(word) for word in hidden]
 
 
 def test_variants_apply_to_each_field() -> None:
@@ -133,13 +111,6 @@ def test_empty_words_or_scope_make_no_query() -> None:
     assert build_lucene_queries([]) == []
     assert build_lucene_queries(["a"], []) == []
     assert build_lucene_queries(["a"], None, []) == []
-
-
-def test_scope_filter_does_not_change_scores() -> None:
-    (by_ontology,) = build_lucene_queries(["a"], ["one", "two"])
-    assert by_ontology.endswith(f" +scope:({build_ontology_scope('one')} {build_ontology_scope('two')})^0")
-    (by_document,) = build_lucene_queries(["a"], ["one"], ["d1"])
-    assert by_document.endswith(f" +scope:({build_document_scope('d1')})^0")
 
 
 def test_very_many_scopes_are_shared_out_each_once() -> None:
@@ -180,33 +151,10 @@ def test_stop_words_follow_the_query_language(question: str, expected: set[str])
     assert find_stop_words(terms(question)) == expected
 
 
-def test_light_words_count_half() -> None:
-    (query,) = build_lucene_queries(["The", "ship"], light={"the"})
-    assert 'full_text:("The"^0.5 "ship")^1.0' in query
-    assert 'scope:("The"^0.5 "ship")^1.0' in query
-
-
-ADDED = [f"synonym{number}" for number in range(16)]
-
-
 def asked(wording: Wording) -> list[str]:
     (query,) = wording.queries
     said = re.findall(r'"(\w+)"', query[query.index("full_text:(") : query.index(")")])
     return list(dict.fromkeys(said))
-
-
-@pytest.mark.parametrize("count", [1, 48, 60, MAX_TERMS, 70])
-def test_added_words_do_not_displace_query_words(count: int) -> None:
-    words = [f"word{number}" for number in range(count)]
-    respelt = (Respelling(word="word0", meant=["meant0", "meant1"]),)
-    found = asked(Wording(words, synonyms=ADDED, respelt=respelt))
-    assert found == [*words, "meant0", "meant1", *ADDED][:MAX_TERMS]
-
-
-def test_stems_of_corrections_have_half_weight() -> None:
-    respelt = (Respelling(word="zwiebelm", meant=["Zwiebeln"]),)
-    (query,) = Wording(["Rosen", "zwiebelm"], languages=frozenset({"german"}), respelt=respelt).queries
-    assert 'scope:("kgsros" "kgszwiebelm" "kgszwiebel"^0.5)^1.0' in query
 
 
 @pytest.mark.parametrize(

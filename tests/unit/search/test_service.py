@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,15 +13,12 @@ from kg_api.graph.search import ChunkText, FoundChunk, LaneHit
 from kg_api.providers.embedding_port import Embedder
 from kg_api.schemas.search import SourceHits, SourceSearch
 from kg_api.schemas.spaces import ModelChoice
-from kg_api.search.present import present_hits
 from kg_api.search.retrieve import find_needed_texts
-from kg_api.search.scope import Scope
 from kg_api.search.service import SearchService
 from kg_api.spaces.registry import SpaceRegistry
-from kg_api.spaces.snapshot import get_snapshots
 from tests.support.unavailable import UnavailableEmbedder
 from tests.unit.search.canned import LARGE, POPULATING, SMALL, CannedGraph
-from tests.unit.search.found import SAID, START, found, hits, lanes, place, plan, ranked, source
+from tests.unit.search.found import SAID, START, found, hits, lanes, ranked, source
 
 
 def searched(graph: Graph, embedder: Embedder | None = None, **asked: Any) -> SourceHits:
@@ -90,26 +85,6 @@ def test_no_available_index_is_an_error(states: dict[str, Any], asked: dict[str,
         searched(CannedGraph(**states), **asked)
 
 
-def test_failed_or_missing_index_counts_as_populating() -> None:
-    graph = CannedGraph(passage_embedding=("FAILED", 0.0))
-    assert "failed, 0 %" in searched(graph).degraded[0].effect
-    del graph.states["passage_embedding"]
-    assert "not there" in searched(graph).degraded[0].effect
-
-
-def test_index_state_is_cached() -> None:
-    graph = CannedGraph(source_words=POPULATING)
-    watch = get_snapshots(graph)
-    assert [watch.populating("source_words") for _ in range(5)] == [
-        {"source_words": "populating, 40 % populated"}
-    ] * 5
-    assert watch.populating("passage_embedding") == {}
-    assert graph.times("indexes/states") == 1
-    graph.states["source_words"] = ("ONLINE", 100.0)
-    watch._indexes._seconds = -1.0
-    assert watch.populating("source_words") == {}
-
-
 @pytest.mark.parametrize("least", [None, 0.99])
 def test_without_model_keywords_ignore_the_threshold(least: float | None) -> None:
     answer = searched(CannedGraph(), UnavailableEmbedder("no model"), min_similarity=least)
@@ -128,62 +103,6 @@ def test_query_without_words_skips_keyword_search() -> None:
     graph = CannedGraph()
     answer = searched(graph, query_text="?!")
     assert (parts(answer), ids(answer), graph.times("search/by_text")) == (["query"], ["by vector"], 0)
-
-
-def test_query_vector_in_text_mode_adds_similarities() -> None:
-    graph = CannedGraph()
-    answer = searched(graph, query_vector=[1.0] * 256, space="default", mode="text")
-    assert (answer.mode, graph.times("search/by_vector")) == ("text", 0)
-    (parameters,) = [given for name, given in graph.asked if name == "search/by_text"]
-    assert list(parameters["vectors"]) == ["default"]
-
-
-@pytest.mark.parametrize("values", [[1.0] * 256, [3e38] * 256, [1e308] * 256, [5e-324] * 256])
-def test_a_vector_of_any_scale_is_a_direction(values: list[float]) -> None:
-    graph = CannedGraph()
-    searched(graph, query_vector=values, space="default", mode="vector")
-    (parameters,) = [given for name, given in graph.asked if name == "search/by_vector"]
-    np.testing.assert_allclose(parameters["vector"].to_native(), [1 / 16] * 256, rtol=1e-6)
-
-
-@pytest.mark.parametrize(("passages", "candidates"), [(0, 50), (62_500, 50), (1_000_000, 200), (10**9, 1000)])
-def test_candidates_grow_with_the_number_of_passages(passages: int, candidates: int) -> None:
-    graph = CannedGraph()
-    graph.passages = passages
-    searched(graph, mode="vector")
-    (asked,) = [given for name, given in graph.asked if name == "search/by_vector"]
-    assert (asked["candidates"], asked["limit"]) == (candidates, 50)
-
-
-def test_ontologies_are_reread_only_after_a_creation() -> None:
-    graph = CannedGraph()
-    watch = get_snapshots(graph)
-    for _ in range(3):
-        watch.known(new_too=True)
-    assert (graph.times("spaces/all"), graph.times("ontologies/count")) == (1, 2)
-    graph.ontologies_more = 1
-    watch.known()
-    assert graph.times("spaces/all") == 1
-    watch.known(new_too=True)
-    assert graph.times("spaces/all") == 2
-
-
-def test_unknown_named_ontology_is_reread() -> None:
-    graph = CannedGraph()
-    watch = get_snapshots(graph)
-    watch.known()
-    watch.known(["o0"])
-    assert graph.times("spaces/all") == 1
-    watch.known(["made just now"])
-    assert graph.times("spaces/all") == 2
-
-
-def test_rereading_ontologies_does_not_count_passages() -> None:
-    graph = CannedGraph()
-    watch = get_snapshots(graph)
-    for _ in range(3):
-        watch.known(fresh=True).crowd(None)
-    assert (graph.times("spaces/all"), graph.times("search/count_passages")) == (3, 1)
 
 
 def test_vector_of_wrong_size_is_rejected() -> None:
@@ -220,13 +139,6 @@ def test_each_space_is_searched_once_with_its_vector() -> None:
     }
     assert lanes["large"]["ontologies"] == ["o5"]
     assert (answer.space, answer.spaces, parts(answer)) == (None, ["default", "large"], [])
-
-
-def test_only_spaces_of_requested_ontologies_are_used() -> None:
-    graph = CannedGraph()
-    graph.further = "large"
-    assert searched(graph, ontology="o5").space == "large"
-    assert searched(graph, ontology=["o1", "o2"]).space == "default"
 
 
 def test_query_vector_searches_its_space_and_reports_others() -> None:
@@ -297,13 +209,6 @@ def test_vector_hit_contains_chunk_and_similarity() -> None:
     assert SAID[hit.chunk.start - START : hit.chunk.end - START] == "fox"
 
 
-def test_without_chunks_the_stripped_source_matches() -> None:
-    (hit,) = hits(lanes(text=[found("a", 5.0)]), 10)
-    assert hit.chunk.text == SAID.strip()
-    assert (hit.chunk.start, hit.chunk.end) == (START + 2, START + 2 + len(SAID.strip()))
-    assert hit.full_text == SAID
-
-
 @given(st.text(), st.integers(0, 20), st.integers(0, 20))
 def test_chunk_offsets_match_its_text(text: str, offset: int, length: int) -> None:
     document = "x" * START + text
@@ -348,19 +253,3 @@ def test_hit_includes_its_parent() -> None:
     assert hit.chunk.text == "fox"
     assert hit.parent is not None
     assert (hit.parent.text, hit.parent.start, hit.parent.end) == ("a larger part", 91, 104)
-
-
-def test_nearer_of_two_chunks_is_shown() -> None:
-    near = found("a", 0.9, 0.9, chunk=(0, 5), covers=("a", "b"))
-    far = found("b", 0.5, 0.5, chunk=(6, 9), covers=("b",))
-    text = ChunkText("near", START, START + 4, ("a", "b"))
-    answer = hits(lanes({"default": [near, far]}, [found("b", 5.0)]), 10, c_a=text)
-    assert [(hit.source_id, hit.chunk.text) for hit in answer] == [("b", "near")]
-
-
-def test_new_ontology_uses_the_default_space() -> None:
-    """For one second, a search may not know it, but it should find its passages."""
-    best = ranked(lanes(vectors={"default": [found("a", 0.9, 0.9)]}), 1)
-    unaware = replace(plan(), scope=Scope([], {}, []))
-    (hit,) = present_hits(unaware, best, {"a": place("a")}, {})
-    assert (hit.similarity, hit.space) == (0.9, "default")

@@ -2,14 +2,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 
-from kg_api.graph.search import MAX_CHUNKS, Filters, LaneHit
+from kg_api.graph.search import Filters, LaneHit
 from kg_api.graph.text_analysis import find_variants
-from kg_api.schemas.answers import Threshold, ThresholdSource
 from kg_api.schemas.search import CarriedConcept, LeftOut, MatchedChunk, Ranks, Respelling, SourceHit
 from kg_api.schemas.spaces import SimilarityCalibration
 from kg_api.search.fusion import (
@@ -22,10 +20,10 @@ from kg_api.search.fusion import (
     left_out,
     nearness,
 )
-from kg_api.search.plan import HitPage, SearchPlan, Wording
-from kg_api.search.question import PictureVector, QueryVector, SimilarityFilter, build_similarity_filter
+from kg_api.search.plan import SearchPlan, Wording
+from kg_api.search.question import PictureVector, QueryVector, SimilarityFilter
 from kg_api.search.rank import PlaceReader, fill_from_graph
-from kg_api.search.retrieve import PICTURES, Hit, Ranking
+from kg_api.search.retrieve import Hit, Ranking
 from kg_api.search.scope import SpaceScope
 from tests.unit.search.canned import CannedGraph
 from tests.unit.search.found import SAID, SPACE, found, lanes, plan
@@ -94,43 +92,6 @@ def test_concept_hits_are_kept_among_near_ones() -> None:
     assert ids(bound(HALF).apply(hits(brought, found("a", 1, 0.8)))) == ["a"]
 
 
-def test_deeper_search_runs_only_if_useful() -> None:
-    similar = bound(HALF)
-    near, reached = found("a", 0.9, 0.9), found("b", 0.4, 0.4)
-    assert similar.may_hide(lanes(vectors={"default": [near]}), ["default"])
-    assert not similar.may_hide(lanes(vectors={"default": [near, reached]}), ["default"])
-    assert similar.may_hide(lanes(text=[near, reached]), ["default"]), "words are ordered by something else"
-    assert similar.may_hide(lanes(vectors={"default": [near, reached]}), ["default", "large"])
-    assert not similar.may_hide(lanes(vectors={"default": []}, text=[near]), ["default"])
-    blind = bound(replace(HALF, keep_unmeasured=False), ["default"])
-    assert not blind.may_hide(lanes(text=[near]), ["default"]), "none of them will be taken"
-
-
-def test_lanes_are_deepened_in_few_steps() -> None:
-    def depths(**asked: Any) -> list[int]:
-        at, found = plan(**asked), list[int]()
-        while at.depth < MAX_CHUNKS:
-            at = at.deeper
-            found.append(at.depth)
-        return found
-
-    assert depths() == [200, MAX_CHUNKS]
-    assert depths(exact=True) == [MAX_CHUNKS], "an exact lane looks at all there is each time"
-
-
-def test_explicit_threshold_rejects_unmeasured_hits() -> None:
-    def threshold(source: ThresholdSource, value: float | None = 0.7) -> Threshold:
-        return Threshold(space="default", min_similarity=value, source=source)
-
-    assert build_similarity_filter({"default": threshold("request")}) == SimilarityFilter(
-        {"default": 0.7}, keep_unmeasured=False
-    )
-    assert build_similarity_filter({"default": threshold("model")}, keep_carried=True) == SimilarityFilter(
-        {"default": 0.7}, keep_carried=True
-    )
-    assert build_similarity_filter({"default": threshold("none", None)}) == SimilarityFilter()
-
-
 CALIBRATED = replace(SPACE, calibration=SimilarityCalibration(related=0.6, unrelated=0.1))
 
 
@@ -164,17 +125,6 @@ def test_images_are_not_judged_by_content() -> None:
     seen = PictureVector(SPACE, ["notes"], np.ones(3, dtype=np.float32))
     told = nearness(replace(asked("red"), pictures=[seen]), far, [])
     assert "no close match for 'red' in its text. The content of images is not checked" in (told.note or "")
-
-
-def test_best_image_by_content_is_not_judged() -> None:
-    """There is no threshold for an image space, so you cannot know if the best hit is relevant."""
-    far = lanes({"default": [found("a", 1, 0.2)]})
-    both = replace(far, lanes={**far.lanes, f"{PICTURES}photos": [found("p", 1, 0.3)]})
-    seen = PictureVector(SPACE, ["notes"], np.ones(3, dtype=np.float32))
-    asking = replace(asked("red"), pictures=[seen])
-    assert nearness(asking, both, [place("p"), place("a")]) == UNKNOWN
-    assert nearness(asking, both, [place("a"), place("p")]).near is False
-    assert nearness(asking, both, [place("p", "a red boat")]).near, "its words are"
 
 
 FARM = "The drought began in May, and the harvest was lost. It was the year 1945."
@@ -285,15 +235,6 @@ def test_relevance_is_unknown_without_vector_or_calibration() -> None:
     assert nearness(asked("wolf", weak), far, []) == UNKNOWN
     assert nearness(asked("wolf", hypothetical=("a", "b")), far, []) == UNKNOWN
     assert nearness(asked("wolf"), lanes({"default": []}), []) == UNKNOWN
-
-
-def test_keywords_do_not_decide_on_later_pages() -> None:
-    """There may have been a passage with all the words on an earlier page."""
-    further = replace(asked("fox wolf"), page=HitPage(given=frozenset({b"hit"})))
-    assert nearness(further, lanes({"default": [found("a", 1, 0.2)]}), [place("a")]) == UNKNOWN
-    assert nearness(further, lanes({"default": [found("a", 1, 0.5)]}), [place("a")]).near
-    with_all = replace(further, request=asked("fox").request)
-    assert nearness(with_all, lanes({"default": [found("a", 1, 0.2)]}), [place("a")]).near
 
 
 def test_short_questions_have_a_floor_of_their_own() -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from kg_api.errors import InvalidInput
 from kg_api.schemas.search import (
@@ -23,7 +22,7 @@ from kg_api.schemas.search import (
 from kg_api.schemas.vocabulary import MAX_CURSOR_CHARACTERS, MAX_PAGED_HITS
 from kg_api.search.plan import HitPage, read_page
 from kg_api.search.present import fit_to_budget, merge_windows
-from kg_api.search.rank import MIN_OVERLAP, group_near_duplicates, list_trigrams, overlap
+from kg_api.search.rank import MIN_OVERLAP, group_near_duplicates, overlap
 
 WORDS = st.text("ab c\né😀", min_size=1, max_size=12)
 DOCUMENTS = st.lists(st.lists(WORDS, min_size=1, max_size=12), min_size=1, max_size=3)
@@ -113,14 +112,6 @@ def test_windows_are_ordered_by_their_best_hit(found: Asked, budget: int | None)
     assert best == sorted(best)
 
 
-@given(asked())
-def test_without_a_budget_all_is_there(found: Asked) -> None:
-    windows, left_out = merge_windows(found.hits, tokens_of, None)
-    assert left_out == 0
-    wanted = {place.source_id for each in found.hits for place in each.context or ()}
-    assert {each for window in windows for each in window.source_ids} == wanted
-
-
 @given(asked(), st.integers(1, 80))
 def test_windows_use_the_budget_completely(found: Asked, budget: int) -> None:
     windows, _ = merge_windows(found.hits, tokens_of, budget)
@@ -136,16 +127,6 @@ def test_windows_use_the_budget_completely(found: Asked, budget: int) -> None:
         for side in (around[:at][::-1], around[at + 1 :]):
             first = next((identity for identity in side if identity not in taken), None)
             assert first is None or len(found.places[first].full_text) > budget - used
-
-
-@given(asked(), st.integers(1, 40), st.integers(0, 40))
-def test_best_hit_is_never_omitted_first(found: Asked, budget: int, more: int) -> None:
-    windows, _ = merge_windows(found.hits, tokens_of, budget)
-    if found.hits and len(found.hits[0].full_text) <= budget:
-        assert windows[0].hits[0] == found.hits[0].source_id
-    richer, _ = merge_windows(found.hits, tokens_of, budget + more)
-    if windows and found.hits[0].source_id == windows[0].hits[0]:
-        assert richer[0].hits[0] == found.hits[0].source_id
 
 
 def test_hits_precede_neighbours_by_distance() -> None:
@@ -164,15 +145,6 @@ def test_chunk_coverage_precedes_neighbours() -> None:
     places = document(["a"] * 20)
     hits = [hit(places, 4, 3, covers=[4, 5, 6]), hit(places, 14, 3)]
     assert read(merge_windows(hits, tokens_of, 4)[0]) == [["d-4", "d-5", "d-6"], ["d-14"]]
-
-
-def test_paragraphs_changed_between_reads_are_not_joined() -> None:
-    places = document(["a", "b", "c"])
-    moved = places[2].model_copy(update={"start": 5, "end": 6})
-    found = hit(places, 1, 1).model_copy(update={"context": [*places[:2], moved]})
-    assert read(merge_windows([found], tokens_of, None)[0]) == [["d-0", "d-1"]]
-    gone = hit(places, 1, 1).model_copy(update={"context": [places[0], places[2]]})
-    assert read(merge_windows([gone], tokens_of, None)[0]) == [["d-1"]]
 
 
 @given(st.lists(WORDS, min_size=1, max_size=9), st.integers(0, 8), st.integers(1, 60))
@@ -227,12 +199,6 @@ def test_cursor_of_another_search_is_rejected(other: dict[str, Any]) -> None:
         page(**other, cursor=page().next_cursor(["a"]))
 
 
-def test_concept_cursor_is_limited_to_concept_searches() -> None:
-    cursor = page(concepts=True, concepts_alone=True).next_cursor(["a"])
-    with pytest.raises(InvalidInput, match="another request"):
-        page(concepts=True, cursor=cursor)
-
-
 @given(st.data())
 def test_changed_cursor_is_rejected(data: st.DataObject) -> None:
     cursor = page().next_cursor(["a", "b"])
@@ -248,12 +214,6 @@ def test_the_deepest_page_has_the_thousandth_hit() -> None:
     assert len(cursor) <= MAX_CURSOR_CHARACTERS
     with pytest.raises(InvalidInput, match="cursor: 1,000 hits were returned, and the maximum is 1,000"):
         page(cursor=cursor)
-
-
-def test_generated_queries_have_no_pages() -> None:
-    assert not page(hyde=2).may_follow
-    with pytest.raises(ValidationError, match="cursor: hyde has no pages"):
-        search(hyde="auto", cursor="x")
 
 
 TEXT = st.text("ab .,\n语é", max_size=20)
@@ -278,13 +238,6 @@ def test_each_text_is_in_one_similar_group(texts: list[str]) -> None:
     assert [group[0] for group in groups] == sorted(group[0] for group in groups)
     for one, other in combinations([group[0] for group in groups], 2):
         assert overlap(texts[one], texts[other]) < MIN_OVERLAP
-
-
-@given(TEXT, TEXT)
-def test_overlap_is_a_measure(one: str, other: str) -> None:
-    assert list_trigrams(one)
-    assert overlap(one, one) == 1
-    assert 0 <= overlap(one, other) == overlap(other, one) <= 1
 
 
 @given(st.lists(TEXT, max_size=8))

@@ -15,7 +15,7 @@ from kg_api.search.near import (
     group_duplicates,
     to_matched_chunk,
 )
-from kg_api.search.passage_map import Projection, scale_points
+from kg_api.search.passage_map import Projection
 from kg_api.search.similar import sample_evenly
 from kg_api.search.source_graph import Vectors, find_nearest_pairs
 from tests.unit.search.found import place
@@ -34,23 +34,10 @@ def near(
     return NearSource(0, 0, where, similarity, None, covers or (identity,), parent)
 
 
-def ids(found: list[NearSource]) -> list[str]:
-    return [each.place.source_id for each in found]
-
-
 def test_each_source_and_parent_appears_once() -> None:
     found = [near("a", 0.9, parent="p"), near("a", 0.8), near("b", 0.7, parent="p"), near("c", 0.6)]
     once = list(deduplicate_sources(found, "own", None))
     assert [(each.place.source_id, each.similarity) for each in once] == [("a", 0.9), ("c", 0.6)]
-
-
-def test_source_and_its_own_chunks_are_omitted() -> None:
-    found = [near("own", 1.0), near("a", 0.9, covers=("a", "own")), near("a", 0.8)]
-    assert [each.similarity for each in deduplicate_sources(found, "own", None)] == [0.8]
-
-
-def test_less_similar_sources_are_omitted() -> None:
-    assert ids(list(deduplicate_sources([near("a", 0.9), near("b", 0.5)], "own", 0.6))) == ["a"]
 
 
 def test_near_duplicates_are_grouped_under_the_nearest() -> None:
@@ -175,19 +162,3 @@ def test_axes_follow_the_largest_variance() -> None:
     assert np.abs(found.points(vectors)[:, 0]) == pytest.approx(
         np.abs(laid[:, 0] - laid[:, 0].mean()), abs=0.3
     )
-
-
-def test_map_is_never_mirrored() -> None:
-    vectors = random.standard_normal((50, 6)).astype(np.float32)
-    first, again = Projection.of(vectors), Projection.of(vectors[::-1].copy())
-    assert again.axes == pytest.approx(first.axes, abs=1e-6)
-    for axis in first.axes:
-        assert axis[np.abs(axis).argmax()] > 0
-
-
-@pytest.mark.parametrize("count", [1, 2, 3])
-def test_few_or_equal_vectors_have_positions(count: int) -> None:
-    vectors = np.tile(np.array([1, 0, 0], dtype=np.float32), (count, 1))
-    found = Projection.of(vectors)
-    assert scale_points(found.points(vectors)) == pytest.approx(np.zeros((count, 2)))
-    assert found.explained == (0, 0)
