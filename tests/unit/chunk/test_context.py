@@ -12,7 +12,7 @@ from kg_api.schemas.embedding import (
     fill_template,
     select_context_fields,
 )
-from kg_api.text.contexts import MAX_LINE_LENGTH, by_template, contextual, template
+from kg_api.text.contexts import MAX_LINE_LENGTH, by_template, template
 
 NAME = st.text(st.characters(exclude_categories=["Cs"]), max_size=150)
 
@@ -25,32 +25,12 @@ def test_title_path_date_and_author() -> None:
     )
 
 
-def test_headings_at_the_start_of_text_are_omitted() -> None:
-    text = "# Handbook\n\n## `Setup`\n\nInstall it."
-    assert template("Handbook", ("Handbook", "Setup"), {}, text) == ""
-    assert template("Handbook", ("Handbook", "Setup"), {}, "Install it.") == "Handbook > Setup"
-    assert template("Book", ("Part", "Setup"), {}, "Setup\n=====\n\nInstall it.") == "Book > Part"
-
-
-def test_a_long_path_loses_its_middle() -> None:
-    path = [f"{name * 60}" for name in "abcdefgh"]
-    line = template("Title", path, {})
-    assert len(line) <= MAX_LINE_LENGTH
-    assert line.startswith("Title > … > ")
-    assert line.endswith("h" * 60)
-
-
 @given(title=NAME, heading=st.lists(NAME, max_size=8), author=NAME, text=NAME)
 def test_always_one_short_line(title: str, heading: list[str], author: str, text: str) -> None:
     line = template(title, heading, {"author": author, "date": 5}, text)
     assert len(line) <= MAX_LINE_LENGTH
     assert len(line.splitlines()) <= 1
     assert line == line.strip()
-
-
-def test_context_and_text_are_separated_by_blank_line() -> None:
-    assert contextual("A > B", "text") == "A > B\n\ntext"
-    assert contextual("", "text") == "text"
 
 
 LINE = "{date}[, {author}]: {title} > {heading}"
@@ -104,10 +84,6 @@ def test_template_requires_template_context() -> None:
     assert EmbeddingConfigChange(context="late_template").applied(present).context_template == "{title}"
     assert EmbeddingConfigChange(context="none").applied(present).context_template is None
     assert EmbeddingConfigChange(context_template=None).applied(present).context_template is None
-
-
-def test_configuration_without_template_omits_the_field() -> None:
-    assert "context_template" not in Chunking().model_dump(exclude_none=True)
 
 
 def test_context_fields_follow_the_context_kind() -> None:

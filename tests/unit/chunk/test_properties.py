@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from kg_api.errors import ConfigurationError
 from kg_api.schemas.embedding import SIZES, Chunking
 from kg_api.text import sentence_vectors
-from kg_api.text.borders import Paragraph
 from kg_api.text.sentence_vectors import open_sentence_vectors
 from tests.unit.chunk.shapes import EVERY, chunked, name_of, sources
 
@@ -39,12 +38,6 @@ NAMES = st.sampled_from(["a.txt", "a.md", "a.rst"])
 @given(text=TEXTS, name=NAMES)
 def test_chunks_of_any_text(chunking: Chunking, text: str, name: str) -> None:
     chunked(text, sources(text, name), chunking)
-
-
-@pytest.mark.parametrize("chunking", EVERY, ids=name_of)
-@given(text=TEXTS)
-def test_chunks_of_a_text_in_one_paragraph(chunking: Chunking, text: str) -> None:
-    chunked(text, [Paragraph(0, len(text))], chunking)
 
 
 USUAL = [Chunking(strategy=strategy) for strategy in SIZES]
@@ -102,17 +95,6 @@ def test_near_meanings_are_near() -> None:
     assert vectors.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.2
-
-
-def test_a_vector_does_not_depend_on_its_neighbours() -> None:
-    embed = open_sentence_vectors()
-    assert (embed(["alone"])[0] == embed(["long " * 500, "alone"])[1]).all()
-
-
-def test_no_texts_and_blank_texts() -> None:
-    embed = open_sentence_vectors()
-    assert embed([]).shape == (0, 256)
-    assert not embed([""]).any()
 
 
 def test_the_package_is_not_imported() -> None:

@@ -52,17 +52,6 @@ def test_count_chunks_have_the_configured_words(
     assert found == [numbered(*each) for each in expected]
 
 
-def test_count_treats_two_chinese_characters_as_a_word() -> None:
-    found = texts("漢" * 100, [], strategy="count", chunk_size=10)
-    assert [len(each) for each in found] == [20] * 5
-
-
-def test_count_keeps_urls_and_phrases_whole() -> None:
-    phrase = "ภาษา" * 3  # two words
-    found = texts(" ".join([phrase] * 13), [], strategy="count", chunk_size=10)
-    assert [each.split().count(phrase) for each in found] == [5, 5, 3]
-
-
 @pytest.mark.parametrize(
     ("chunk_size", "expected"),
     [
@@ -74,16 +63,6 @@ def test_count_keeps_urls_and_phrases_whole() -> None:
 def test_sentences_are_joined_and_only_long_ones_cut(chunk_size: int, expected: list[str]) -> None:
     text = " ".join(expected)
     assert texts(text, [Paragraph(0, len(text))], strategy="sentence", chunk_size=chunk_size) == expected
-
-
-def test_paragraphs_are_the_sources() -> None:
-    text = "# Head\n\n" + numbered(1, 60) + "\n\n" + numbered(61, 130) + "\n"
-    assert texts(text, sources(text, "a.md")) == ["# Head\n\n" + numbered(1, 60), numbered(61, 130)]
-
-
-def test_slightly_larger_section_is_one_chunk() -> None:
-    text, paragraphs = laid_out(section("A", 30, 29), section("B", 10))
-    assert len(texts(text, paragraphs, strategy="paragraph_group", chunk_size=50)) == 2
 
 
 def test_groups_overlap_by_their_last_paragraph() -> None:
@@ -117,14 +96,6 @@ def test_children_repeat_whole_words_inside_their_parent() -> None:
         assert text[former.end - 6 : former.end] == "thing."
     firsts = {span.parent: span.start for span in reversed(found)}
     assert all(parent and parent[0] == start for parent, start in firsts.items())
-
-
-def test_a_parent_is_whole_paragraphs() -> None:
-    text, paragraphs = laid_out(section("A", 100, 100, 100))
-    found = chunked(
-        text, paragraphs, Chunking(strategy="hierarchical", chunk_size=100, overlap=0, parent_size=410)
-    )
-    assert {span.parent for span in found} == {(0, 400), (402, 601)}
 
 
 def by_topic(sentences: Sequence[str]) -> NDArray[np.float32]:

@@ -11,8 +11,7 @@ from kg_api.schemas.embedding import Chunking
 from kg_api.spaces.chunk_plans import get_context_size, parts
 from kg_api.text.borders import ChunkSpan, Paragraph
 from kg_api.text.chunking import fit_chunks, split_to_chunks
-from kg_api.text.cutting import Span
-from kg_api.text.windows import MIN_FILL, Room, windows
+from kg_api.text.windows import Room, windows
 from tests.unit.chunk.shapes import EVERY, assert_whole, hashed, name_of
 
 MOST = 60
@@ -83,31 +82,6 @@ def test_window_parts_equal_their_chunks(given_paragraphs: list[tuple[str, str]]
     assert [each.separate_text for each in found] == [text[span.start : span.end] for span in spans]
 
 
-def test_window_contains_all_fitting_neighbours() -> None:
-    assert [len(window.split()) for window in of(numbered(6))] == [60]
-    sizes = [len(window.split()) for window in of(numbered(30))]
-    assert sum(sizes) == 300
-    assert all(MOST // MIN_FILL <= size <= MOST for size in sizes[:-1])
-
-
-def test_window_ends_with_a_sufficiently_long_section() -> None:
-    first, *_ = of([*numbered(4, heading="one"), *numbered(10, heading="two", first=4)])
-    assert len(first.split()) == 40
-    first, *_ = of([*numbered(1, heading="one"), *numbered(10, heading="two", first=4)])
-    assert len(first.split()) > 10, "a short section is read with what follows it"
-
-
-def test_window_prefers_to_end_after_a_paragraph() -> None:
-    text, paragraphs = document(numbered(8, words=25))
-    sentences = [
-        ChunkSpan(start, end)
-        for paragraph in by_paragraph(text, paragraphs)
-        for start, end in ((paragraph.start, paragraph.start + 40), (paragraph.start + 41, paragraph.end))
-    ]
-    found = windows(text, sentences, paragraphs, ROOM)
-    assert all(found[at] == found[at + 1] for at in range(0, len(found), 2))
-
-
 @pytest.mark.parametrize("at", [0, 50, 99])
 def test_edit_moves_only_nearby_windows(at: int) -> None:
     before = numbered(100)
@@ -128,23 +102,6 @@ def test_texts_that_have_more_tokens_together_still_fit() -> None:
     assert "".join(found).count("a") == 81
 
 
-def test_chunk_filling_a_window_is_separate() -> None:
-    assert of(numbered(3, words=MOST)) == [said for _, said in numbered(3, words=MOST)]
-
-
-def test_nothing_has_no_windows() -> None:
-    assert windows("", [], [], ROOM) == []
-
-
-def test_the_overlap_counts_once() -> None:
-    words = " ".join(f"w{n}" for n in range(60))
-    text, paragraphs = document([("h", words)])
-    starts = [0, *(at + 1 for at, letter in enumerate(words) if letter == " ")]
-    spans = [ChunkSpan(starts[at], starts[min(at + 20, 59)] - 1) for at in range(0, 50, 10)]
-    found: list[Span] = windows(text, spans, paragraphs, ROOM)
-    assert set(found) == {(0, spans[-1].end)}
-
-
 LIMIT = 12
 
 
@@ -162,16 +119,6 @@ def test_too_long_chunks_are_cut_without_loss(text: str) -> None:
     if whole:
         assert_whole(text, found)
     assert all(span.end - span.start <= LIMIT for span in found)
-
-
-def test_fitting_chunks_are_unchanged() -> None:
-    whole = [ChunkSpan(0, 12), ChunkSpan(13, 20)]
-    assert fit_chunks("x" * 20, whole, spans_of, lambda _: "") == whole
-
-
-def test_pieces_keep_their_parent() -> None:
-    found = fit_chunks("x" * 20, [ChunkSpan(0, 20, (0, 20))], spans_of, lambda _: "")
-    assert found == [ChunkSpan(0, 12, (0, 20)), ChunkSpan(12, 20, (0, 20))]
 
 
 def test_chunk_limit_includes_the_context() -> None:

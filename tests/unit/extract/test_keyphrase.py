@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kg_api.extraction import keyphrases
 from kg_api.extraction.keyphrases import MAX_LABEL_LENGTH, MAX_QUOTE_LENGTH, QUOTES, KeyphraseExtractor
-from kg_api.extraction.language import detect_language, stop_words
+from kg_api.extraction.language import detect_language
 from kg_api.extraction.phrases import Mention
 from kg_api.graph.vectors import SourceText
 from kg_api.schemas.concepts import Extraction
@@ -76,11 +76,6 @@ def test_long_document_is_read_in_parts() -> None:
     assert KeyphraseExtractor(6).extract(document[17:], document, ABOUT) == whole[17:]
 
 
-@given(st.lists(st.sampled_from(sorted(stop_words("en"))), min_size=1, max_size=60))
-def test_stop_words_are_not_a_concept(words: list[str]) -> None:
-    assert labels(" ".join(words) + ".") == []
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -110,28 +105,6 @@ def test_names_and_noun_phrases_keep_their_spelling() -> None:
     }  # fmt: skip
 
 
-def test_quote_from_a_long_sentence_is_shortened() -> None:
-    text = "and so " * 300 + "he saw James Bowie there, " + "and so " * 100 + "on."
-    quotes = [
-        quote
-        for each in extract(sources(text))[0].concepts
-        if each.label == "James Bowie"
-        for quote in each.quotes
-    ]
-    assert [len(quote.text) in range(900, MAX_QUOTE_LENGTH + 1) for quote in quotes] == [True]
-    assert "he saw James Bowie there" in quotes[0].text
-    assert text[quotes[0].start - 1] == " " == text[quotes[0].end]
-
-
-def test_phrases_do_not_cross_sentences_items_or_cells() -> None:
-    items = "- Carla Jones\n- Dora Miles\n- steel ships\n- paper boats\n\n| Emma Ross | Frida Kahn |"
-    found = labels(f"This is what they told us of Anna. Berta has left.\n\n{items}\n\nGreta\n\nHanna\n")
-    for pair in ("Anna Berta", "Jones Dora", "Ross Frida", "Greta Hanna", "ships paper"):
-        assert pair not in " / ".join(found)
-    whole = {"Carla Jones", "Dora Miles", "Emma Ross", "Frida Kahn", "steel ships", "paper boats"}
-    assert whole <= set(found)
-
-
 def test_inflections_are_one_concept_of_the_document() -> None:
     first = "A weak reference may be of use to us. All weak references go with the thing that they are for."
     document = sources(first, "Weak references are of use, and they do not cost much.")
@@ -142,12 +115,6 @@ def test_inflections_are_one_concept_of_the_document() -> None:
         "A weak reference may be of use to us.",
         "All weak references go with the thing that they are for.",
     ]
-
-
-def test_common_word_counts_only_if_frequently_repeated() -> None:
-    once = "They sold a mirror to him and went away."
-    assert labels(once) == []
-    assert labels(f"{once} He hung the mirror. She broke the mirror. They hid the mirror.") == ["mirror"]
 
 
 UNITS = [
@@ -189,12 +156,6 @@ def test_time_grows_with_the_text(name: str) -> None:
 @pytest.mark.parametrize("name", [*UNITS, *NUMBERED])
 def test_hostile_texts_end_in_time(name: str) -> None:
     assert seconds(hostile(name, 200_000)) < 20
-
-
-def test_fingerprint_contains_the_extractor_configuration() -> None:
-    one, other = KeyphraseExtractor(6), KeyphraseExtractor(7)
-    assert one.name == "keyphrase"
-    assert one.mark == KeyphraseExtractor(6).mark != other.mark
 
 
 GERMAN = (

@@ -22,11 +22,9 @@ from kg_api.extraction.replies import (
     TERM,
     TYPE,
     Unusable,
-    serialize,
     verify_extraction,
 )
 from kg_api.graph.vectors import DocumentAbout, SourceText
-from kg_api.providers.chat import parse_entries
 from kg_api.schemas.concepts import Extraction
 
 TEXT = "Ada Lovelace wrote the first program for the Analytical Engine in 1843."
@@ -112,19 +110,6 @@ def test_relationships_need_known_concepts_and_a_type(relation: object) -> None:
     assert answer.relations == ()
 
 
-def test_most_confident_concepts_are_kept_in_order() -> None:
-    words = ["Ada", "Lovelace", "first", "program", "Analytical", "Engine"]
-    given_ = [concept(word, quotes=[], confidence=at / 10) for at, word in enumerate(words)]
-    assert [each.label for each in read(*given_, per_source=2).concepts] == ["Analytical", "Engine"]
-
-
-def test_one_name_is_one_concept() -> None:
-    answer = read(concept(), concept("ADA LOVELACE", quotes=["the first program"], confidence=1))
-    (one,) = answer.concepts
-    assert [quote.text for quote in one.quotes] == ["Ada Lovelace wrote", "the first program"]
-    assert one.confidence == 1
-
-
 def test_lengths_are_bounded_and_unseen_characters_go() -> None:
     answer = read(
         concept("Ada\u202e \x00Lovelace" + "x" * 999, search_terms=["y" * 999] + [str(n) for n in range(99)]),
@@ -152,19 +137,6 @@ def test_answer_without_valid_concepts_is_unusable(said: object) -> None:
         verify_extraction(SOURCE, {"concepts": said}, 6)
 
 
-def test_nothing_found_is_an_answer() -> None:
-    assert read() == Extraction("s", "h")
-
-
-def test_too_large_extraction_is_not_cached() -> None:
-    with pytest.raises(Unusable):
-        serialize({"concepts": [concept(description="x" * 60_000)]})
-    assert json.loads(serialize({"concepts": [], "relations": [], "admin": True})) == {
-        "concepts": [],
-        "relations": [],
-    }
-
-
 @given(JSON, JSON)
 def test_any_answer_is_read_or_unusable(concepts: Any, relations: Any) -> None:
     try:
@@ -173,14 +145,6 @@ def test_any_answer_is_read_or_unusable(concepts: Any, relations: Any) -> None:
         return
     for each in answer.concepts:
         assert 0 <= each.confidence <= 1
-
-
-def test_repeated_ids_are_ignored() -> None:
-    said = {"passages": [{"id": "a", "n": 1}, {"id": "b"}, {"id": "a", "n": 2}]}
-    assert parse_entries(f"<think>[]</think> Sure:\n```json\n{json.dumps(said)}\n```", "passages").keys() == {
-        "b"
-    }
-    assert parse_entries("I cannot help with that.", "passages") == {}
 
 
 def sources(count: int, words: int = 10) -> list[SourceText]:
@@ -275,10 +239,3 @@ def test_label_is_not_evidence(quotes: list[str]) -> None:
     answer = read(concept("Analytical Engine", quotes=quotes))
     assert (answer.concepts[0].quotes, answer.concepts[0].unverified) == ((), tuple(quotes))
     assert answer.unverified == len(quotes)
-
-
-def test_verified_concepts_come_first_and_have_relationships() -> None:
-    given_ = [concept("first program", quotes=["made up"], confidence=1), concept(confidence=0.1)]
-    assert [each.label for each in read(*given_, per_source=1).concepts] == ["Ada Lovelace"]
-    stated = {"subject": "Ada Lovelace", "type": "wrote", "object": "first program", "confidence": 1}
-    assert read(*given_, relations=[stated]).relations == ()

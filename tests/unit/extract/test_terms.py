@@ -2,18 +2,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
 from benchmarks.concept_terms import groups
 from benchmarks.term_gold import GOLD, Score, read_gold, score
-from kg_api.extraction.keyphrases import KeyphraseExtractor
 from kg_api.extraction.phrases import split_name
-from kg_api.graph.vectors import DocumentAbout, SourceText
+from kg_api.graph.vectors import SourceText
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.schemas.concepts import PER_SOURCE
-from kg_api.schemas.documents import DocumentRecord, Format, SourceBlock
+from kg_api.schemas.documents import DocumentRecord, Format
 from tests.support.keyphrases import extract, labels, sources
 
 FLOORS = {
@@ -106,12 +104,6 @@ def test_code_yields_no_concepts(form: Format, text: str) -> None:
     assert set(around) >= FOUND, "the same words beside it do"
 
 
-@pytest.mark.parametrize(("form", "text"), BLOCKS)
-def test_code_across_sources_yields_no_concepts(form: Format, text: str) -> None:
-    parts = [text[at : at + 40] for at in range(0, len(text), 40)]
-    assert labels(*parts, form=form) == []
-
-
 PROGRAM = f"""import os
 
 if os.environ:
@@ -134,29 +126,6 @@ def test_of_a_program_the_comments_are_read(name: str) -> None:
     assert not found & {"Emma Ross", "Greta Olsen", "Hanna Berg", "Ida Falk", "Jane Moss"}
 
 
-TEXT = f"""# The {SAID}
-
-Here {SAID}. {"Many words follow it. " * 40}
-
-```
-{lines()}
-
-{lines() * 40}
-```
-
-- Dora Miles
-- Emma Ross
-
-| Frida Kahn | Greta Olsen |
-|---|---|
-| Hanna Berg | Ida Falk |
-
-<div>
-Jane Moss
-</div>
-"""
-
-
 def texts(record: DocumentRecord) -> Sequence[SourceText]:
     return [
         SourceText(
@@ -171,20 +140,3 @@ def texts(record: DocumentRecord) -> Sequence[SourceText]:
         )
         for each in record.sources
     ]
-
-
-def test_code_and_markup_name_no_concepts() -> None:
-    record, _ = to_record(Incoming("notes", "a.md", TEXT))
-    found = {concept.label for each in extract(texts(record), 20) for concept in each.concepts}
-    names = {"Dora Miles", "Emma Ross", "Frida Kahn", "Greta Olsen", "Hanna Berg", "Ida Falk", "Jane Moss"}
-    assert found >= FOUND | names
-
-
-def test_text_changed_to_code_is_extracted_again() -> None:
-    record, _ = to_record(Incoming("notes", "a.txt", f"Here {SAID}.\n"))
-    prose = texts(record)
-    code = [replace(each, blocks=(SourceBlock("code", 0),)) for each in prose]
-    extractor, about = KeyphraseExtractor(20), DocumentAbout("", {})
-    found = [extractor.extract(each, each, about)[0] for each in (prose, code)]
-    assert [bool(each.concepts) for each in found] == [True, False]
-    assert [each.block_kinds for each in found] == [("paragraph",), ("code",)]

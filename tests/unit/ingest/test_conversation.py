@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.convert.kinds import convert
-from kg_api.convert.shared.ocr import compute_fingerprint
 from kg_api.errors import InvalidInput
-from kg_api.ingest.conversations import consolidate, heading, quote_block
+from kg_api.ingest.conversations import consolidate, heading
 from kg_api.ingest.reader import DocumentReader, add_search_text
 from kg_api.ingest.records import Incoming, build_incoming
 from kg_api.schemas.documents import Converted, DocumentUpload, Message
@@ -33,11 +32,6 @@ HOSTILE = [
     "line\u2028# separator", "[a]: /x\n===", "| a | b |\n| --- | --- |\n| 1 | 2 |\n# h",
     "    # indented\n\n# real", "- ```\n  open in an item", "<?php\n\n# h", "<![CDATA[\n\n# h",
     "\\# escaped\n===", "1.", "- > 2) *\n\n>",
-]  # fmt: skip
-HARMLESS = [
-    "Hello, how are you?", "- one\n- two", "```python\n# a comment\nx = 1\n```",
-    "a <b>word</b> and C#\n\n-- \nBob", "| a | b |\n| --- | --- |\n| 1 | 2 |",
-    "> somebody said\n\nand I say", "look:\n\n    # indented code",
 ]  # fmt: skip
 
 
@@ -65,11 +59,6 @@ def test_hostile_text_stays_in_its_message(text: str) -> None:
     assert_contained(said("before", text, "after"))
     assert_contained(said(text))
     assert_contained(said("x" * 100_001, text, "after"))
-
-
-@pytest.mark.parametrize("text", HARMLESS)
-def test_harmless_text_is_unchanged(text: str) -> None:
-    assert f"\n\n{text}\n\n## Author 1\n" in consolidate(said(text, "next"), "Talk")[0]
 
 
 MARKS = st.sampled_from(
@@ -124,11 +113,6 @@ def test_empty_messages_are_skipped_and_reported() -> None:
     assert "Author 1" not in text
     with pytest.raises(InvalidInput, match="all messages are empty"):
         consolidate(said("", "\n"))
-
-
-@given(st.text())
-def test_every_line_of_a_quotation_is_marked(text: str) -> None:
-    assert all(line.startswith(">") for line in re.split(r"\r\n|\n|\r", quote_block(text)))
 
 
 TOLD = ("read as an image, although the extension differs",)
@@ -206,17 +190,6 @@ def test_description_precedes_text_of_the_image() -> None:
     assert told.text == "sea IMG 9\nPebbles\nOn the beach\nA boat"
 
 
-def test_description_in_the_text_is_not_repeated() -> None:
-    assert (
-        add_search_text(Converted("A boat\n"), "a.jpg", "A boat", {"caption": "A boat"}).text == "a\nA boat\n"
-    )
-
-
-def test_lines_that_ocr_reads_twice_stay() -> None:
-    receipt = "Apple\n2.00\n\nPear\n2.00"
-    assert add_search_text(Converted(receipt), "a.jpg", None, {}).text == f"a\n{receipt}"
-
-
 class Asked:
     def convert(self, data: bytes, form: ConvertedFormat, ocr: OcrMode = "auto") -> Converted:
         return Converted(f"{form} {ocr} {len(data)}")
@@ -253,9 +226,3 @@ def test_file_hash_covers_everything_that_affects_its_document() -> None:
     ]
     assert len({*hashes}) == len(hashes)
     assert reader.hash_sent(b"a", replace(sent, review=True)) == hashes[0]
-
-
-def test_fingerprint_of_converters_covers_the_settings() -> None:
-    told: list[dict[str, Any]] = [{}, {"images_within": False}, {"max_seconds": 1}, {"ocr": "off"}]
-    found = [compute_fingerprint(ConversionSettings(**each)) for each in told]
-    assert len({*found}) == len(told)

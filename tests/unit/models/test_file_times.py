@@ -15,8 +15,8 @@ from kg_api.schemas.documents import (
     pack,
     unpack,
 )
-from kg_api.schemas.embedding import find_document_date, select_context_fields
-from kg_api.schemas.metadata import MetadataValue, format_file_time
+from kg_api.schemas.embedding import select_context_fields
+from kg_api.schemas.metadata import MetadataValue
 
 FILE = "2025-03-01T09:30:00Z"
 OTHER = "2026-01-01T00:00:00Z"
@@ -40,12 +40,6 @@ def test_file_time_is_stored_in_utc(given: str, stored: str) -> None:
 def test_invalid_file_time_is_rejected(given: object) -> None:
     with pytest.raises(ValidationError, match="modified"):
         DocumentUpload.model_validate({"ontology": "o", "document": "d", "modified": given})
-
-
-def test_file_time_beyond_the_calendar_is_none() -> None:
-    assert format_file_time(1740821400.9) == FILE
-    assert format_file_time(-1) == "1969-12-31T23:59:59Z"
-    assert [format_file_time(each) for each in (1e18, -1e18, float("inf"), float("nan"))] == [None] * 4
 
 
 def recorded(text: str, metadata: dict[str, MetadataValue], modified: str | None = FILE) -> DocumentRecord:
@@ -91,12 +85,6 @@ def test_file_time_is_excluded_from_prompts_and_contexts() -> None:
     assert select_short_metadata(known) == (("author", "Ada"),)
 
 
-def test_time_of_a_file_is_no_document_date() -> None:
-    assert find_document_date({"date": "2020", "modified": FILE}) == "2020"
-    assert find_document_date({"modified": FILE}) is None
-    assert find_document_date({"published": "2019-05"}) == "2019-05"
-
-
 @pytest.mark.parametrize(
     ("name", "metadata", "date"),
     [
@@ -123,16 +111,6 @@ BOXES = [WordBox(1000, 1007, 3, 10, 9990, 9999, 10_000, 97), WordBox(1008, 1009,
 def test_packed_boxes_round_trip() -> None:
     assert unpack(pack(BOXES, 1000), 1000) == BOXES
     assert unpack(pack(BOXES, 1000), 40)[0].start == 40
-
-
-def test_a_word_takes_few_bytes() -> None:
-    row = [WordBox(8 * n, 8 * n + 7, 3, 90 * n, 1500, 90 * n + 80, 1620, 90 + n % 9) for n in range(100)]
-    assert len(pack(row, 0)) < 1000
-
-
-def test_boxes_of_a_later_version_are_rejected() -> None:
-    with pytest.raises(ValueError, match="later version"):
-        unpack(b"\x07", 0)
 
 
 def test_confidence_is_by_letters() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from kg_api.schemas.filters import Clause, Condition, Where, list_alternatives, parse_condition
-from kg_api.schemas.metadata import moment, parse_moments
+from kg_api.schemas.metadata import moment
 
 WHERE: TypeAdapter[list[Clause]] = TypeAdapter(Where)
 
@@ -137,18 +137,6 @@ def test_a_date_is_a_span_of_time(text: str, start: datetime, until: datetime) -
     assert moment(text) == (start, until)
 
 
-@pytest.mark.parametrize("text", ["2025", "2025-13", "2025-02-30", "9999-12-31", "yesterday", "", "1" * 50])
-def test_invalid_dates_are_rejected(text: str) -> None:
-    assert moment(text) is None
-
-
-def test_dates_of_a_value_keep_their_order() -> None:
-    found = parse_moments(["soon", "2025-03-02", 7, "2024-01"])
-    assert [each.start.isoformat()[:10] for each in found] == ["2025-03-02", "2024-01-01"]
-    assert [parse_moments(each) for each in (None, 7, "soon", [])] == [[], [], [], []]
-    assert parse_moments("2025-03-02") == [moment("2025-03-02")]
-
-
 @given(st.datetimes(timezones=st.timezones()), st.datetimes(timezones=st.timezones()))
 def test_the_order_of_dates_is_that_of_time(one: datetime, other: datetime) -> None:
     before, behind = moment(one.isoformat()), moment(other.isoformat())
@@ -168,8 +156,3 @@ def test_the_order_of_dates_is_that_of_time(one: datetime, other: datetime) -> N
 def test_invalid_date_in_a_condition_is_rejected(line: str, told: str) -> None:
     with pytest.raises(ValidationError, match=told):
         Condition.model_validate(parse_condition(line))
-
-
-@pytest.mark.parametrize("line", ["date=unknown", "date<2025", "part=1234-56", "name<m", "date exists"])
-def test_value_that_may_be_text_is_accepted(line: str) -> None:
-    assert Condition.model_validate(parse_condition(line)).op

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.schemas.base import (
-    ID_DIGITS,
     build_concept_text,
     build_document_scope,
     build_ontology_scope,
@@ -35,37 +34,12 @@ def test_different_parts_have_different_digests(one: list[str], two: list[str]) 
     assert (digest(*one) == digest(*two)) == (one == two)
 
 
-@given(PARTS)
-def test_a_digest_is_short_and_hexadecimal(parts: list[str]) -> None:
-    assert len(digest(*parts)) == ID_DIGITS
-    assert set(digest(*parts)) <= set("0123456789abcdef")
-
-
-@given(TEXT, st.sampled_from(["", " ", "\n\n", "\t\r\n"]))
-def test_blanks_behind_a_text_do_not_count(text: str, after: str) -> None:
-    assert content_hash(text + after) == content_hash(text)
-
-
-@given(TEXT.filter(str.strip), st.sampled_from([" ", "\n\n", "\t\r\n"]))
-def test_leading_whitespace_changes_the_content_hash(text: str, before: str) -> None:
-    assert content_hash(before + text) != content_hash(text)
-
-
 @given(st.lists(st.sampled_from("abc")))
 def test_equal_paragraphs_have_separate_stable_ids(hashes: list[str]) -> None:
     ids = [*source_ids("d", hashes)]
     assert len(set(ids)) == len(ids)
     assert Counter(source_ids("d", sorted(hashes))) == Counter(ids)
     assert not set(ids) & {*source_ids("other", hashes)}
-
-
-@given(st.lists(st.sampled_from("abc")), st.lists(st.sampled_from("abc")))
-def test_later_paragraphs_do_not_change_ids(hashes: list[str], more: list[str]) -> None:
-    assert [*source_ids("d", hashes + more)][: len(hashes)] == [*source_ids("d", hashes)]
-
-
-def test_a_chunk_is_known_by_its_place() -> None:
-    assert len({chunk_id("s", 0, 1), chunk_id("s", 0, 2), chunk_id("s", 1, 2), chunk_id("t", 0, 1)}) == 4
 
 
 @given(TEXT)

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from pydantic import Field, ValidationError, create_model
+from pydantic import ValidationError
 
 from kg_api.schemas.answers import AnswerRequest, AugmentRequest
 from kg_api.schemas.base import Body
@@ -19,25 +18,6 @@ from kg_api.schemas.vocabulary import MAX_QUERY_CHARACTERS
 
 LONGER = "For a longer text: kg augment, POST /queries/augment"
 VECTOR: dict[str, Any] = {"query_vector": [0.5], "space": "default", "mode": "vector"}
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"query_text": "a"},
-        {"query_text": "a" * MAX_QUERY_CHARACTERS, "limit": 100, "window_size": 20},
-        {"query_text": "a", "ontology": "one", "documents": ["a/b.md"], "min_similarity": -1},
-        {"query_text": "a", "ontology": ["one", "two"], "min_similarity": 0.5, "expand_context": True},
-        {"query_text": "a", "ontology": None, "documents": None, "min_similarity": None},
-        VECTOR,
-        {**VECTOR, "query_vector": [1] * MAX_DIMENSIONS},
-        {**VECTOR, "query_text": "a", "mode": "hybrid"},
-        {**VECTOR, "query_text": "a", "mode": "text", "min_similarity": 0.5},
-    ],
-)
-def test_searches_that_can_be(body: dict[str, Any]) -> None:
-    search = SourceSearch.model_validate(body)
-    assert search.model_dump(exclude_unset=True) == body
 
 
 @pytest.mark.parametrize(
@@ -188,31 +168,6 @@ def test_requests_that_contradict_themselves_are_rejected(
     with pytest.raises(ValidationError) as raised:
         model.model_validate(body)
     assert told in describe_problems(raised.value.errors())
-
-
-@pytest.mark.parametrize(
-    ("kind", "given"),
-    [
-        (dict[str, int], {"a": 1, "b": 2, "c": 3}),
-        *(
-            (kind, [1, 2, 3])
-            for kind in (list[int], set[int], frozenset[int], tuple[int, ...], Sequence[int])
-        ),
-        *((str | list[str], given) for given in (["a", "b", "c"], "abc")),
-    ],
-)
-def test_length_problems_use_the_right_unit(kind: Any, given: object) -> None:
-    model = create_model("Some", some=(kind, Field(max_length=2)))
-    with pytest.raises(ValidationError) as raised:
-        model.model_validate({"some": given})
-    told = "at most 2 characters are allowed" if isinstance(given, str) else "give at most 2"
-    assert describe_problems(raised.value.errors()) == f"some: {told}"
-
-
-def test_request_location_is_omitted_from_problems() -> None:
-    errors = [{"type": "x", "loc": (place, "state"), "msg": "wrong"} for place in ("body", "query", "path")]
-    assert describe_problems(errors[1:2]) == "state: wrong"
-    assert {each.field for each in list_field_problems(errors)} == {"state"}
 
 
 def test_problems_are_not_endless() -> None:

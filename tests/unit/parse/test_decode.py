@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.errors import InvalidInput, UnreadableDocument
-from kg_api.text.decoding import check_text, decode
+from kg_api.errors import UnreadableDocument
+from kg_api.text.decoding import decode
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00\ufeff"))
 GERMAN = "Die Größe der Übermacht überraschte Müller; er äußerte sich später ausführlich darüber.\r\n"
@@ -90,14 +90,3 @@ def test_any_bytes_are_decoded_or_rejected(data: bytes) -> None:
         return
     assert "\x00" not in text
     text.encode()  # raises on lone surrogates
-
-
-@pytest.mark.parametrize("text", ["\ud800", "ab\udfffc", "\udc00\ud800"])
-def test_lone_surrogate_is_rejected(text: str) -> None:
-    with pytest.raises(InvalidInput, match="surrogate"):
-        check_text(text)
-
-
-def test_null_character_position_is_reported() -> None:
-    with pytest.raises(UnreadableDocument, match="offset 2"):
-        check_text("ab\x00c")

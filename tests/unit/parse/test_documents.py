@@ -36,14 +36,6 @@ def test_unsupported_formats_list_the_supported_ones(name: str) -> None:
         parse("text", name)
 
 
-@pytest.mark.parametrize("name", ["a.heic", "b/A.AVIF", "a.SVG"])
-def test_unsupported_image_extension_suggests_an_export(name: str) -> None:
-    with pytest.raises(
-        UnreadableDocument, match=r"images are not supported. Export the image as JPEG or PNG"
-    ):
-        detect_format(name, None, b"\0\0\0\x18ftyp")
-
-
 @pytest.mark.parametrize(
     ("name", "given", "data", "expected"),
     [
@@ -85,11 +77,6 @@ def test_hostile_name_becomes_a_plain_title(name: str, title: str) -> None:
     assert parse("no heading", name).title == title
 
 
-def test_program_text_is_a_kind_of_its_own() -> None:
-    kinds = [block.kind for block in parse("import os\n\n\ndef f():\n    pass\n", "a.py").blocks]
-    assert kinds == ["program", "program"]
-
-
 def test_hidden_characters_are_noted() -> None:
     assert parse("pay\u200b me\u202e now, \U0001f469\u200d\U0001f467", "a.txt").notes == (
         "has 2 hidden characters (zero-width, or turning the direction of writing)",
@@ -110,7 +97,3 @@ def test_a_title_without_end_takes_no_time(raw: str) -> None:
     start = time.process_time()
     assert len(plain_title(raw)) <= 200
     assert time.process_time() - start < 2
-
-
-def test_a_title_is_one_line() -> None:
-    assert plain_title(" a\n\tb\r\n c ") == "a b c"

@@ -1,14 +1,11 @@
 from __future__ import annotations
 
 import os
-import string
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.errors import InvalidInput
 from kg_api.text.files import NO_EXTENSION, FileSelection, select, to_printable
 
 SUFFIXES = {".md", ".txt"}
@@ -30,14 +27,6 @@ def test_folder_yields_files_by_relative_path(tmp_path: Path) -> None:
     selection = select([tmp_path], SUFFIXES)
     assert names(selection) == ["a.txt", "b.md", "deep/a.MD", "deep/er/c.md"]
     assert [file.path for file in selection.files] == [tmp_path / name for name in names(selection)]
-
-
-def test_named_file_is_read_with_any_extension(tmp_path: Path) -> None:
-    put(tmp_path, "notes.xyz", ".hidden", "Makefile")
-    given = [tmp_path / name for name in ("notes.xyz", ".hidden", "Makefile")]
-    selection = select(given, SUFFIXES)
-    assert names(selection) == ["notes.xyz", ".hidden", "Makefile"]
-    assert not selection.left_out
 
 
 def test_skipped_files_are_counted(tmp_path: Path) -> None:
@@ -73,12 +62,6 @@ def test_links_to_folders_are_counted_and_not_followed(tmp_path: Path) -> None:
     assert selection.left_out == {"link to a folder": 1}
 
 
-def test_named_link_to_a_folder_is_followed(tmp_path: Path) -> None:
-    put(tmp_path, "real/a.md")
-    (tmp_path / "link").symlink_to("real", target_is_directory=True)
-    assert names(select([tmp_path / "link"], SUFFIXES)) == ["a.md"]
-
-
 def test_second_file_of_equal_name_is_rejected(tmp_path: Path) -> None:
     put(tmp_path, "one/a.md", "one/b.md", "two/a.md")
     selection = select([tmp_path / "one", tmp_path / "two"], SUFFIXES)
@@ -89,18 +72,6 @@ def test_second_file_of_equal_name_is_rejected(tmp_path: Path) -> None:
     assert "--prefix" in reason
 
 
-def test_file_named_twice_is_read_once(tmp_path: Path) -> None:
-    put(tmp_path, "a.md")
-    (tmp_path / "link").symlink_to(".", target_is_directory=True)
-    twice = select([tmp_path, tmp_path / "a.md", tmp_path / "link" / "a.md"], SUFFIXES)
-    assert (names(twice), twice.problems) == (["a.md"], [])
-
-
-def test_a_prefix_goes_before_every_name(tmp_path: Path) -> None:
-    put(tmp_path, "a.md", "below/b.md")
-    assert names(select([tmp_path, tmp_path / "a.md"], SUFFIXES, "2026/")) == ["2026/a.md", "2026/below/b.md"]
-
-
 def test_names_are_composed_and_compared(tmp_path: Path) -> None:
     put(tmp_path, "U\u0308ber/A\u0301.md")
     assert names(select([tmp_path], SUFFIXES, "E\u0301:")) == ["É:Über/Á.md"]
@@ -108,11 +79,6 @@ def test_names_are_composed_and_compared(tmp_path: Path) -> None:
     selection = select([tmp_path], SUFFIXES)
     assert names(selection) == ["Über/Á.md"]
     assert ["is used by" in each.reason for each in selection.problems] == [True]
-
-
-def test_a_path_that_is_not_there_ends_it(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="no such file or folder"):
-        select([tmp_path, tmp_path / "nosuch"], SUFFIXES)
 
 
 def test_each_unreadable_file_is_reported(tmp_path: Path) -> None:
@@ -136,11 +102,6 @@ def test_name_without_valid_utf8_is_reported(tmp_path: Path) -> None:
     assert path.encode()
     assert path.endswith("caf\ufffd.md")
     assert reason == "the file name is not valid UTF-8. Rename the file"
-
-
-@given(st.text(string.printable + "äß語🙂", max_size=30))
-def test_printable_name_is_unchanged(name: str) -> None:
-    assert to_printable(name) == name
 
 
 @given(st.binary(max_size=30))

@@ -63,15 +63,6 @@ def test_every_kind_of_block() -> None:
     ]
 
 
-@pytest.mark.parametrize("newline", ["\r\n", "\r"])
-def test_newlines_of_all_systems_give_the_same_blocks(newline: str) -> None:
-    text = DOCUMENT.replace("\n", newline)
-    expected = [
-        (kind, part.replace("\n", newline)) for kind, part in seen(DOCUMENT, markdown.blocks(DOCUMENT))
-    ]
-    assert seen(text, markdown.blocks(text)) == expected
-
-
 @pytest.mark.parametrize(
     ("line", "title"),
     [
@@ -104,11 +95,6 @@ def test_parsing_in_parts_equals_parsing_the_whole(lines: list[str], window: int
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(markdown, "_WINDOW", window)
         assert markdown.blocks(text) == whole
-
-
-def test_a_row_without_end_makes_no_table() -> None:
-    text = f"{'a|' * 60_000}\n{'-|' * 60_000}\n"
-    assert [block.kind for block in markdown.blocks(text)] == ["paragraph"]
 
 
 @given(st.lists(LINES, max_size=40).map("\n".join))
@@ -155,14 +141,6 @@ def test_front_matter_belongs_to_no_passage(newline: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["---\n\nrule, no front matter\n\n---\n", "---\nnever closed\n", "a\n---\nb: c\n---\n"]
-)
-def test_horizontal_rule_is_not_front_matter(text: str) -> None:
-    assert parse(text, "a.md").body == 0
-    assert split(parse(text, "a.md"))[0].start == 0
-
-
-@pytest.mark.parametrize(
     "said",
     [
         "a: [", "a: 2025-02-31", "a: !!python/object/apply:os.system [ls]", "a: &x [1]\nb: *x",
@@ -181,19 +159,6 @@ def test_file_with_only_front_matter_is_kept() -> None:
     parsed = parse(text, "a.md")
     assert (parsed.title, parsed.metadata) == ("Alone", {"date": "2025-03-01"})
     assert [text[each.start : each.end] for each in split(parsed)] == [text]
-
-
-def test_unsupported_fields_are_named() -> None:
-    front = read_front_matter("---\na: {b: c}\nd: [[1]]\ne: 1\n---\n")
-    assert front.metadata == {"e": 1}
-    assert front.notes == ("front matter that kg cannot store as metadata: a, d",)
-
-
-def test_excess_fields_are_dropped_and_reported() -> None:
-    said = "".join(f"key{at}: 1\n" for at in range(80))
-    front = read_front_matter(f"---\n{said}---\ntext")
-    assert not front.metadata
-    assert front.notes[0].endswith("key0, key1, key2, key3, key4 and 75 more")
 
 
 TOML_HEAD = """+++
@@ -251,7 +216,3 @@ def test_toml_head_is_metadata_and_no_passage(newline: str) -> None:
 def test_other_heads_stay_text(text: str, notes: tuple[str, ...]) -> None:
     front = read_front_matter(text)
     assert (front.end, front.title, front.notes) == (0, "", notes)
-
-
-def test_only_markdown_has_a_toml_head() -> None:
-    assert parse(TOML_HEAD + "text\n", "a.txt").body == 0

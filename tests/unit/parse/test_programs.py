@@ -230,29 +230,6 @@ def test_comments_and_decorators_stay_with_their_definition(suffix: str) -> None
     assert [name in text for _, text in found if mark in text] == [True]
 
 
-@pytest.mark.parametrize("newline", ["\r\n", "\r"])
-def test_other_ends_of_lines(newline: str) -> None:
-    text = textwrap.dedent(PROGRAM["go"]).lstrip().replace("\n", newline)
-    found = sources_of("go", text)
-    if newline == "\r\n":
-        assert [path for path, _ in found] == [(), ("Store",), ("Store.put",), ("top",)]
-
-
-def test_short_definitions_are_read_with_their_surroundings() -> None:
-    text = "class Shape:\n    def a(self):\n        return 1\n\n    def b(self):\n        return 2\n"
-    assert sources_of("py", text) == [(("Shape",), text)]
-
-
-def test_code_after_a_class_is_outside() -> None:
-    text = "class A:\n  def a(self):\n    b = 1\n    b += 1\n    return b\n\n\nx = 1\ny = 2\nz = 3\n"
-    assert [path for path, _ in sources_of("py", text)] == [("A", "a"), ()]
-
-
-def test_names_keep_their_underscores() -> None:
-    text = "def __enter__(self):\n    a = 1\n    b = 2\n    return a\n"
-    assert sources_of("py", text) == [(("__enter__",), text)]
-
-
 @pytest.mark.parametrize("text", ["", "\n\n", "x = 1\n", "def (:\n{{{\n", "\ufeff# ä\n", "\x00\x01"])
 def test_code_without_definitions_has_no_scopes(text: str) -> None:
     assert [find_scopes(text, suffix) for suffix in sorted(PROGRAM)] == [[]] * len(PROGRAM)
@@ -272,8 +249,3 @@ def test_hostile_program_ends_in_seconds(name: str) -> None:
     begun = time.process_time()
     find_scopes(HOSTILE[name], "java")
     assert time.process_time() - begun < 5
-
-
-def test_function_within_a_function_is_part_of_it() -> None:
-    text = "def a():\n    def b():\n        x = 1\n        y = 2\n        return x\n    return b\n"
-    assert sources_of("py", text) == [(("a",), text)]

@@ -121,14 +121,6 @@ def test_every_kind_of_block() -> None:
     assert rst.pep_title(DOCUMENT) == "Style Guide for Code"
 
 
-@pytest.mark.parametrize("newline", ["\r\n", "\r"])
-def test_newlines_of_all_systems_give_the_same_blocks(newline: str) -> None:
-    text = DOCUMENT.replace("\n", newline)
-    expected = [(kind, part.replace("\n", newline)) for kind, part in seen(DOCUMENT, rst.blocks(DOCUMENT))]
-    assert seen(text, rst.blocks(text)) == expected
-    assert rst.pep_title(text) == "Style Guide for Code"
-
-
 def levels(text: str) -> list[tuple[int, str]]:
     return [(block.level, block.title) for block in rst.blocks(text) if block.kind == "heading"]
 
@@ -178,11 +170,6 @@ def test_headings_are_recognized(text: str, expected: list[tuple[int, str]]) -> 
 )
 def test_kinds(text: str, kinds: list[str]) -> None:
     assert [block.kind for block in rst.blocks(text)] == kinds
-
-
-def test_trailing_blank_lines_are_outside_the_block() -> None:
-    text = "a::\n\n  code\n\n\nb"
-    assert [text[block.start : block.end] for block in rst.blocks(text)] == ["a::\n", "  code\n", "b"]
 
 
 LINES = st.sampled_from(
@@ -266,16 +253,6 @@ def test_org_blocks_and_metadata_are_read() -> None:
     assert [(each.level, each.title) for each in parsed.blocks if each.kind == "heading"] == [
         (1, "Restart the service"),
         (2, "Tables"),
-    ]
-
-
-def test_org_sources_join_to_text_under_headings() -> None:
-    spans = split(parse(TEXT, "oncall.org"))
-    assert "".join(TEXT[each.start : each.end] for each in spans) == TEXT
-    assert [each.heading for each in spans] == [
-        (),
-        ("Restart the service",),
-        ("Restart the service", "Tables"),
     ]
 
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -8,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.schemas.documents import Block, Format, ParsedDocument, SourceSpan
+from kg_api.schemas.documents import Format, ParsedDocument
 from kg_api.text.cutting import (
     LINES,
     Borders,
@@ -21,7 +20,7 @@ from kg_api.text.cutting import (
     words,
 )
 from kg_api.text.documents import parse
-from kg_api.text.lines import is_blank, line_starts
+from kg_api.text.lines import is_blank
 from kg_api.text.sources import SplitLimits, assign_blocks, split
 from tests.unit.parse.shapes import many, sources
 
@@ -55,29 +54,9 @@ def test_heading_joins_the_nearest_text(text: str, expected: list[tuple[str, str
     assert sources(text, "a.md") == expected
 
 
-def test_small_paragraphs_are_joined() -> None:
-    text = f"small\n\n{many(40)}\n\n{many(40)}\n\ntiny\n\n{many(99)}\n\ntail"
-    assert [text for _, text in sources(text, "a.txt")] == [
-        f"small\n\n{many(40)}",
-        f"{many(40)}\n\ntiny",
-        f"{many(99)}\n\ntail",
-    ]
-
-
-def test_list_items_are_joined_to_a_hundred_words() -> None:
-    text = "\n".join(f"- {many(29)}" for _ in range(10))
-    assert [words(text) for _, text in sources(text, "a.md")] == [120, 120, 60]
-
-
 def test_nothing_is_joined_across_a_heading() -> None:
     text = "\n\n".join(f"## H{i}\n\nfew words" for i in range(5))
     assert [path for path, _ in sources(text, "a.md")] == [f"H{i}" for i in range(5)]
-
-
-def test_text_after_a_colon_stays_with_it() -> None:
-    code = "```\n" + "x = 1\n" * 50 + "```"
-    text = f"{many(95)}\n\nFor example:\n\n{code}\n\n{many(50)}"
-    assert [text for _, text in sources(text, "a.md")] == [many(95), f"For example:\n\n{code}", many(50)]
 
 
 def test_code_stays_with_the_text_before_it() -> None:
@@ -106,28 +85,6 @@ def test_chinese_is_split_by_its_characters() -> None:
     parts = [text for _, text in sources("今天的天气很好，我们去公园散步。" * 60, "a.txt")]
     assert len(parts) == 3
     assert all(part.endswith("。") and len(part) <= 400 for part in parts)
-
-
-def test_spans_cover_the_text_with_whitespace() -> None:
-    text = "\n\n  one.\n \n# A\n\n two \n\n"
-    document = ParsedDocument(
-        text,
-        "t",
-        "markdown",
-        (Block("paragraph", 4, 9), Block("heading", 11, 15, 1, "A"), Block("paragraph", 17, 21)),
-    )
-    assert split(document) == [SourceSpan(0, 11, ()), SourceSpan(11, len(text), ("A",))]
-
-
-def test_text_that_no_block_covers_is_kept() -> None:
-    text = "lost words\n\nfound\n\nlost again"
-    document = ParsedDocument(text, "t", "text", (Block("paragraph", 12, 17),))
-    assert split(document) == [SourceSpan(0, len(text), ())]
-    assert split(ParsedDocument(text, "t", "text", ())) == [SourceSpan(0, len(text), ())]
-
-
-def test_invisible_piece_is_not_a_source() -> None:
-    assert len(sources("word " + "\u200b" * 50_000, "a.txt")) == 1
 
 
 def test_edit_in_a_section_keeps_the_others() -> None:
@@ -311,16 +268,6 @@ def test_text_is_cut_at_its_best_borders(parts: list[str], levels: tuple[Borders
     assert pieces("".join(parts), levels) == parts
 
 
-def test_long_sentence_is_cut_between_words() -> None:
-    found = pieces(f"Short one. {many(100)}. Short end.")
-    assert found[0] == "Short one. "
-    assert all(piece.endswith(("word ", ". ", "end.")) for piece in found)
-
-
-def test_long_word_is_cut_anywhere() -> None:
-    assert {len(piece) for piece in pieces("x" * 2000)} == {500}
-
-
 def test_a_table_is_cut_between_its_rows() -> None:
     row = "| a | b | c | d |\n"
     assert all(piece.endswith("|\n") for piece in pieces(row * 50, LINES))
@@ -355,13 +302,6 @@ def test_characters_are_not_torn_from_their_marks(parts: list[str]) -> None:
     assert borders <= ends
 
 
-def test_marks_without_end_are_cut_in_bounded_steps() -> None:
-    text = "e" + "\u0301" * 5000 + "x" * 60
-    borders = list(character_borders(text, 0, len(text)))
-    assert borders
-    assert not unicodedata.combining(text[borders[-1]])
-
-
 @pytest.mark.parametrize(
     ("text", "size"),
     [
@@ -377,26 +317,3 @@ def test_marks_without_end_are_cut_in_bounded_steps() -> None:
 )
 def test_words(text: str, size: int) -> None:
     assert words(text) == size
-
-
-@given(st.text(st.sampled_from("ab \n\r\u2028\x0b")))
-def test_lines_join_to_the_text(text: str) -> None:
-    starts = line_starts(text)
-    lines = [text[a:b] for a, b in pairwise(starts)]
-    assert "".join(lines) == text
-    assert all(line.endswith(("\n", "\r")) for line in lines[:-1])
-    assert [line.rstrip("\r\n") for line in lines] == text.replace("\r\n", "\n").replace("\r", "\n").split(
-        "\n"
-    )[: len(lines)]
-
-
-@pytest.mark.parametrize(
-    "text", ["", " \t\n\u3000", "\u200b\u200d\ufeff", "\u202e\u2066\u00ad", "\u3164\u2800"]
-)
-def test_nothing_to_see_is_blank(text: str) -> None:
-    assert is_blank(text)
-
-
-@pytest.mark.parametrize("text", ["a", ".", "漢", "👍", "\u0301", "\u200bx", "٣"])
-def test_visible_character_is_not_blank(text: str) -> None:
-    assert not is_blank(text)

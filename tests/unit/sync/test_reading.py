@@ -22,7 +22,7 @@ from kg_api.ingest.folder_listing import (
     inside,
     read_settled,
 )
-from kg_api.schemas.folders import MAX_REFUSALS_KEPT, NewFolder, RefusedFile, ScanTally, folder_id, overlap
+from kg_api.schemas.folders import MAX_REFUSALS_KEPT, NewFolder, RefusedFile, ScanTally, overlap
 
 
 def nowhere(folder: Path) -> bool:  # noqa: ARG001
@@ -47,13 +47,6 @@ def meddle(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
     monkeypatch.setattr(folder_listing, "_check", check)
 
 
-def test_file_is_read_with_its_stat(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time, "time", lambda: file.stat().st_mtime + 60)
-    content = read_settled(file, 100)
-    assert content.data == b"what it says"
-    assert content.stamp == compute_file_stamp(file.stat())
-
-
 def test_read_file_has_its_modification_time(file: Path) -> None:
     os.utime(file, (0, 1740821400))
     assert read_settled(file, 100).modified == "2025-03-01T09:30:00Z"
@@ -61,14 +54,6 @@ def test_read_file_has_its_modification_time(file: Path) -> None:
 
 def test_stat_of_a_young_file_is_not_trusted(file: Path) -> None:
     assert read_settled(file, 100).stamp is None
-
-
-def test_file_hash_depends_on_content(file: Path, tmp_path: Path) -> None:
-    (tmp_path / "b.md").write_bytes(b"what it says")
-    (tmp_path / "c.md").write_bytes(b"what it said")
-    hashes = [read_settled(tmp_path / name, 100).file_hash for name in ("a.md", "b.md", "c.md")]
-    assert hashes[0] == hashes[1] != hashes[2]
-    assert file.exists()
 
 
 @pytest.mark.parametrize("change", [b"more", b"", b"what it SAYS"], ids=["longer", "empty", "same size"])
@@ -153,12 +138,6 @@ def test_every_result_is_counted_once(batches: list[list[Result]]) -> None:
     assert {name: getattr(tally, name) for name in RESULTS} == {name: flat.count(name) for name in RESULTS}
 
 
-def test_adding_up_twice_is_the_same_as_once() -> None:
-    tally = ScanTally(added=1)
-    assert add_results(tally, ["added"]) == add_results(tally, ["added"]) == ScanTally(added=2)
-    assert tally == ScanTally(added=1)
-
-
 def test_rejections_are_counted_and_some_are_kept() -> None:
     many = [RefusedFile(document=str(number), reason="why") for number in range(MAX_REFUSALS_KEPT + 5)]
     results: list[Result] = ["refused" for _ in many]
@@ -196,19 +175,7 @@ def test_relative_folder_path_is_rejected(path: str) -> None:
         NewFolder(path=path, ontology="notes")
 
 
-@pytest.mark.parametrize(
-    ("path", "shortest"),
-    [("/a/b/", "/a/b"), ("//a//./b", "/a/b"), ("/", "/"), ("///", "/"), ("/a..b", "/a..b")],
-)
-def test_a_path_is_kept_in_its_shortest_form(path: str, shortest: str) -> None:
-    assert NewFolder(path=path, ontology="notes").path == shortest
-
-
 @pytest.mark.parametrize("seconds", [0, 9, -5, 1.5, "300", 31 * 86_400 + 1, True])
 def test_invalid_scan_interval_is_rejected(seconds: int) -> None:
     with pytest.raises(ValueError, match="every_seconds"):
         NewFolder(path="/a", ontology="notes", every_seconds=seconds)
-
-
-def test_a_folder_is_another_one_in_another_ontology() -> None:
-    assert len({folder_id(path, name) for path in ("/a", "/b") for name in ("one", "two")}) == 4
