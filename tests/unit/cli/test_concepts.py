@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -29,7 +28,6 @@ from kg_api.schemas.search import Degradation
 from kg_cli.concepts import commands as views
 from kg_cli.concepts.commands import take_concept
 from kg_cli.terminal import console
-from kg_cli.terminal.answers import emit
 from tests.unit.search.found import place
 
 Printed = Callable[[], str]
@@ -66,28 +64,11 @@ def test_found_concepts_are_a_table(printed: Printed) -> None:
         assert told in printed()
 
 
-def test_irrelevant_concepts_are_reported(printed: Printed) -> None:
-    hit = {**LEASE.model_dump(), "similarity": 0.5, "score": 0.1}
-    found = {"query_text": "q", "concepts": [hit], "degraded": [], "note": "no concept matches [b]q[/b]"}
-    views.print_hits(ConceptHits.model_validate(found))
-    assert "no concept matches [b]q[/b]" in printed()
-
-
-def test_empty_result_is_reported(printed: Printed) -> None:
-    views.print_hits(ConceptHits(query_text="q", concepts=[], degraded=[]))
-    assert "No concept was found." in printed()
-
-
 def test_page_shows_the_total(printed: Printed) -> None:
     page = ConceptList(concepts=[LEASE, RETRY], total=9, offset=0, limit=2, notes=["[b]more[/b] to come"])
     views.print_concepts(page)
     assert "2 of 9 concepts. Continue with --offset 2." in printed()
     assert "note: [b]more[/b] to come" in printed()
-
-
-def test_last_page_names_no_offset(printed: Printed) -> None:
-    views.print_concepts(ConceptList(concepts=[LEASE, RETRY], total=9, offset=7, limit=2))
-    assert "2 of 9 concepts.\n" in printed()
 
 
 def related(**more: Any) -> RelatedConcept:
@@ -146,20 +127,6 @@ def test_a_way_is_its_statements(printed: Printed) -> None:
         assert told in printed()
     views.print_paths(ConceptPaths(start=LEASE, end=RETRY, paths=[], hops=1))
     assert "No path from [lease] to retry within 1 hop." in printed()
-
-
-def test_passages_show_the_sources_around(printed: Printed) -> None:
-    own = place("s")
-    passage = ConceptPassage(source_id="s", carried_by=["s"], quotes=[QUOTE], sources=[own])
-    views.print_passages(ConceptContext(concept=LEASE, window_size=1, passages=[passage], more_passages=1))
-    for told in (own.document, own.full_text.strip(), "[lease] in 1 source; 1 source more."):
-        assert told in printed()
-
-
-def test_json_output_equals_the_response(capsys: pytest.CaptureFixture[str]) -> None:
-    answer = ConceptList(concepts=[LEASE], total=1, offset=0, limit=1)
-    emit(answer, views.print_concepts, as_json=True)
-    assert json.loads(capsys.readouterr().out) == answer.model_dump(mode="json")
 
 
 HIT = {"ontology": "notes", "description": "", "search_terms": [], "sources": 2, "score": 0.1}

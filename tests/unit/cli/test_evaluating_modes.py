@@ -8,8 +8,8 @@ import pytest
 from kg_api.client import KgClient
 from kg_api.errors import InvalidInput
 from kg_api.schemas.problems import valid
-from kg_api.schemas.vocabulary import SearchMode, Target
-from kg_cli.evaluate.choice import MODES, Choice, parse_choice
+from kg_api.schemas.vocabulary import Target
+from kg_cli.evaluate.choice import MODES, parse_choice
 
 
 @pytest.mark.parametrize("target", get_args(Target))
@@ -19,10 +19,6 @@ def test_service_accepts_the_request_of_every_mode(mode: str, target: Target) ->
     endpoint = MODES[mode].endpoint
     body = valid(endpoint.request, {endpoint.question: "what", "ontology": "notes", **asked})
     assert body.model_dump()["mode"] in mode or mode in {"concepts", "graph", "augment", "answer"}
-
-
-def test_all_modes_that_the_endpoints_have_are_there() -> None:
-    assert {*MODES} >= {*get_args(SearchMode)}
 
 
 def test_unknown_mode_lists_all_modes() -> None:
@@ -39,14 +35,6 @@ def test_options_are_checked_per_mode() -> None:
         parse_choice(["mode=augment", "rrf_k=9"])
 
 
-@pytest.mark.parametrize(
-    ("pairs", "needs"),
-    [(["mode=hybrid"], False), (["mode=concepts"], True), (["mode=answer", "concepts=true"], True)],
-)
-def test_it_is_known_whether_concepts_are_needed(pairs: list[str], needs: bool) -> None:
-    assert parse_choice(pairs).needs_concepts is needs
-
-
 def test_answer_result_is_its_citations_or_reason() -> None:
     cited = SimpleNamespace(document="a.md", source_id="s", start=12, end=15)
     ask = MODES["answer"].endpoint.ask
@@ -54,12 +42,6 @@ def test_answer_result_is_its_citations_or_reason() -> None:
     assert ask(client, "q", {}).found == [("a.md", 12, 15)]
     none = ask(answering("answer", citations=[], refusal="nothing_similar"), "q", {})
     assert (none.found, none.refusal) == ([], "nothing_similar")
-
-
-def test_augment_result_is_its_context() -> None:
-    record = SimpleNamespace(document="a.md", citation="0a1b#3-40")
-    found = MODES["augment"].endpoint.ask(answering("augment", records=[record]), "q", {})
-    assert found.found == [("a.md", 3, 40)]
 
 
 def answering(method: str, **fields: Any) -> KgClient:
@@ -79,13 +61,6 @@ def test_search_and_ontology_options_are_separated() -> None:
     assert found.search == {"rerank": True, "mmr_lambda": 0.5}
     assert found.embedding == {"strategy": "sentence", "chunk_size": 30}
     assert found.label == "vector rerank=true mmr_lambda=0.5 strategy=sentence chunk_size=30"
-
-
-def test_the_usual_needs_no_ontology_of_its_own() -> None:
-    assert Choice().corpus == parse_choice(["mode=text"]).corpus == ""
-    names = {parse_choice([pair]).corpus for pair in ("strategy=sentence", "context=template")}
-    assert len(names) == 2
-    assert "" not in names
 
 
 def test_extraction_options_create_a_separate_ontology() -> None:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from kg_api.schemas.operations import Job
-from kg_api.schemas.vocabulary import JobState
 from kg_cli.jobs import report
 from kg_cli.jobs.commands import read_state
 from kg_cli.jobs.report import JobBars
@@ -75,14 +74,6 @@ def test_done_is_never_above_total(done: int, total: int) -> None:
     assert right in {done, total}
 
 
-@pytest.mark.parametrize(
-    ("seconds", "told"),
-    [(0, "0 s"), (119, "119 s"), (120, "2 min"), (7199, "120 min"), (7200, "2 h"), (200_000, "2 days")],
-)
-def test_a_duration_is_a_number_and_a_unit(seconds: float, told: str) -> None:
-    assert report.duration(seconds) == told
-
-
 def test_time_is_shown_relative_to_now() -> None:
     now = dt.datetime.now(dt.UTC)  # not when this module was loaded
     told = report.moment(now - dt.timedelta(hours=3))
@@ -96,11 +87,6 @@ def test_a_job_that_waits_says_until_when() -> None:
     assert report.describe_state(job(state="queued")) == "queued"
     assert report.describe_state(job(stalled=True)).startswith("stalled")
     assert report.describe_state(job(state="succeeded_with_errors")) == "succeeded with errors"
-
-
-def test_old_state_name_is_accepted_with_a_note(capsys: pytest.CaptureFixture[str]) -> None:
-    assert read_state("dead") is JobState.FAILED
-    assert "the state is now 'failed'" in capsys.readouterr().err
 
 
 def test_unknown_state_lists_the_states() -> None:
@@ -143,11 +129,3 @@ def test_reason_is_printed_in_full_once(screen: io.StringIO) -> None:
     bar = [line for line in shown if "0/5" in line]
     assert "waits for a retry" in bar[-1]
     assert all(len(line) <= 80 for line in bar)
-
-
-def test_changed_reason_is_printed(screen: io.StringIO) -> None:
-    with JobBars() as bars:
-        for reason in ("waiting: one", "waiting: two", None, "waiting: two"):
-            bars.show(job(state="queued", error=reason))
-    told = " ".join(lines(screen))
-    assert [told.count(f"notes: waiting: {word}") for word in ("one", "two")] == [1, 2]

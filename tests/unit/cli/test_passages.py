@@ -10,8 +10,6 @@ from kg_api.schemas.answers import HybridHits
 from kg_api.schemas.concepts import ConceptHit
 from kg_api.schemas.search import (
     Degradation,
-    Explanation,
-    LanePart,
     LeftOut,
     MatchedChunk,
     Place,
@@ -22,7 +20,6 @@ from kg_api.schemas.search import (
     SourceWindow,
     WordMatch,
 )
-from kg_api.wording import find_gap
 from kg_cli.search.views import (
     SHOWN_CHARACTERS,
     excerpt,
@@ -113,15 +110,6 @@ def test_hit_takes_three_lines(narrow: Console) -> None:
     assert max(map(len, (first, text, second, *more))) <= 80
 
 
-def test_a_long_name_does_not_hide_the_place(narrow: Console) -> None:
-    found = hits(0.8)
-    found.sources[0].document = "a very long name of a document/" * 4 + "end.md"
-    found.sources[0].heading = []
-    print_hits(found)
-    first = narrow.export_text().splitlines()[0]
-    assert (first.endswith("end.md  ¶7  01234567  0.80"), len(first)) == (True, 80)
-
-
 @pytest.mark.parametrize(
     ("document", "last", "place"),
     [
@@ -138,24 +126,6 @@ def test_place_names_sheet_slide_or_pages(
     found.sources[0] = found.sources[0].model_copy(update=where)
     print_hits(found)
     assert f"/ {document}  {place}" in narrow.export_text().splitlines()[0]
-
-
-def test_full_hits_have_whole_ids_and_lines(narrow: Console) -> None:
-    found = hits(0.873)
-    found.sources[0].chunk.text = "one line\n\nand another\n"
-    print_hits(found, full=True)
-    shown = narrow.export_text()
-    assert PLACE.source_id in shown
-    assert "    one line\n    \n    and another\n" in shown
-
-
-@pytest.mark.parametrize(("fusion", "baseline"), [("adaptive", "baseline 0.38, "), ("rrf", "")])
-def test_explained_score_has_its_baseline(narrow: Console, fusion: str, baseline: str) -> None:
-    found = hits(0.66)
-    part = LanePart(lane="vector:a", index="i", rank=1, score=0.66, weight=9.0, contribution=2.52)
-    found.sources[0].explanation = Explanation(lanes=[part], fusion=fusion, fused_rank=1, fused_score=2.52)
-    print_hits(found)
-    assert f"vector:a: #1, score 0.66, {baseline}weight 9, adds 2.52 (i)" in narrow.export_text()
 
 
 def test_weaker_hits_are_marked_on_the_first_page(narrow: Console) -> None:
@@ -198,11 +168,6 @@ def test_degradations_are_printed_before_hits(narrow: Console) -> None:
     assert shown.splitlines()[0] == "note: searched by full text only [no vectors]"
 
 
-def test_result_without_hits_is_reported(narrow: Console) -> None:
-    print_hits(hits(), full=False)
-    assert narrow.export_text().startswith("Nothing was found")
-
-
 def test_dissimilar_result_is_reported(narrow: Console) -> None:
     answer = hits()
     answer.left_out = LeftOut(below_similarity=9, nearest=0.532)
@@ -210,15 +175,6 @@ def test_dissimilar_result_is_reported(narrow: Console) -> None:
     assert " ".join(narrow.export_text().split()) == (
         "Nothing was similar enough: 9 passages omitted, the nearest has 0.53."
     )
-
-
-def test_full_option_prints_long_passages(narrow: Console) -> None:
-    long = hits(0.5)
-    long.sources[0].chunk.text = "word " * 300 + "end."
-    print_hits(long, full=False)
-    assert "end." not in narrow.export_text()
-    print_hits(long, full=True)
-    assert "end." in narrow.export_text()
 
 
 def test_context_marks_the_requested_paragraph(narrow: Console) -> None:
@@ -241,27 +197,11 @@ def marked(text: Text) -> list[str]:
     return [text.plain[span.start : span.end] for span in text.spans]
 
 
-def test_short_passage_is_shown_whole_with_marks() -> None:
-    shown = styled(excerpt("  a short one\n", [(4, 9)]))
-    assert (shown.plain, marked(shown)) == ("a short one", ["short"])
-
-
 def test_long_passage_is_shown_around_first_mark() -> None:
     shown = styled(excerpt(LONG, [NEEDLE, (len(LONG) - 6, len(LONG) - 1)]))
     assert (shown.plain[0], shown.plain[-1], len(shown)) == ("…", "…", SHOWN_CHARACTERS + 2)
     assert "needle" in shown.plain[: len(shown) // 2]
     assert marked(shown) == ["needle"], "what is not shown is not marked"
-
-
-def test_passage_without_mark_is_shown_from_start() -> None:
-    shown = styled(excerpt("first " + "more " * 300))
-    assert (shown.plain[:5], shown.plain[-1]) == ("first", "…")
-
-
-def test_a_mark_at_the_end_shows_the_end() -> None:
-    text = "before " * 200 + "needle"
-    shown = styled(excerpt(text, [(len(text) - 6, len(text))]))
-    assert (shown.plain[0], shown.plain[-6:], marked(shown)) == ("…", "needle", ["needle"])
 
 
 @pytest.mark.parametrize(
@@ -292,19 +232,3 @@ def test_an_excerpt_is_a_part_of_the_passage(text: str, data: st.DataObject) -> 
 
 def test_control_characters_do_not_move_marks() -> None:
     assert marked(styled(mark("a\r\n\x0clease\x07", [(4, 9)]))) == ["lease"]
-
-
-@pytest.mark.parametrize(
-    ("scores", "weak"),
-    [
-        ([3.4, 1.8, 1.7, 1.5], 1),
-        ([0.71, 0.70, 0.52, 0.50], 2),
-        ([0.70, 0.69, 0.68], None),
-        ([3, 2, 1], None),
-        ([3, 1], None),
-        ([1, 3, 0.1], None),
-        ([], None),
-    ],
-)
-def test_weaker_hits_begin_after_a_gap(scores: list[float], weak: int | None) -> None:
-    assert find_gap(scores) == weak

@@ -55,17 +55,6 @@ def test_similar_passage_shows_position_and_copies(printed: Printed) -> None:
         assert told in printed()
 
 
-def test_by_words_the_score_is_shown(printed: Printed) -> None:
-    print_similar(similar(source(None), by="text"))
-    assert "score" in printed()
-    assert "7.50" in printed()
-
-
-def test_empty_similar_result_is_reported(printed: Printed) -> None:
-    print_similar(similar())
-    assert "Nothing similar" in printed()
-
-
 def test_vector_and_keyword_ranks_are_distinguished(monkeypatch: pytest.MonkeyPatch) -> None:
     written = io.StringIO()
     out = Console(file=written, width=120)

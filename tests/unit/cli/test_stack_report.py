@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -86,13 +85,6 @@ def test_failed_jobs_are_mentioned_with_their_command(
     )
 
 
-def test_missing_job_counts_are_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    silent = replace(STATUS, jobs=None)
-    report.print_status(silent)
-    report.print_started(silent)
-    assert "jobs" not in capsys.readouterr().out
-
-
 def test_stopped_status_explains_how_to_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -120,25 +112,6 @@ def test_up_opens_the_page_for_a_person(
     assert pages == ["http://127.0.0.1:1/ui"] * opened
 
 
-@pytest.mark.parametrize("say", [report.print_started, report.print_status])
-def test_the_page_is_named(say: Callable[[StackStatus], None], capsys: pytest.CaptureFixture[str]) -> None:
-    say(STATUS)
-    assert "page     http://127.0.0.1:1/ui\n" in capsys.readouterr().out
-
-
-def test_status_as_json_has_the_queue() -> None:
-    assert DIED.as_json()["jobs"]["failed"] == 3
-    assert replace(STATUS, jobs=None).as_json()["jobs"] is None
-
-
-def test_timeout_is_not_reported_as_not_ready(capsys: pytest.CaptureFixture[str]) -> None:
-    waits = "the service at http://127.0.0.1:1, which did not respond within 10 s and may be busy"
-    report.print_status(replace(STATUS, ready=False, slow=True, waiting_for=waits, jobs=None))
-    told = capsys.readouterr().out
-    assert "did not respond within 10 s" in told
-    assert "not ready" not in told
-
-
 def test_status_shows_deaths_and_next_start(capsys: pytest.CaptureFixture[str]) -> None:
     worker = RoleStatus("pausing", None, 7, "log", 6, time.time() + 59.9, "SIGKILL")
     troubled = replace(
@@ -149,11 +122,6 @@ def test_status_shows_deaths_and_next_start(capsys: pytest.CaptureFixture[str]) 
     for words in ("died 7 times", "SIGKILL", "started again 6 times", "next start in 60 s"):
         assert words in told
     assert 50 < troubled.as_json()["roles"]["worker"]["next_start_seconds"] <= 60
-
-
-def test_up_reports_an_unready_service(capsys: pytest.CaptureFixture[str]) -> None:
-    report.print_started(replace(STATUS, ready=False, serves=True, waiting_for="a worker"))
-    assert "waits for a worker" in capsys.readouterr().err
 
 
 def test_service_is_not_queried_if_neo4j_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -11,7 +10,7 @@ from kg_api.client import KgClient
 from kg_api.errors import DatabaseUnavailable, KgError, TooBusy, TooLarge, UnreadableDocument
 from kg_api.schemas.documents import DocumentOutcome, Ingested, IngestedBatch, SourceChanges
 from kg_api.schemas.problems import build_problem
-from kg_api.text.files import FileToIngest, select
+from kg_api.text.files import FileToIngest
 from kg_cli.documents import ingestion
 from kg_cli.documents.ingestion import BYTES_A_BATCH, FILES_A_BATCH, Destination, divide, upload
 from tests.support.images import drawn, encoded
@@ -72,16 +71,6 @@ def test_files_are_divided_by_count_and_by_bytes(tmp_path: Path) -> None:
     )
     assert [[each.document for each in batch] for batch in divide(large)] == [["a"], ["b"], ["c", "d"], ["e"]]
     assert list(divide([])) == []
-
-
-def test_files_are_sent_with_their_modification_time(tmp_path: Path) -> None:
-    given = files(tmp_path, **{"a.md": b"one", "b.md": b"two", "c.pdf": b"%PDF-1.7"})
-    for each in given:
-        os.utime(each.path, (0, 1740821400))
-    service = Service(stored)
-    send(service, given)
-    assert [each["modified"] for each in service.batches[0]] == ["2025-03-01T09:30:00Z"] * 2
-    assert Destination("notes").about(given[2])["modified"] == "2025-03-01T09:30:00Z"
 
 
 def test_files_are_decoded_like_the_service(tmp_path: Path) -> None:
@@ -150,16 +139,3 @@ def test_a_service_that_stays_away_ends_the_upload(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(ingestion, "retry_while_unavailable", lambda call: call())
     with pytest.raises(DatabaseUnavailable):
         send(Service(DatabaseUnavailable("away")), files(tmp_path, a=b"x", b=b"x"))
-
-
-def test_large_file_is_sent_separately(tmp_path: Path) -> None:
-    service = Service(stored)
-    told = send(service, files(tmp_path, large=b"x" * (BYTES_A_BATCH + 1)))
-    assert (told, service.batches) == ({"large": (["alone"], None)}, [])
-
-
-def test_ocr_option_is_sent_with_each_file(tmp_path: Path) -> None:
-    (tmp_path / "a.pdf").write_bytes(b"%PDF-")
-    (file,) = select([tmp_path / "a.pdf"], {".pdf"}).files
-    assert Destination("notes", ocr="always").about(file)["ocr"] == "always"
-    assert "ocr" not in Destination("notes").about(file)

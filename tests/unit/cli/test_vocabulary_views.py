@@ -59,12 +59,3 @@ def test_tables_print_names_unescaped(
     told = capsys.readouterr().out
     assert "\\" not in told
     assert told.count(MARKED) == 2 + 4 + 4 + 3
-
-
-def test_ids_are_whole_in_a_narrow_terminal(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    concept_views.print_relationship_merges(_type_merges("Ada"))
-    concept_views.print_merges(_concept_merges("Ada"))
-    assert capsys.readouterr().out.count(MERGE_ID) == 2

@@ -3,15 +3,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kg_api.errors import InvalidInput
 from kg_api.graph.targets import KINDS
 from kg_api.jobs import backfill, extraction
 from kg_api.schemas.folders import SCAN_KIND
 from kg_api.schemas.operations import JOB_KINDS
-from kg_cli.documents.folders import absolute, parse_duration, parse_interval, render_duration
+from kg_cli.documents.folders import absolute, parse_duration, parse_interval
 from kg_cli.jobs.report import print_jobs
 from kg_cli.main import run_command
 
@@ -29,13 +27,6 @@ def test_blank_query_message_names_the_argument(command: str, capsys: pytest.Cap
     said = capsys.readouterr().err
     assert f"'{'concept' if command == 'show' else 'QUERY'}': the text is empty. Write a query" in said
     assert "query_text" not in said
-
-
-def test_an_unknown_model_is_the_arguments_fault(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["admin", "fetch-model", "nosuch"]) == 2
-    said = capsys.readouterr().err
-    assert "MODEL: kg has no packaged model 'nosuch'" in said
-    assert "KG_EMBEDDING__MODEL" not in said
 
 
 def test_file_path_and_short_interval_are_rejected(tmp_path: Path) -> None:
@@ -73,11 +64,6 @@ def test_invalid_duration_is_rejected(written: str) -> None:
         parse_duration(written)
 
 
-@given(st.integers(1, 31 * 86_400))
-def test_printed_duration_can_be_parsed(seconds: int) -> None:
-    assert parse_duration(render_duration(seconds)) == seconds
-
-
 def test_folder_path_is_relative_to_current_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,9 +73,3 @@ def test_folder_path_is_relative_to_current_directory(
     monkeypatch.setenv("HOME", str(tmp_path))
     for path in ("notes", "./link", "~/notes", "notes/../notes"):
         assert absolute(Path(path), elsewhere=False) == str(tmp_path / "notes")
-
-
-def test_missing_folder_needs_confirmation(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="--elsewhere"):
-        absolute(tmp_path / "nosuch", elsewhere=False)
-    assert absolute(Path("/srv/nosuch"), elsewhere=True) == "/srv/nosuch"

@@ -9,12 +9,11 @@ from kg_api import errors
 from kg_api.client.answers import parse_problem, read
 from kg_api.client.call import Call
 from kg_api.errors import KgError, NotFound, ServiceUnreachable
-from kg_api.schemas.operations import Health, Job, Readiness
-from kg_api.web.shared.problems import of_bug, of_error, problem
+from kg_api.schemas.operations import Health, Job
+from kg_api.web.shared.problems import of_error, problem
 
 REQUEST = httpx.Request("GET", "http://user:SECRET@127.0.0.1:8420/jobs/x?token=SECRET")
 JOB, HEALTH = Call("GET", "/jobs/x", Job), Call("GET", "/health", Health)
-READINESS = Call("GET", "/ready", Readiness, accepted=frozenset({503}))
 
 
 def tree(top: type[KgError]) -> Iterator[type[KgError]]:
@@ -80,12 +79,6 @@ def test_error_without_problem_body_shows_its_status(body: str) -> None:
         read(JOB, response(502, body))
 
 
-def test_internal_error_reveals_nothing() -> None:
-    answer = of_bug()
-    with pytest.raises(KgError, match="See the log of the service"):
-        read(JOB, response(answer.status_code, bytes(answer.body)))
-
-
 @pytest.mark.parametrize("body", ["", "<html>", "[]", "{}", '{"version": 1}'])
 def test_foreign_response_is_reported_without_secrets(body: str) -> None:
     with pytest.raises(ServiceUnreachable, match="KG_API_URL") as raised:
@@ -96,13 +89,6 @@ def test_foreign_response_is_reported_without_secrets(body: str) -> None:
 
 def test_fields_of_newer_responses_are_ignored() -> None:
     assert read(HEALTH, response(200, '{"version": "9", "mood": "good"}')).version == "9"
-
-
-def test_not_being_ready_is_an_answer() -> None:
-    body = '{"ready": false, "waiting_for": "the database", "checks": []}'
-    assert read(READINESS, response(503, body)).waiting_for == "the database"
-    with pytest.raises(KgError):
-        read(READINESS, response(500, body))
 
 
 def test_problem_within_a_stream_round_trips() -> None:

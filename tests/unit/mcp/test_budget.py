@@ -69,17 +69,6 @@ def test_a_step_keeps_to_its_room(given: list[str], room: int) -> None:
         assert sum(count_json_tokens(part) for part in step) <= max(room, frame + MIN_ROOM) + 2
 
 
-def test_divided_text_keeps_words_whole() -> None:
-    text = "some words of a long paragraph " * 100
-    first, *_ = walked(passages([text]), 200)
-    assert first[0]["text"].endswith(" ")
-
-
-def test_items_without_passages_are_returned_whole() -> None:
-    items = [{"documents": 10**300}, {"documents": 1}]
-    assert fill(items, Position(), MIN_ROOM) == ([items[0]], Position(1))
-
-
 CALL = digest_cursors("search_sources", "{}")
 places = st.builds(Position, st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
 
@@ -97,20 +86,10 @@ def test_invalid_cursor_is_rejected(text: str) -> None:
         read_cursor(text, CALL)
 
 
-def test_cursor_of_another_call_is_rejected() -> None:
-    cursor = write_cursor(CALL, Position(3), [])
-    with pytest.raises(InvalidInput, match="belongs to another request"):
-        read_cursor(cursor, digest_cursors("search_sources", '{"query":"other"}'))
-
-
 def test_returned_items_must_be_unchanged() -> None:
     cursor = read_cursor(write_cursor(CALL, Position(2), ["a", "b"]), CALL)
     with pytest.raises(Conflict, match="have changed"):
         cursor.check(["a", "c"])
-
-
-def test_digest_separates_its_inputs() -> None:
-    assert digest_cursors("ab", "c") != digest_cursors("a", "bc")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from mcp.server.lowlevel import Server
 from mcp_types import CallToolResult, ImageContent, TextContent
 
 from tests.support.library import MemoryLibrary
-from tests.support.mcp import answer, call, failure
+from tests.support.mcp import call, failure
 
 SMALL, LARGE = b"RIFF" + bytes(90), b"RIFF" + bytes(3000)
 
@@ -51,16 +51,6 @@ def test_text_search_shows_images_with_positions(server: Server[Any], boats: lis
     assert "not_shown" not in answer
 
 
-def test_images_beyond_the_budget_are_reported(server: Server[Any], boats: list[str]) -> None:
-    answer, pictures = told(call(server, "search_images", query="boat", image_bytes=300))
-    assert len(boats) == len(answer["hits"])
-    assert pictures == [SMALL, SMALL + b"c"]
-    assert [hit.get("shown") for hit in answer["hits"]] == [1, None, 2]
-    assert answer["not_shown"].startswith("1 thumbnail omitted")
-    answer, pictures = told(call(server, "search_images", query="boat", image_bytes=0))
-    assert (pictures, answer["not_shown"][:1]) == ([], "3")
-
-
 def test_image_and_passage_find_images(server: Server[Any], library: MemoryLibrary, boats: list[str]) -> None:
     answer, pictures = told(call(server, "search_images", like=f"{boats[0]}#0-6"))
     assert len(pictures) == 2
@@ -69,15 +59,6 @@ def test_image_and_passage_find_images(server: Server[Any], library: MemoryLibra
     passage = next(iter(library.places.values()))[0].source_id
     answer, pictures = told(call(server, "search_images", like=passage, limit=1))
     assert (answer["hits"][0]["found_by"], pictures) == (["document"], [SMALL])
-
-
-def test_missing_thumbnails_are_reported(
-    server: Server[Any], library: MemoryLibrary, boats: list[str]
-) -> None:
-    del library.thumbnails[boats[0]]
-    answer, pictures = told(call(server, "search_images", query="boat"))
-    assert (len(pictures), "shown" in answer["hits"][0]) == (2, False)
-    assert answer["not_shown"] == "1 thumbnail missing in the image store"
 
 
 @pytest.mark.parametrize("asked", [{}, {"query": "a", "like": "b"}])
@@ -102,16 +83,3 @@ def test_images_beyond_the_page_follow_by_cursor(server: Server[Any], library: M
             break
         asked["cursor"] = answer["more"]["cursor"]
     assert seen == [f"{number}.png" for number in range(12)]
-
-
-def test_image_text_is_distinguished_from_passages(server: Server[Any], library: MemoryLibrary) -> None:
-    picture = library.add_picture("boat.png", "a boat at sea", b"")
-    by_id = answer(call(server, "get_source_context", citation=picture.source_id))
-    assert [each["kind"] for each in by_id["paragraphs"]] == ["image"]
-    cited = f"{picture.source_id}#{picture.start}-{picture.end}"
-    assert answer(call(server, "get_source_context", citation=cited))["quote"]["kind"] == "image"
-    read = answer(call(server, "read_document", document="boat.png"))
-    assert [each["kind"] for each in read["paragraphs"]] == ["image"]
-    passage = next(iter(library.places.values()))[3]
-    around = answer(call(server, "get_source_context", citation=passage.source_id))
-    assert not any("kind" in each for each in around["paragraphs"])

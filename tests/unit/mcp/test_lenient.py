@@ -8,9 +8,9 @@ from mcp.server.lowlevel import Server
 from pydantic import BaseModel, Field
 
 from kg_api.mcp.server import TOOLS
-from kg_api.mcp.tool import Tool, read_arguments, rephrase_for_agents
+from kg_api.mcp.tool import read_arguments, rephrase_for_agents
 from tests.support.library import MemoryLibrary
-from tests.support.mcp import answer, call, failure
+from tests.support.mcp import answer, call
 
 
 class Arguments(BaseModel):
@@ -130,25 +130,6 @@ def test_ambiguous_arguments_are_left_unchanged(name: str, sent: object) -> None
     assert read_arguments(Arguments, given) == given
 
 
-GIVEN = {
-    "query": "dance",
-    "citation": "nothing",
-    "document": "bees.txt",
-    "concept": "bee",
-    "ontology": "nature",
-}
-
-
-@pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)
-def test_every_optional_argument_may_be_nothing(server: Server[Any], tool: Tool[Any]) -> None:
-    fields = tool.arguments.model_fields
-    required = {name for name, field in fields.items() if field.is_required()} or fields.keys() & {"query"}
-    least = {name: GIVEN[name] for name in required}
-    plain = call(server, tool.name, **least)
-    for nothing in (None, "", [], "null"):
-        assert call(server, tool.name, **{**dict.fromkeys(fields, nothing), **least}) == plain
-
-
 def test_the_schema_stays_strict_and_small() -> None:
     for tool in TOOLS.values():
         schema = tool.described().input_schema
@@ -182,14 +163,6 @@ def test_search_accepts_text_arguments_on_every_page(server: Server[Any], librar
     assert answer(call(server, "search_sources", **{**loose, **cursor})) == answer(
         call(server, "search_sources", **strict, **cursor)
     )
-
-
-@pytest.mark.parametrize("tool", ["search_sources", "hybrid_search", "search_images"])
-@pytest.mark.parametrize("blank", [" ", "\t\u3000"])
-def test_a_blank_query_names_the_argument(server: Server[Any], tool: str, blank: str) -> None:
-    if tool == "search_images":
-        blank = "\ufeff"  # a blank optional argument is not given
-    assert failure(call(server, tool, query=blank)) == "query: is blank"
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, ImageContent, ListToolsResult
 
 from kg_api.errors import DatabaseUnavailable, InvalidInput
-from kg_api.mcp.answers import CitationPlace, called, read_citation, tokens_of
+from kg_api.mcp.answers import called, tokens_of
 from kg_api.mcp.tools import build_hit
 from kg_api.schemas.search import Degradation, MatchedChunk, SourceSearch
-from tests.support.library import LONG, PARAGRAPHS, MemoryLibrary
+from tests.support.library import PARAGRAPHS, MemoryLibrary
 from tests.support.mcp import MODES, SNAPSHOT, answer, call, failure, talk, told
 
 
@@ -65,18 +65,6 @@ def test_search_returns_passages_with_positions(
     }
     assert found["degraded"] == []
     assert "more" not in found
-
-
-@pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
-def test_concepts_and_passages_come_together(server: Server[Any], mode: str) -> None:
-    found = answer(call(server, "hybrid_search", mode, query="dance"))
-    assert found["concepts"] == [
-        {"concept_id": "c1", "label": "bee", "description": "An insect.", "sources": 2}
-    ]
-    (hit,) = found["hits"]
-    assert hit["text"] == "Bees dance.\n\n"
-    assert hit["concepts"] == hit["through"] == ["bee"]
-    assert answer(call(server, "hybrid_search", mode, query="dance", concept_limit=0))["concepts"] == []
 
 
 def test_hybrid_search_pages_continue(server: Server[Any], library: MemoryLibrary) -> None:
@@ -155,17 +143,6 @@ def test_page_image_fits_the_agent_limit(
     assert len(shown.data) < 1_000_000
 
 
-def test_unavailable_page_image_is_reported(server: Server[Any], library: MemoryLibrary) -> None:
-    place = next(iter(library.places.values()))[0]
-    assert "no page 3" in failure(call(server, "get_source_context", citation=place.source_id, page=3))
-    assert failure(call(server, "get_source_context", citation=place.source_id, page=0))
-    library.bytes_a_pixel = 10_000
-    assert "Call again without" in failure(
-        call(server, "get_source_context", citation=place.source_id, page=1)
-    )
-    assert len(call(server, "get_source_context", citation=place.source_id).content) == 1
-
-
 def test_moved_paragraph_is_found_by_its_citation(server: Server[Any], library: MemoryLibrary) -> None:
     before = next(iter(library.places.values()))[3]
     library.add("nature", "bees.txt", ["New: ", *PARAGRAPHS])
@@ -174,14 +151,6 @@ def test_moved_paragraph_is_found_by_its_citation(server: Server[Any], library: 
     now = f"{before.source_id}#{before.start + 5}-{before.end + 5}"
     assert read["quote"] == {"citation": now, "text": PARAGRAPHS[3]}
     assert read["moved"] == now
-
-
-def test_moved_part_of_a_paragraph_is_rejected(server: Server[Any], library: MemoryLibrary) -> None:
-    before = next(iter(library.places.values()))[0]
-    library.add("nature", "bees.txt", [LONG, *PARAGRAPHS])
-    said = failure(call(server, "get_source_context", citation=f"{before.source_id}#0-4"))
-    assert "has changed since" in said
-    assert f"{before.source_id}#{len(LONG)}-" in said
 
 
 def test_similar_passages_are_returned_with_positions(server: Server[Any], library: MemoryLibrary) -> None:
@@ -273,43 +242,6 @@ def test_concept_is_found_by_name_or_phrase(server: Server[Any], library: Memory
     assert "kg chose the best match 'Bees'" in phrase["degraded"][0]["effect"]
     assert "no concept matches 'zebra'" in failure(call(server, "get_concept_context", concept="zebra"))
     assert library
-
-
-def test_missing_concept_message_suits_agents(server: Server[Any], library: MemoryLibrary) -> None:
-    library.add("o", "far.txt", ["Lamps are far away."])
-    far = failure(call(server, "get_concept_context", concept="far"))
-    assert "no concept matches 'far' (nearest: 'Lamps'). search_sources" in far
-    gone = failure(call(server, "get_concept_context", concept="0" * 32))
-    assert "not found" in gone
-    assert "hybrid_search" in gone
-    assert "kg " not in far + gone, "an agent has no command line"
-
-
-def test_ontologies_distinguish_equal_names(server: Server[Any], library: MemoryLibrary) -> None:
-    library.add("another", "they.txt", ["They are others."])
-    either = answer(call(server, "get_concept_context", concept="They"))
-    assert "Others are in 'another': choose with `ontologies`" in either["degraded"][0]["effect"]
-    asked = answer(call(server, "get_concept_context", concept="They", ontologies=["another"]))
-    assert (asked["ontology"], asked["degraded"]) == ("another", [])
-
-
-def test_citation_round_trips() -> None:
-    citation = CitationPlace("ab12", 7, 19)
-    assert str(citation) == "ab12#7-19"
-    assert read_citation(" ab12#7-19\n") == ("ab12", citation)
-
-
-@pytest.mark.parametrize(
-    "text", ["", "#1-2", "a b#1-2", "ab#1", "ab#-1-2", "ab#1-", "ab#x-y", "ab#1-2#3-4", "ab#1-2x", "a" * 101]
-)
-def test_invalid_citation_is_rejected(text: str) -> None:
-    with pytest.raises(InvalidInput, match="not a citation id"):
-        read_citation(text)
-
-
-@pytest.mark.parametrize("text", ["a.md", "notes/a b.md", "notes/a.md#3", "issue #17", "C# for all.md"])
-def test_a_name_is_none_and_is_kept(text: str) -> None:
-    assert called(f" {text}\n") == (text, None)
 
 
 @pytest.mark.parametrize("text", ["ab#5-", "ab#-5", "ab#5-5", "a b#", "ab#1-2-3"])

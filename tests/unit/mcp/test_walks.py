@@ -75,21 +75,8 @@ def test_lists_are_walked_without_loss(
     assert len(listed) == {"documents": 181, "ontologies": 152}[field]
 
 
-def test_documents_of_one_ontology(server: Server[Any]) -> None:
-    found = answer(call(server, "list_documents", ontology="nature"))
-    assert found["total"] == 1
-    assert [each["document"] for each in found["documents"]] == ["bees.txt"]
-
-
 def more_of(server: Server[Any], tool: str, **arguments: Any) -> str:
     return answer(call(server, tool, **arguments, token_budget=MIN_BUDGET))["more"]["cursor"]
-
-
-def test_remaining_hits_and_next_call_are_reported(server: Server[Any]) -> None:
-    told = answer(call(server, "search_sources", query="bees", limit=20, token_budget=MIN_BUDGET))
-    given = len([hit for hit in told["hits"] if not hit.get("continues")])
-    assert told["more"]["left"] == 20 - given
-    assert told["more"]["how"].startswith(f"{20 - given} of 20 hits left")
 
 
 def test_paging_through_changed_data_is_an_error(server: Server[Any], library: MemoryLibrary) -> None:

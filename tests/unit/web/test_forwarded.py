@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from kg_api.settings import load_settings
 from kg_api.web.app import create_app
 from kg_api.web.shared import forwarded
-from kg_api.web.shared.forwarded import Forwarded, page_below_prefix, pieces_below_prefix
+from kg_api.web.shared.forwarded import Forwarded
 from tests.support.asgi import send
 
 TEMPLATES = sorted((Path(forwarded.__file__).parents[1] / "ui" / "templates").rglob("*.html"))
@@ -73,14 +73,6 @@ def test_page_has_path_in_every_address(app: FastAPI) -> None:
     assert ask(app, script[1], {}, root_path="/kg").status_code == 200
 
 
-def test_documentation_works_below_path(app: FastAPI) -> None:
-    page = ask(app, "/docs", PREFIX).text
-    assert re.findall(r'(?:href|src)="/', page) == []
-    assert ask(app, "/openapi.json", PREFIX).json()["servers"] == [{"url": "/kg"}]
-    assert "servers" not in ask(app, "/openapi.json", {}).json()
-    assert ask(app, "/openapi.json", {}, root_path="/a/b").json()["servers"] == [{"url": "/a/b"}]
-
-
 def test_page_of_forwarded_host_may_send_forms(app: FastAPI) -> None:
     sent = {"Origin": "http://localhost:9912", "Sec-Fetch-Site": "same-origin"}
     known = {**sent, "X-Forwarded-Host": "localhost:9912"}
@@ -88,16 +80,6 @@ def test_page_of_forwarded_host_may_send_forms(app: FastAPI) -> None:
     statuses = [ask(app, "/nowhere", each, method="POST").status_code for each in (known, sent, foreign)]
     assert statuses == [404, 403, 403]
     assert ask(app, "/nowhere", known, method="POST", peer="192.0.2.7").status_code == 403
-
-
-def test_pieces_are_changed_like_whole_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forwarded, "_prefix", type(forwarded._prefix)("test", default="/kg"))
-    page = '<a href="/ui/ask?q=1">x</a><p title="/ui">a="/b"</p><div sse-connect="/j" data-map="/m">href="/x"'
-    expected = page.replace("/ui/ask", "/kg/ui/ask").replace('"/j', '"/kg/j').replace('"/m', '"/kg/m')
-    assert page_below_prefix(page) == expected
-    for size in (1, 3, 7):
-        parts = [page[at : at + size] for at in range(0, len(page), size)]
-        assert "".join(pieces_below_prefix(parts)) == expected
 
 
 def test_templates_have_addresses_in_known_attributes() -> None:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from kg_api.web.shared import limits
 from kg_api.web.shared.limits import MAX_DEPTH, MAX_VALUES, OutOfBounds, check_bounds, parse
 
-LONG = 1_000_000
 SCALARS = st.none() | st.integers() | st.text(st.sampled_from('[]{},:"\\\\n😀a'))
 VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
 
@@ -50,24 +49,8 @@ def test_many_tiny_values_are_rejected_before_parsing(unit: bytes) -> None:
     assert peak < 5_000_000
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["word ", "[{,:", '"', "\\", "\n", "ü", "😀"],
-    ids=["words", "brackets", "quotes", *"bnu", "emoji"],
-)
-@pytest.mark.parametrize("ascii_only", [True, False])
-def test_a_long_text_is_one_value(text: str, ascii_only: bool) -> None:
-    value = {"text": text * (LONG // len(text)), "more": text * 5}
-    assert parse(json.dumps(value, ensure_ascii=ascii_only).encode()) == value
-
-
 def test_json_within_the_limits_is_accepted() -> None:
     assert len(parse(b"[" + b"1," * (MAX_VALUES - 3) + b"1]")) == MAX_VALUES - 2
     assert parse(b"[" * MAX_DEPTH + b"]" * MAX_DEPTH)
     with pytest.raises(HTTPException, match="nested too deeply"):
         parse(b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1))
-
-
-def test_number_of_object_keys_is_bounded() -> None:
-    with pytest.raises(HTTPException, match="more than 1,000 keys"):
-        parse(json.dumps({str(number): 1 for number in range(1001)}).encode())

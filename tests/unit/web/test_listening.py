@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import socket
-import threading
 from contextlib import closing
 from pathlib import Path
 
@@ -52,27 +51,6 @@ def test_set_port_that_is_taken_names_its_holder(home: Home, settings: Settings,
         port = taken.getsockname()[1]
         with pytest.raises(ConfigurationError, match=rf"port {port} .* is taken by .*KG_API__PORT"):
             _listen(asking_for(port, settings), home, managed=managed)
-
-
-def test_service_of_its_own_keeps_default_port(
-    home: Home, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """If you use a container or systemd, only one port is published, so you cannot use another."""
-    with closing(open_listener(LOOPBACK, find_free_port())) as taken:
-        monkeypatch.setattr(serve, "DEFAULT_PORT", taken.getsockname()[1])
-        with pytest.raises(ConfigurationError, match="KG_API__PORT"):
-            _listen(settings, home, managed=False)
-
-
-def test_restarted_service_waits_for_its_earlier_processes(
-    home: Home, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    taken = open_listener(LOOPBACK, find_free_port())
-    port = taken.getsockname()[1]
-    home.remember(api=port)
-    monkeypatch.setattr(processes, "find_holder_home", lambda _: str(home.path))
-    threading.Timer(0.3, taken.close).start()
-    assert port_of(_listen(settings, home, managed=True)) == port
 
 
 def test_address_of_other_machine_is_named(

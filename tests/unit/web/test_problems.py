@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 
 from kg_api.errors import ConfigurationError, Conflict, KgError, NotFound, TooLarge, Unavailable
 from kg_api.schemas.operations import Check, Readiness
-from kg_api.schemas.problems import MAX_DETAIL_CHARACTERS, Problem
+from kg_api.schemas.problems import Problem
 from kg_api.web.middleware import RequestLog
 from kg_api.web.shared import problems
 from kg_api.web.shared.health import without_names
@@ -79,28 +79,6 @@ def test_problem_can_quote_invalid_unicode() -> None:
     assert json.loads(bytes(problem(422, "x", "x", "bad \ud800 text").body))["detail"] == "bad ? text"
 
 
-def test_a_detail_is_not_endless() -> None:
-    told = Problem.model_validate_json(bytes(of_error(NotFound("x" * 10**6)).body))
-    assert len(told.detail) == MAX_DETAIL_CHARACTERS
-
-
-@pytest.mark.parametrize(("status", "detail"), [(409, "it is taken"), (503, "wait"), (500, "set it")])
-def test_an_error_that_a_route_raises_is_answered(status: int, detail: str) -> None:
-    response = get(f"/raise?status={status}")
-    assert (response.status_code, response.json()["detail"]) == (status, detail)
-
-
-def test_http_error_title_is_its_status() -> None:
-    told = get("/nowhere").json()
-    assert (told["type"], told["title"], told["status"]) == ("urn:kg:http", "Not Found", 404)
-    assert told["detail"] == "nothing found at GET /nowhere. /openapi.json describes all paths"
-
-
-def test_http_error_message_is_the_detail() -> None:
-    told = get("/refused").json()
-    assert (told["title"], told["detail"]) == ("Bad Request", "the body is not JSON")
-
-
 def test_corrupt_database_row_is_a_server_error() -> None:
     response = get("/corrupt")
     assert response.status_code == 500
@@ -138,11 +116,6 @@ def test_readiness_without_names(failing: list[str], ready: bool, waiting_for: s
     checks = [Check(name=each, ok=False, detail="secret") for each in failing]
     whole = Readiness(ready=ready, waiting_for=None if ready else "secret", checks=checks)
     assert without_names(whole) == Readiness(ready=ready, waiting_for=waiting_for, checks=[])
-
-
-def test_readiness_before_the_database_is_open_names_nothing() -> None:
-    told = without_names(Readiness(ready=False, waiting_for="Neo4j at bolt://secret", checks=[]))
-    assert (told.ready, told.waiting_for) == (False, "the service to open")
 
 
 LIMIT = 1000
@@ -270,15 +243,6 @@ def test_disconnected_client_is_not_an_error() -> None:
     with capture_logs() as logs, pytest.raises(AssertionError):  # httpx's own: there was no answer
         ask(limited(leaving))
     assert [line["event"] for line in logs] == ["client disconnected", "request"]
-
-
-def test_health_is_logged_quietly() -> None:
-    def level(path: str) -> str:
-        with capture_logs() as logs:
-            send(limited(echo), "GET", path)
-        return logs[0]["log_level"]
-
-    assert [level(path) for path in ("/health", "/ready", "/jobs")] == ["debug", "debug", "info"]
 
 
 def test_logged_path_is_cut_and_escaped() -> None:

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 
 from kg_api.web.app import ROUTES as DECLARED
 from kg_api.web.shared.routes import GuardedRoute, guarded_routes
-from kg_api.web.shared.scopes import PublicPaths, Rule, get_route_rule, requires
+from kg_api.web.shared.scopes import Rule, get_route_rule, requires
 from tests.support.routes import EARLIER, PAGES, PUBLIC, PUBLIC_PAGES, ROUTES
 
 
@@ -49,20 +49,6 @@ def test_limited_key_needs_ontology_in_route_or_declaration() -> None:
     assert admits("/ontologies/{ontology}/map", Rule("read"))
     assert admits("/documents", Rule("read", filtered=True))
     assert not admits("/import/ontologies/{ontology}/lines", Rule("admin", filtered=False))
-
-
-@pytest.mark.parametrize(
-    "path", ["/", "/health", "/docs/start.js", "/ui/login", "/ui/assets/0/a.js", "/.well-known/x"]
-)
-def test_public_path_needs_no_key(path: str) -> None:
-    assert path in PublicPaths(DECLARED)
-
-
-@pytest.mark.parametrize(
-    "path", ["", "//", "/x", "/healthy", "/ui", "/ui/", "/ui/login/", "/documents", "/mcp", "/.well-known"]
-)
-def test_other_path_needs_key(path: str) -> None:
-    assert path not in PublicPaths(DECLARED)
 
 
 def test_changes_are_audited() -> None:

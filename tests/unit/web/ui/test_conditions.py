@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.schemas.filters import Condition, format_metadata_field, parse_conditions
-from kg_api.web.ui.rendering import Question, begun_conditions, read_choice, write_condition
+from kg_api.schemas.filters import Condition, parse_conditions
+from kg_api.web.ui.rendering import Question, read_choice, write_condition
 from kg_api.web.ui.routes.library import read_edited_metadata
 
 VALUES = st.one_of(st.text(max_size=20), st.integers(-(2**40), 2**40), st.booleans(), st.floats(-1e6, 1e6))
@@ -38,20 +38,6 @@ def test_values_are_quoted_if_needed(field: str, value: Any, told: str) -> None:
     assert Condition.model_validate(parse_conditions(told)).values == [value]
 
 
-def test_metadata_keys_named_like_fields_are_prefixed() -> None:
-    assert [format_metadata_field(each) for each in ("author", "title", "metadata.x")] == [
-        "author",
-        "metadata.title",
-        "metadata.metadata.x",
-    ]
-
-
-def test_suggestions_start_a_condition() -> None:
-    assert begun_conditions(["author", "date", "reading level"]) == [
-        *("author=", "date=", "date>=", "date<=", "'reading level'=")
-    ]
-
-
 @given(st.text(min_size=1, max_size=12), st.lists(VALUES, min_size=2, max_size=4))
 def test_condition_on_several_values_is_read_back(field: str, values: list[Any]) -> None:
     told = write_condition(field, values)
@@ -74,13 +60,6 @@ def test_field_values_are_toggled_individually() -> None:
     assert Question("a", where=("tags=x",)).toggling("tags", "a,b") is None, "a comma separates values"
 
 
-def test_years_are_chosen_as_numbers() -> None:
-    question = Question("a").toggling("date", 2025)
-    assert question is not None
-    assert question.where == ("date=2025",)
-    assert question.chosen("date") == [2025]
-
-
 BEFORE: dict[str, Any] = {"tags": ["a", "b"], "author": "Ada", "year": 2024, "draft": True, "empty": None}
 
 
@@ -101,7 +80,3 @@ BEFORE: dict[str, Any] = {"tags": ["a", "b"], "author": "Ada", "year": 2024, "dr
 )
 def test_only_edited_values_are_changed(given: dict[str, str], changed: dict[str, Any]) -> None:
     assert read_edited_metadata(BEFORE, [*given], [*given.values()]) == changed
-
-
-def test_list_in_other_field_without_tags_stays() -> None:
-    assert read_edited_metadata({"authors": ["Ada"]}, ["authors", "tags"], ["Ada", "x"]) == {"tags": ["x"]}

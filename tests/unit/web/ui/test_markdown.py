@@ -51,19 +51,9 @@ def test_markdown_is_rendered(text: str, shown: str) -> None:
     assert render(text).strip() == shown
 
 
-def test_tables_have_no_inline_style() -> None:
-    assert "style" not in render("| a | b |\n| --: | --- |\n| 1 | 2 |")
-
-
 @pytest.mark.parametrize("form", ["text", "rst", "org"])
 def test_plain_formats_are_only_escaped(form: str) -> None:
     assert render("# a *b* <c>", form) == '<p class="plain"># a *b* &lt;c&gt;</p>'
-
-
-def test_heading_that_the_page_shows_is_omitted() -> None:
-    assert render("# Re: Lease\n\nText", heading=("Re: Lease",)).strip() == "<p>Text</p>"
-    assert render("# Lease\n\n## Deposit\n\nText", heading=("Lease", "Deposit")).strip() == "<p>Text</p>"
-    assert "Lease" in render("# Lease", heading=("Lease",)), "nothing else would remain"
 
 
 def test_matches_are_marked_within_elements() -> None:

@@ -2,12 +2,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.schemas.search import Ranks, SourceHit, WordMatch
-from kg_api.web.ui.rendering import SHOWN_CHARACTERS, count, excerpt, reasons, share, split_by_marks
+from kg_api.web.ui.rendering import SHOWN_CHARACTERS, excerpt, reasons, split_by_marks
 
 
 def hit(shown: str, *matches: tuple[int, int], **ranks: int) -> SourceHit:
@@ -59,29 +58,5 @@ def test_long_passage_is_shown_around_first_match(at: int, length: int) -> None:
     assert (shown.cut_before, shown.cut_after) == (not text.startswith(told), not text.endswith(told))
 
 
-def test_a_short_passage_is_shown_whole() -> None:
-    shown = excerpt(hit("Bees dance."))
-    assert ([each.text for each in shown.pieces], shown.cut_before, shown.cut_after) == (
-        ["Bees dance."],
-        False,
-        False,
-    )
-
-
 def test_reasons_name_what_found_it() -> None:
     assert reasons(hit("a", vector=1, text=12)) == ["semantic rank 1", "keyword rank 12", "similarity 0.50"]
-
-
-@pytest.mark.parametrize(
-    ("part", "told"), [(0, "0 %"), (0.0001, "1 %"), (0.5, "50 %"), (0.9999, "99 %"), (1, "100 %")]
-)
-def test_share_is_complete_only_if_nothing_is_missing(part: float, told: str) -> None:
-    assert share(part) == told
-
-
-def test_numbers_are_formatted_with_units() -> None:
-    assert [count(1, "passage"), count(1200, "passage"), count(2, "entry", "entries")] == [
-        "1 passage",
-        "1,200 passages",
-        "2 entries",
-    ]

@@ -23,19 +23,6 @@ def test_remaining_time_follows_the_rate(moved: int, left: int, seconds: float) 
     assert told_rate == pytest.approx(rate, rel=0.06)
 
 
-def test_progress_beyond_total_leaves_nothing() -> None:
-    assert speed(10, 5, -3) == (2.0, 0.0)
-
-
-@pytest.mark.parametrize(
-    ("rate", "told"),
-    [(1234.0, "1,234 a second"), (12.34, "12 a second"), (1.5, "1.5 a second"), (0.4, "24 a minute"),
-     (0.01, "36 an hour"), (0.0003, "1.1 an hour")],
-)  # fmt: skip
-def test_no_pace_is_nothing(rate: float, told: str) -> None:
-    assert pace(rate) == told
-
-
 @pytest.mark.parametrize(
     ("seconds", "told"),
     [(0.2, "about 1 second"), (9.5, "about 10 seconds"), (119, "about 119 seconds"), (150, "about 3 minutes"),
