@@ -6,16 +6,14 @@ from typing import Any
 
 import pytest
 
-from kg_api.errors import Conflict, NotFound, SchemaTooNew
+from kg_api.errors import Conflict, SchemaTooNew
 from kg_api.local.processes import Home
 from kg_api.settings import load_settings
 from kg_api.transfer import backup
 from kg_api.transfer.backup import (
     MANIFEST,
     BackupManifest,
-    find_backup,
     finish_swap,
-    holds_data,
     list_backups,
     read_manifest,
     remove_oldest,
@@ -68,14 +66,6 @@ def test_oldest_backups_are_deleted_except_the_last(tmp_path: Path) -> None:
     assert [path.name[9:11] for path in remove_oldest(tmp_path, 0, "/home")] == ["02"]
     assert (tmp_path / "kg-20260103-000000").exists()
     assert other.exists()
-
-
-def test_backup_is_found_by_path_or_name(tmp_path: Path) -> None:
-    backup = write_backup(tmp_path / "backups", "kg-1")
-    assert find_backup(backup, tmp_path) == backup
-    assert find_backup(Path("kg-1"), tmp_path / "backups") == backup
-    with pytest.raises(NotFound, match="kg-2"):
-        find_backup(Path("kg-2"), tmp_path / "backups")
 
 
 def test_backup_of_later_neo4j_is_rejected(tmp_path: Path) -> None:
@@ -179,13 +169,3 @@ def test_data_on_another_disk_is_rejected_before_moving(
     monkeypatch.setattr(Path, "is_mount", lambda path: path == home.blobs)
     with pytest.raises(Conflict, match="separate disk"):
         require_no_mounts(home)
-
-
-def test_an_empty_home_holds_nothing_to_replace(tmp_path: Path) -> None:
-    home = Home(tmp_path / "kg")
-    assert not holds_data(home)
-    home.create()
-    home.blobs.mkdir()
-    assert not holds_data(home)
-    (home.blobs / "picture").touch()
-    assert holds_data(home)

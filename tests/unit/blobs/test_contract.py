@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import errno
 import os
-import sys
 import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +14,7 @@ from pydantic import ValidationError
 from kg_api.blobs import store as files
 from kg_api.blobs.s3 import S3BlobStore, open_bucket
 from kg_api.blobs.store import BlobStore, FileBlobStore, compute_blob_key, format_blob_name, open_blobs
-from kg_api.errors import ConfigurationError, FileLost, FileStoreFull, NotFound, Unavailable
+from kg_api.errors import FileLost, FileStoreFull, NotFound, Unavailable
 from kg_api.settings import BlobSettings, S3Settings
 from tests.support.s3_server import BUCKET, KEY_ID, REGION, SECRET, Bucket, s3_server
 
@@ -80,23 +79,6 @@ def test_invalid_names_are_rejected(store: BlobStore, name: str) -> None:
     for ask in (store.read, store.delete, lambda name: store.put(name, b"")):
         with pytest.raises(NotFound):
             ask(name)
-
-
-def test_store_is_marked_once(store: BlobStore) -> None:
-    assert store.identity() is None
-    name = put(store, b"picture")
-    assert store.identity() is None
-    store.mark("one")
-    assert store.identity() == "one"
-    assert store.delete_partial_files() == 0
-    assert (store.identity(), store.read(name)) == ("one", b"picture")
-
-
-def test_existence_is_checked_without_reading(store: BlobStore) -> None:
-    name = put(store, b"picture")
-    assert store.has(name)
-    store.delete(name)
-    assert not store.has(name)
 
 
 def test_many_writers_of_one_content_make_one(store: BlobStore) -> None:
@@ -241,20 +223,6 @@ def test_wrong_secret_is_rejected_and_hidden(
         opened().put(NAME, b"picture")
     assert "another-secret" not in everything_told(caught.value) + repr(opened()) + str(vars(opened()))
     assert bucket.objects == {}
-
-
-def test_missing_bucket_is_reported(opened: Open) -> None:
-    with pytest.raises(Unavailable, match="bucket not found"):
-        opened(bucket="other-bucket").put(NAME, b"picture")
-    with pytest.raises(NotFound):
-        opened(bucket="other-bucket").read(NAME)
-
-
-def test_without_its_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    monkeypatch.delitem(sys.modules, "kg_api.blobs.s3")
-    monkeypatch.setitem(sys.modules, "obstore", None)
-    with pytest.raises(ConfigurationError, match=r"\.\[s3\]"):
-        open_blobs(BlobSettings(s3=S3Settings(bucket=BUCKET)), tmp_path)
 
 
 @pytest.mark.parametrize(

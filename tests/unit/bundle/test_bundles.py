@@ -44,12 +44,6 @@ def test_valid_bundle_is_accepted(bundle: HandmadeBundle) -> None:
     assert check(bundle.folder) == bundle.path.stat().st_size
 
 
-def test_former_configuration_of_proposals_is_ignored(bundle: HandmadeBundle) -> None:
-    bundle.manifest["files"][0]["configuration"]["proposals"] = {"enabled": False}
-    bundle.save_manifest()
-    assert check(bundle.folder) == bundle.path.stat().st_size
-
-
 def cut(bundle: HandmadeBundle, size: int) -> None:
     bundle.path.write_bytes(bundle.path.read_bytes()[:-size])
 
@@ -277,15 +271,3 @@ def test_documents_that_are_too_large_are_named(
     done = send(bundle, Service(most=2000)).done
     assert done.stored == 1
     assert done.problems == ["b.md: more than 2000 bytes; raise KG_API__MAX_DOCUMENT_BYTES there"]
-
-
-def test_too_large_image_names_the_setting(bundle: HandmadeBundle) -> None:
-    done = send(bundle, Service(refusals={"import_blob": TooLarge("more than 5 bytes")})).done
-    assert done.problems == [f"file {KEY}: more than 5 bytes; raise KG_API__MAX_DOCUMENT_BYTES there"]
-
-
-def test_parts_of_a_document_may_follow(bundle: HandmadeBundle, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kg_cli.transfer.bundles.SENT_BYTES", 1)
-    service = Service()
-    send(bundle, service)
-    assert service.taken == [["document"], ["passages"]]

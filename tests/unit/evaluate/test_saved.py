@@ -1,20 +1,16 @@
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-import threading
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from kg_api.errors import Forbidden, InvalidInput, NotFound, Unavailable
-from kg_api.evaluation import comparing, saved
+from kg_api.errors import Forbidden, InvalidInput, NotFound
 from kg_api.evaluation.comparing import compare
 from kg_api.evaluation.results import Run, save_result
-from kg_api.evaluation.saved import SavedResults, find_largest_differences, sort_worst_first
+from kg_api.evaluation.saved import SavedResults, sort_worst_first
 from kg_api.graph.reach import limit_visible_ontologies
 from kg_api.schemas.evaluation import EvalResult, QuestionSet, SetDocument, SetQuery
 from tests.support.evaluations import answered, measured, save
@@ -75,18 +71,6 @@ def test_invalid_result_files_are_listed_others_ignored(results: SavedResults, t
         results.find("2026-set-comparison")
 
 
-def test_results_without_measures_are_unreadable(results: SavedResults, tmp_path: Path) -> None:
-    made = measured("a", [1])
-    save(tmp_path, "empty", made.model_copy(update={"metrics": {}}))
-    found = results.list_results(None, 0, 50)
-    assert found.total == 3
-    assert {each.name: each.reason for each in found.unreadable} == {
-        "empty": "is not a result of `kg eval run`: the result has no measures"
-    }
-    with pytest.raises(InvalidInput, match="empty is not a result of"):
-        results.find("empty")
-
-
 def test_limited_key_sees_only_results_of_its_ontologies(results: SavedResults, tmp_path: Path) -> None:
     save(tmp_path, "old", measured("text", [1]))
     assert "old" in names(results)
@@ -130,22 +114,6 @@ def test_invisible_result_is_neither_deleted_nor_named(results: SavedResults, tm
     assert sorted(each.name for each in tmp_path.iterdir()) == ["owls.json", "text.json"]
 
 
-def test_a_file_is_read_once_until_it_changes(
-    results: SavedResults, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read = list[str]()
-    parse: Any = saved.parse_result
-    monkeypatch.setattr(saved, "parse_result", lambda text: read.append(text) or parse(text))
-    assert len(names(results)) == len(read) == 3
-    assert len(names(results)) == len(read) == 3
-    path = save(tmp_path, "text", measured("other", [1], ontology="bees"))
-    os.utime(path, ns=(1, 1))
-    assert {each.label for each in results.list_results("bees", 0, 50).evaluations} == {"other", "hybrid"}
-    assert len(read) == 4
-    path.unlink()
-    assert names(results) == ["hybrid", "owls"]
-
-
 def test_comparison_reads_changed_results(results: SavedResults, tmp_path: Path) -> None:
     made = results.compare(["text", "hybrid"], "first")
     assert made.results == {"text": "text", "hybrid": "hybrid"}
@@ -168,69 +136,10 @@ def test_the_worst_questions_come_first() -> None:
         sort_worst_first(found, "colour")
 
 
-def test_the_largest_differences_come_first() -> None:
-    results = {"a": measured("a", [1, 1, 2]), "b": measured("b", [1, 4, 1]), "c": measured("c", [1, 1, 2])}
-    found = find_largest_differences(results, "a", "mrr@10")
-    assert [each.query_id for each in found] == ["q1", "q2", "q0"]
-    assert found[0].differences == {"b": -0.75, "c": 0.0}
-    assert (found[0].largest, found[0].text) == (0.75, "What is 1?")
-
-
 def test_reading_and_comparing_need_no_evaluation_packages() -> None:
     hidden = "import sys; sys.modules['ir_measures'] = None; "
     needed = "import kg_api.web.app, kg_api.evaluation.scores, kg_api.evaluation.saved"
     subprocess.run([sys.executable, "-c", hidden + needed], check=True)
-
-
-COMPARE: Any = comparing.compare
-
-
-@pytest.fixture
-def three_results(tmp_path: Path) -> SavedResults:
-    for label, ranks in (("a", [3, 1, 0]), ("b", [1, 1, 2]), ("c", [2, 2, 2])):
-        save(tmp_path, label, measured(label, ranks))
-    return SavedResults(tmp_path)
-
-
-def test_baseline_is_chosen(three_results: SavedResults) -> None:
-    first = three_results.compare(["a", "b", "c"], "first")
-    assert len(first.tests) == 2 * 4
-    other = three_results.compare(["a", "c", "b"], "a")
-    assert {(each.label, each.metric) for each in other.tests} == {
-        (each.label, each.metric) for each in first.tests
-    }
-    assert other.results == {"a": "a", "c": "c", "b": "b"}
-
-
-def test_comparisons_do_not_block_one_another(
-    three_results: SavedResults, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun, go_on = threading.Event(), threading.Event()
-
-    def slow(*each: Any) -> Any:
-        begun.set()
-        assert go_on.wait(20)
-        return COMPARE(*each)
-
-    monkeypatch.setattr(comparing, "compare", slow)
-    first = threading.Thread(target=three_results.compare, args=(["a", "b"], "first"))
-    first.start()
-    assert begun.wait(20)
-    with pytest.raises(Unavailable, match="Try again in a few seconds"):
-        three_results.compare(["a", "c"], "first")
-    go_on.set()
-    first.join()
-    assert three_results.compare(["a", "c"], "first").baseline == "a"
-
-
-def test_too_many_scores_are_rejected_before_reading(
-    three_results: SavedResults, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(saved, "MAX_COMPARED_QUESTIONS", 3 * 2)
-    assert three_results.compare(["a", "b"], "first").tests
-    monkeypatch.setattr(SavedResults, "_read", lambda *_: pytest.fail("it was read"))
-    with pytest.raises(InvalidInput, match=r"3 questions of 3 results .* `kg eval compare`"):
-        three_results.compare(["a", "b", "c"], "first")
 
 
 QUERY = SetQuery("q", "What?", {"a": 1})
@@ -240,16 +149,3 @@ def run(name: str, folder: Path) -> tuple[EvalResult, Path]:
     questions = QuestionSet(name, (SetDocument("a", "x"),), (QUERY,), (), "c", "d")
     wanted = Run("text", "documents", questions, [QUERY], 10, {"tier": "full"}, {})
     return save_result(wanted, {"q": answered(QUERY, 1)}, datetime.now(tz=UTC), folder)
-
-
-@pytest.mark.parametrize("name", ["猫" * 80, "é" * 99, "a" + "𝔸" * 60, "x" * 400])
-def test_long_names_in_any_script_fit(tmp_path: Path, name: str) -> None:
-    made, path = run(name, tmp_path)
-    assert made.data.name == name
-    assert path.is_file()
-    assert len(path.name.encode()) < 140
-
-
-def test_unwritable_results_are_reported(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="cannot be written: "):
-        run("bees", tmp_path / ("x" * 300))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.errors import Conflict, InvalidInput
+from kg_api.errors import InvalidInput
 from kg_api.evaluation.run import build_sent_document
 from kg_api.evaluation.sets import (
     build_judged_queries,
@@ -20,7 +20,7 @@ from kg_api.evaluation.sets import (
 from kg_api.schemas.concepts import ConceptDetails, Evidence
 from kg_api.schemas.evaluation import Judgement, Reference, SetDocument, SetQuery
 from kg_api.schemas.search import Place
-from tests.unit.evaluate.sets import CORPUS, QRELS, QUERIES, lines, write
+from tests.unit.evaluate.sets import CORPUS, QUERIES, lines, write
 
 
 def spans(name: str, **more: Any) -> dict[str, Any]:
@@ -38,17 +38,6 @@ def test_a_standard_set(tmp_path: Path) -> None:
     assert found.notes == ()
 
 
-def test_hashes_identify_the_changed_part(tmp_path: Path) -> None:
-    usual = read_set(write(tmp_path / "a"))
-    same = read_set(write(tmp_path / "b"))
-    judged = read_set(write(tmp_path / "c", qrels=QRELS.replace("q1\tleases", "q1\tmoney")))
-    other = read_set(write(tmp_path / "d", corpus=[*CORPUS[:2], {**CORPUS[2], "text": "Other."}]))
-    assert (usual.corpus_hash, usual.data_hash) == (same.corpus_hash, same.data_hash)
-    assert usual.corpus_hash == judged.corpus_hash
-    assert len({usual.data_hash, judged.data_hash, other.data_hash}) == 3
-    assert usual.corpus_hash != other.corpus_hash
-
-
 def test_spans_in_a_standard_set(tmp_path: Path) -> None:
     found = read_set(write(tmp_path / "s", queries=[spans("text", doc="leases"), QUERIES[1]]))
     assert found.queries[0].references == (Reference("leases", 32, 43),)
@@ -63,13 +52,6 @@ def test_a_set_of_long_texts_and_spans(tmp_path: Path) -> None:
     assert found.targets == ("spans",)
     assert found.queries[0].references == (Reference("leases", 32, 43),)
     assert found.documents[0].format == "markdown"
-
-
-def test_judgements_may_lie_where_beir_has_them(tmp_path: Path) -> None:
-    folder = write(tmp_path, qrels=None)
-    (folder / "qrels").mkdir()
-    (folder / "qrels" / "test.tsv").write_text(QRELS)
-    assert len(read_set(folder).queries) == 2
 
 
 def test_skipped_questions_are_reported(tmp_path: Path) -> None:
@@ -203,12 +185,6 @@ def test_the_quotes_of_both_are_the_answer() -> None:
     assert found.references == (Reference("a", 2, 9), Reference("a", 33, 44))
 
 
-def test_quotes_that_overlap_are_one_place() -> None:
-    found = build_pair_query(concept("heron", ("a", 0, 20)), concept("copper ring", ("a", 10, 44)), ["of a"])
-    assert found is not None
-    assert found.references == (Reference("a", 0, 44),)
-
-
 def test_question_uses_a_name_absent_from_the_passage() -> None:
     one = concept("heron", ("a", 2, 9), others=("Heron", "Ardea cinerea"))
     found = build_pair_query(one, concept("copper ring", ("a", 33, 44)), ["of a"])
@@ -243,20 +219,6 @@ def test_document_is_as_relevant_as_its_best_passage() -> None:
     assert notes == []
 
 
-def test_positions_are_kept_within_one_document() -> None:
-    (query,), _ = build_judged_queries(
-        [judgement("q", "a", 10, 1), judgement("q", "a", 0, 2), judgement("q", "b", 0, 0)]
-    )
-    assert query.references == (Reference("a", 0, 5), Reference("a", 10, 15))
-    assert dict(query.relevant) == {"a": 2}
-
-
-def test_question_ids_are_independent_of_other_judgements() -> None:
-    alone = build_judged_queries([judgement("q", "a", 0, 2)])[0][0].query_id
-    among = build_judged_queries([judgement("p", "a", 0, 2), judgement("q", "a", 0, 2)])[0]
-    assert [each.query_id == alone for each in among] == [False, True]
-
-
 def test_unusable_judgements_are_skipped_and_counted() -> None:
     queries, notes = build_judged_queries(
         [
@@ -283,21 +245,10 @@ def test_a_set_that_is_written_is_read_again(tmp_path: Path) -> None:
     assert found.targets == ("documents", "spans")
 
 
-def test_nothing_is_overwritten(tmp_path: Path) -> None:
-    (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(Conflict, match="is not empty"):
-        write_set(tmp_path, [SetDocument("one", "Text.")], [], {})
-
-
 def test_a_title_goes_above_the_text() -> None:
     sent = build_sent_document(SetDocument("d", "It is long.", "Leases"))
     assert (sent.text, sent.format, sent.title) == ("Leases\n\nIt is long.", "text", "Leases")
     assert sent.find_span(0, 12).model_dump() == {"document": "d", "start": 0, "end": 4}
-
-
-def test_title_already_in_text_is_not_repeated() -> None:
-    sent = build_sent_document(SetDocument("d", "Leases\n\nIt is.", "Leases"))
-    assert (sent.text, sent.shift) == ("Leases\n\nIt is.", 0)
 
 
 @given(st.text(max_size=30), st.text(st.characters(exclude_characters="\n"), max_size=10), st.data())

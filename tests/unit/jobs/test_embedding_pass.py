@@ -9,16 +9,15 @@ import pytest
 from numpy.typing import NDArray
 
 from kg_api.errors import EmbeddingUnavailable
-from kg_api.jobs import runner
-from kg_api.jobs.embedding import MAX_REJECTED, EmbeddingJob, EmbeddingPass, LostItem, TextModels, has_pending
-from kg_api.jobs.runner import JobRun, Stopped
+from kg_api.jobs.embedding import MAX_REJECTED, EmbeddingJob, EmbeddingPass, TextModels, has_pending
+from kg_api.jobs.runner import JobRun
 from kg_api.providers.embedding_port import RejectedTexts
 from kg_api.providers.retrying import RejectedText
 from kg_api.spaces.plans import EmbeddingState
 from kg_api.spaces.registry import CachedPassages, SpaceRegistry
 from tests.unit.jobs.fakes import FakeGraph
 from tests.unit.jobs.pictures import Job, Model, Picture, PictureTarget, Vectors, album, answer, pictures
-from tests.unit.jobs.test_flight import SIZE, Flying, Gates, until
+from tests.unit.jobs.test_flight import Flying, Gates, until
 
 
 class PictureEmbedding(EmbeddingJob):
@@ -92,25 +91,6 @@ def test_named_rejected_texts_need_no_halving() -> None:
     assert (made.written, sum(job.told("set_aside"))) == (5, 2)
 
 
-def test_a_model_that_names_all_sets_nothing_aside() -> None:
-    all_of_them = album(*["poison"] * (MAX_REJECTED + 5))
-    with pytest.raises(RejectedText, match="400: poison"):
-        go_over(all_of_them, Job(), Naming())
-    assert all(each.refused is None for each in all_of_them)
-
-
-def test_skipped_text_is_tried_after_its_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    all_of_them, job = album("a", "b", "poison", "d", "e"), Job()
-    target = pictures(all_of_them, Model())
-    seen = list[tuple[str, bool]]()
-    monkeypatch.setattr(
-        target, "run_follow_up", lambda: seen.append((job.told("after")[-1], all_of_them[2].refused is None))
-    )
-    EmbeddingPass[Picture, Vectors](job.run, 4, lambda: True).embed_target(target)
-    assert seen == [("pictures:p01", True), ("pictures:p03", True), ("pictures:p04", False)]
-    assert all_of_them[2].refused == "400: poison"
-
-
 def test_a_model_that_takes_nothing_sets_nothing_aside() -> None:
     all_of_them = album(*["poison"] * (MAX_REJECTED + 5))
     job = Job()
@@ -118,33 +98,6 @@ def test_a_model_that_takes_nothing_sets_nothing_aside() -> None:
         go_over(all_of_them, job, Model())
     assert all(each.refused is None for each in all_of_them)
     assert job.told("after") == []
-
-
-class Losing(Model):
-    def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        if any("lost" in text for text in texts):
-            raise LostItem("it is not there any more")
-        return super().embed_passages(texts)
-
-
-def test_any_number_of_lost_texts_is_skipped() -> None:
-    all_of_them = album(*["lost"] * (MAX_REJECTED + 5), "poison", "a")
-    assert go_over(all_of_them, Job(), Losing()).written == len(all_of_them)
-    assert [each.refused for each in all_of_them[-2:]] == ["400: poison", None]
-    assert sum(each.refused is not None for each in all_of_them) == MAX_REJECTED + 6
-    dead = album("lost", *["poison"] * MAX_REJECTED)
-    with pytest.raises(RejectedText, match="400: poison"):
-        go_over(dead, Job(), Losing())
-    assert [each.refused for each in dead] == ["it is not there any more"] + [None] * MAX_REJECTED
-
-
-def test_lost_texts_are_skipped_at_once() -> None:
-    """If a text has been lost, it should not be stored in memory or read again."""
-    many, job = album(*["lost"] * 9, "poison"), Job()
-    with pytest.raises(EmbeddingUnavailable):
-        go_over(many, job, Losing(ill=True))
-    assert [each.refused is None for each in many] == [False] * 9 + [True]
-    assert sum(job.told("set_aside")) == 9
 
 
 def test_texts_are_skipped_only_with_working_model() -> None:
@@ -161,14 +114,6 @@ def test_text_changed_during_embedding_stays_pending() -> None:
     made = go_over(all_of_them, Job(), Model())
     assert (made.written, made.passed_over) == (2, 1)
     assert has_pending([pictures(all_of_them, Model())])
-
-
-def test_it_stops_between_batches() -> None:
-    job, model = Job(), Model()
-    job.stopping.set()
-    with pytest.raises(Stopped):
-        go_over(album("a"), job, model)
-    assert model.asked == []
 
 
 def test_pass_ends_if_its_configuration_changes() -> None:
@@ -192,16 +137,3 @@ def test_cached_vectors_are_written_at_once(monkeypatch: pytest.MonkeyPatch) -> 
     assert flying.cursors == ["pictures:p17"], "one transaction moves the cursor behind all that it wrote"
     assert flying.job.told("done") == [18]
     assert flying.written == "abcdefghijklmnopqr"
-
-
-def test_writes_of_cached_vectors_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(PictureTarget, "is_written_together", True)
-    monkeypatch.setattr(runner, "MAX_TOGETHER", 2 * SIZE)
-    gates = Gates()
-    gates.hold("a")
-    flying = Flying("abcdefghijklmnop", gates)
-    until(lambda: "m" in gates.begun)
-    time.sleep(0.1)
-    gates.go("a")
-    flying.end()
-    assert flying.cursors == ["pictures:p07", "pictures:p15"]

@@ -4,21 +4,14 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from kg_api.errors import EmbeddingUnavailable, LeaseLost
 from kg_api.graph.client import Transaction
-from kg_api.jobs import runner
-from kg_api.jobs.embedding import EmbeddingPass, SpaceModel
+from kg_api.jobs.embedding import EmbeddingPass
 from kg_api.jobs.runner import JobRun, Stopped, Yielded
-from kg_api.providers import retrying
-from kg_api.spaces.registry import CachedPassages
 from tests.unit.jobs.pictures import Job, Model, Picture, PictureTarget, Vectors, album, pictures
-
-if TYPE_CHECKING:
-    from kg_api.spaces.registry import SpaceRegistry
 
 AT_ONCE = 3
 SIZE = 4
@@ -101,35 +94,6 @@ def test_concurrent_batches_are_bounded_and_written_in_order() -> None:
     assert flying.written == "abcdefghijklmnopqr"
 
 
-def test_number_of_batches_read_ahead_is_bounded() -> None:
-    gates = Gates()
-    gates.hold("00")
-    flying = Flying([f"{number:02}" for number in range(20 * SIZE)], gates)
-    until(lambda: len(gates.begun) == 2 * AT_ONCE)
-    time.sleep(0.1)
-    assert len(gates.begun) == 2 * AT_ONCE, "two rounds, the first of which is waited for"
-    gates.go("00")
-    flying.end()
-    assert len(flying.cursors) == 20
-
-
-def test_long_texts_are_sent_separately(monkeypatch: pytest.MonkeyPatch) -> None:
-    def characters(_: PictureTarget, items: Sequence[Picture]) -> int:
-        return sum(len(each.caption) for each in items)
-
-    monkeypatch.setattr(PictureTarget, "characters", characters)
-    monkeypatch.setattr(runner, "MAX_CHARACTERS", SIZE)
-    gates = Gates()
-    gates.hold("a")
-    flying = Flying("abcdefghijkl", gates)
-    until(lambda: gates.begun == ["a"])
-    time.sleep(0.1)
-    assert gates.begun == ["a"]
-    gates.go("a")
-    flying.end()
-    assert flying.written == "abcdefghijkl"
-
-
 def failing(caption: str, gates: Gates) -> Callable[[Sequence[str]], None]:
     def before(texts: Sequence[str]) -> None:
         gates(texts)
@@ -158,21 +122,6 @@ def test_failed_batch_ends_pass_and_is_repeated(monkeypatch: pytest.MonkeyPatch,
         pictures(flying.album, Model(elsewhere=True), AT_ONCE)
     )
     assert flying.written == "abcdefghijklmnopqrstuvwxyz"
-
-
-def test_waiting_batches_stop_after_a_failure() -> None:
-    def before(texts: Sequence[str]) -> None:
-        if texts[0] == "a":
-            retrying.wait(PATIENCE)
-        raise EmbeddingUnavailable("503")
-
-    begun = time.monotonic()
-    flying = Flying("abcdefgh", before)
-    flying.end()
-    assert isinstance(flying.error, EmbeddingUnavailable)
-    assert str(flying.error) == "503"
-    assert time.monotonic() - begun < PATIENCE / 2
-    assert flying.cursors == []
 
 
 @pytest.mark.parametrize("together", [False, True])
@@ -215,19 +164,6 @@ def test_stop_writes_running_batches_and_starts_none() -> None:
     assert len(gates.begun) == AT_ONCE
 
 
-def test_stop_does_not_wait_for_a_rate_limit() -> None:
-    def before(texts: Sequence[str]) -> None:
-        if texts[0] == "e":
-            retrying.wait(PATIENCE)
-
-    flying = Flying("abcdefghijkl", before)
-    until(lambda: flying.written == "abcd")
-    flying.job.stopping.set()
-    flying.end()
-    assert isinstance(flying.error, Stopped)
-    assert flying.written == "abcd", "what stands behind the one that waited is not written either"
-
-
 def test_pass_yields_after_running_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     turns = iter([True, True])
 
@@ -244,25 +180,6 @@ def test_pass_yields_after_running_batches(monkeypatch: pytest.MonkeyPatch) -> N
     flying.end()
     assert isinstance(flying.error, Yielded)
     assert flying.written == "abcdefgh"
-
-
-def test_without_cache_batches_start_after_the_last_write() -> None:
-    """If a worker dies, only one batch should be lost."""
-    written_at: list[int] = []
-    all_of_them = album(*"abcdefgh")
-    model = Model(before=lambda _: written_at.append(sum(each.vector is not None for each in all_of_them)))
-    EmbeddingPass[Picture, Vectors](Job().run, SIZE, lambda: True).embed_target(
-        pictures(all_of_them, model, 8)
-    )
-    assert written_at == [0, SIZE]
-
-
-@pytest.mark.parametrize(("keeps", "fresh", "remembers"), [(1, 0, 1), (1, 1, 0), (0, 0, 0), (0, 1, 0)])
-def test_fresh_embedding_bypasses_the_cache(keeps: int, fresh: int, remembers: int) -> None:
-    model, job = Model(), Job()
-    cached = CachedPassages(job.database.graph, keeps=bool(keeps))
-    registry = cast("SpaceRegistry", model)
-    assert SpaceModel(registry, model.space, cached, fresh=bool(fresh)).remembers == bool(remembers)
 
 
 def test_with_cache_embedding_overlaps_writing() -> None:

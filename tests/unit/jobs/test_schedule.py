@@ -21,7 +21,6 @@ from kg_api.jobs.runner import (
     STUCK_EXIT_CODE,
     Heartbeat,
     JobRun,
-    Paused,
     Stopped,
     TimeSlice,
     WorkerRegistration,
@@ -99,16 +98,6 @@ def test_each_unknown_kind_is_logged_once() -> None:
         presence.report()
         presence.report()
     assert [(each["kind"], each["waiting"]) for each in logs] == [("strange", 2), ("stranger", 1)]
-
-
-def test_worker_registers_at_once_and_unregisters_at_end() -> None:
-    graph = waiting({})
-    presence = WorkerRegistration(graph.graph, "w", ["test"])
-    with enqueue_periodically(graph.graph, 3600, presence) as _:
-        wait_until(lambda: graph.count("workers/seen") == 1, 5)
-    assert graph.ran[-1] == ("workers/forget", {"name": "w"})
-    presence.report()
-    assert graph.count("workers/seen") == 1, "a late sign does not put it there again"
 
 
 @pytest.mark.parametrize("step", ["report", "end"])
@@ -220,13 +209,6 @@ def test_a_beat_that_fails_is_not_the_last(error: Exception) -> None:
     assert not beat.lost.is_set()
 
 
-def test_it_ends_when_the_work_fails() -> None:
-    graph = answering(lambda _: ALIVE)
-    with pytest.raises(ValueError, match="work"), heartbeat(graph):
-        raise ValueError("work")
-    assert "heartbeat" not in {thread.name for thread in threading.enumerate()}
-
-
 def test_stuck_job_fails_and_returning_handler_survives() -> None:
     left: list[int] = []
     graph = answering(lambda number: ALIVE if number < 3 else STUCK)
@@ -262,10 +244,6 @@ def job_run(
     return JobRun(graph, job, OWNER, stopping=stop, lost=gone, turn=turn)
 
 
-def test_checkpoint_continues_by_default() -> None:
-    job_run().checkpoint()
-
-
 @pytest.mark.parametrize(
     ("given", "error"),
     [
@@ -283,14 +261,6 @@ def test_checkpoint_ends_a_job_for_its_reason(given: dict[str, bool], error: typ
         job_run(**given).checkpoint()
 
 
-def test_a_turn_has_its_time_though_others_wait() -> None:
-    run = job_run(others=True, seconds=0.2)
-    run.checkpoint()
-    time.sleep(0.3)
-    with pytest.raises(Yielded):
-        run.checkpoint()
-
-
 def test_checkpoints_query_the_database_only_occasionally() -> None:
     graph = FakeGraph(lambda _, __: [{"others": False}])
     job = ClaimedJob("job-1", "test", "running", None, 7, "cursor", 1, 0, 0)
@@ -300,18 +270,7 @@ def test_checkpoints_query_the_database_only_occasionally() -> None:
     assert graph.ran == [("jobs/others_wait", about)]
 
 
-def test_pause_has_its_duration() -> None:
-    with pytest.raises(Paused) as caught:
-        job_run().pause(7.5)
-    assert caught.value.seconds == 7.5
-
-
 PATIENCE = 20.0
-
-
-def test_results_are_in_request_order() -> None:
-    assert ask_at_once([partial(pow, 2, number) for number in (5, 3, 4)], 3) == [32, 8, 16]
-    assert ask_at_once(list[partial[int]](), 3) == []
 
 
 def test_remaining_requests_are_cancelled_with_the_caller() -> None:

@@ -59,29 +59,6 @@ def test_lost_password_of_existing_database_is_not_replaced(home: Home) -> None:
     assert home.password() is None
 
 
-def test_ports_are_remembered_side_by_side(home: Home) -> None:
-    home.remember(neo4j=17000)
-    home.remember(api=17001, api_host="[::1]")
-    again = Home(home.path)
-    assert again.bolt_uri() == "bolt://127.0.0.1:17000"
-    assert again.api_url() == "http://[::1]:17001"
-
-
-@pytest.mark.parametrize("damaged", ["", "{", "[]", '{"neo4j": "x"}', "null"])
-def test_damaged_port_file_is_ignored(home: Home, damaged: str) -> None:
-    home.ports_file.write_text(damaged, encoding="utf-8")
-    assert home.bolt_uri() is None
-    home.remember(neo4j=17000)
-    assert home.bolt_port() == 17000
-
-
-def test_home_that_is_a_file_is_rejected(tmp_path: Path) -> None:
-    place = tmp_path / "file"
-    place.touch()
-    with pytest.raises(ConfigurationError, match="KG_HOME"):
-        Home(place).create()
-
-
 def test_interrupted_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "file"
     processes.write_text(path, "old")
@@ -106,12 +83,6 @@ def test_instance_differs_between_homes_and_copies(home: Home, tmp_path: Path) -
     assert Home(tmp_path / "link").instance() == home.instance()
 
 
-def test_empty_id_of_interrupted_start_is_replaced(home: Home) -> None:
-    home.id_file.write_text("")
-    assert home.instance() is None
-    assert Home(home.path).create().instance()
-
-
 def test_home_that_cannot_be_written_names_its_variable(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(ConfigurationError, match=r"cannot be written.*KG_HOME"):
@@ -126,10 +97,6 @@ def test_writes_are_rejected_below_the_disk_reserve(tmp_path: Path) -> None:
     with pytest.raises(StorageFull, match="the disk is full"):
         full.require()
     assert full.is_little()
-
-
-def test_writes_are_accepted_without_a_reserve(tmp_path: Path) -> None:
-    DiskRoom(tmp_path, 0).require()
 
 
 def test_next_start_after_low_heap_uses_more(tmp_path: Path) -> None:
@@ -158,10 +125,3 @@ def test_configured_folder_or_bucket_is_named(tmp_path: Path, monkeypatch: pytes
     assert found(tmp_path).detail.endswith(f"in {tmp_path / 'files'}")
     monkeypatch.setenv("KG_BLOBS__S3__BUCKET", "pictures")
     assert found(tmp_path).detail.endswith("in the bucket pictures")
-
-
-def test_file_instead_of_folder_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "files").write_text("no folder")
-    monkeypatch.setenv("KG_BLOBS__FOLDER", str(tmp_path / "files"))
-    finding = found(tmp_path)
-    assert (finding.state, "KG_BLOBS__FOLDER" in finding.fix) == ("fail", True)

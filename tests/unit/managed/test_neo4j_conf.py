@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.local import processes
-from kg_api.local.neo4j import Memory, format_argument_file, render, size_memory
+from kg_api.local.neo4j import Memory, render, size_memory
 from kg_api.local.processes import Home, ProcessId, Role
 from kg_api.local.supervisor import Policy, Watch
 from kg_api.settings import Settings
@@ -63,16 +63,6 @@ def test_settings_win_over_the_machine() -> None:
     assert size_memory(16 * GIB) == Memory(2048, 2048)
 
 
-def test_arguments_are_quoted_for_java() -> None:
-    assert format_argument_file(["-cp", 'C:\\a b\\"c".jar']) == '"-cp"\n"C:\\\\a b\\\\\\"c\\".jar"\n'
-
-
-def test_further_entries_win() -> None:
-    conf = entries(render(1, Memory(512, 256), {"db.transaction.timeout": "300s", "db.format": "block"}))
-    assert conf["db.transaction.timeout"] == "300s"
-    assert conf["db.format"] == "block"
-
-
 PANIC = "it has panicked"
 SLEEP = ("-c", "import time; time.sleep(60)")
 
@@ -121,11 +111,6 @@ def test_neo4j_broken_at_start_is_restarted(tmp_path: Path, adopted: ProcessId) 
     assert not adopted.alive()
 
 
-def test_a_slow_start_is_waited_for(tmp_path: Path, adopted: ProcessId) -> None:
-    watch = attended(sleeper(tmp_path, lambda: None), 3600)
-    assert (watch.state, watch.message, watch.process) == ("starting", "it to answer", adopted)
-
-
 def test_death_after_long_health_is_the_first_again(tmp_path: Path) -> None:
     clock, policy = Clock(), Policy()
     watch = Watch(sleeper(tmp_path, lambda: None), policy, clock)
@@ -137,11 +122,6 @@ def test_death_after_long_health_is_the_first_again(tmp_path: Path) -> None:
         clock.now += uptime
         watch.attend(set())
         assert (watch.state, watch.deaths) == ("pausing", deaths)
-
-
-def test_neo4j_is_not_queried_at_every_check(tmp_path: Path, adopted: ProcessId) -> None:
-    watch = attended(sleeper(tmp_path, lambda: PANIC), Policy().check_seconds - 1)
-    assert (watch.state, watch.process) == ("starting", adopted)
 
 
 @pytest.mark.parametrize(("waits", "panic"), [("the port", None), (None, PANIC)])

@@ -61,12 +61,6 @@ def log(tmp_path: Path) -> Path:
     return tmp_path / "role.log"
 
 
-def test_the_tail_is_the_end(log: Path) -> None:
-    log.write_bytes(b"one\ntwo\nthree \xff\n")
-    assert processes.tail(log, 2) == ["two", "three �"]
-    assert processes.tail(log.with_name("none"), 2) == []
-
-
 def test_relevant_lines_are_the_marked_ones(log: Path) -> None:
     log.write_text(
         "ERROR first\nnoise\nCaused by: port in use\n  at x\nCaused by: port in use\n", encoding="utf-8"
@@ -74,12 +68,6 @@ def test_relevant_lines_are_the_marked_ones(log: Path) -> None:
     assert (
         processes.select_crash_lines([log], ("ERROR", "Caused by")) == "ERROR first\nCaused by: port in use"
     )
-
-
-def test_last_lines_are_used_without_marked_ones(log: Path) -> None:
-    log.write_text("\n".join(map(str, range(20))), encoding="utf-8")
-    assert processes.select_crash_lines([log], ("ERROR",), lines=2) == "18\n19"
-    assert processes.select_crash_lines([log], lines=1) == "19"
 
 
 def test_oversized_log_is_rotated_while_written(log: Path) -> None:
@@ -96,11 +84,6 @@ def test_hanging_service_is_slow_but_present() -> None:
         answer = processes.ask_ready(f"http://127.0.0.1:{silent.getsockname()[1]}", timeout=0.2)
     assert (answer.reached, answer.slow) == (False, True)
     assert "did not respond within 0.2 s" in (answer.waiting_for or "")
-
-
-def test_a_service_that_is_away_is_not_slow() -> None:
-    answer = processes.ask_ready(f"http://127.0.0.1:{processes.find_free_port()}", timeout=1)
-    assert (answer.reached, answer.slow) == (False, False)
 
 
 @pytest.mark.parametrize(
@@ -130,11 +113,6 @@ POLICIES = st.builds(Policy, first_pause=st.floats(0.01, 10), max_pause=st.float
 @given(POLICIES, st.integers(1, 10_000))
 def test_pauses_grow_to_their_limit_and_never_overflow(policy: Policy, deaths: int) -> None:
     assert 0 < policy.pause(deaths) <= policy.pause(deaths + 1) <= policy.max_pause
-
-
-def test_the_usual_pauses() -> None:
-    assert [Policy().pause(deaths) for deaths in range(1, 10)] == [1, 2, 4, 8, 16, 32, 60, 60, 60]
-    assert Policy().pause(1_000_000) == 60
 
 
 @pytest.mark.parametrize(

@@ -1,22 +1,15 @@
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
 
 import pytest
 
-from kg_api.metrics import RESERVED_BYTES, QueueGauges, forget_dead, render_metrics, run_once_per_process
+from kg_api.metrics import RESERVED_BYTES, QueueGauges, render_metrics
 from kg_api.schemas.operations import QueueStatus
 from tests.support.meters import metrics
-
-
-def test_unknown_queue_has_no_gauges() -> None:
-    assert b"kg_jobs" not in render_metrics(QueueGauges(None))
 
 
 def test_queue_gauges_accompany_process_metrics() -> None:
@@ -94,23 +87,6 @@ threads = [threading.Thread(target=ask) for _ in range(8)]
 assert len(found) == 8 and len(set(map(id, found))) == 1, found
 """
 MAKERS = [("kg_api.metrics", "meters"), ("kg_api.providers.embedding", "get_process_metrics")]
-
-
-def test_slow_maker_runs_once_for_two_threads() -> None:
-    made: list[object] = []
-
-    @run_once_per_process
-    def make() -> object:
-        time.sleep(0.05)
-        made.append(object())
-        return made[-1]
-
-    threads = [threading.Thread(target=make) for _ in range(2)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    assert [make()] == made
 
 
 @pytest.mark.parametrize(("module", "name"), MAKERS)
@@ -201,14 +177,6 @@ def test_gauges_of_a_dead_process_are_removed(folder: Path) -> None:
         process.kill()
     assert b"kg_http_requests_open 1.0" not in render_metrics()
     assert list(folder.glob("counter_*.db")), "what it counted stays"
-
-
-def test_without_shared_files_nothing_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("PROMETHEUS_MULTIPROC_DIR", raising=False)
-    other = tmp_path / f"gauge_livesum_{2**22 + os.getpid()}.db"
-    other.touch()
-    forget_dead()
-    assert other.exists()
 
 
 PAGE = Path(__file__).parents[3] / "docs" / "operations" / "monitoring.md"

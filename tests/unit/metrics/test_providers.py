@@ -55,26 +55,6 @@ def test_streamed_and_complete_answers_cost_the_same(server: EmbeddingServer) ->
     assert streamed("kg_provider_tokens_total", **LLM, direction="written") == written > 0
 
 
-def test_server_without_usage_option_still_streams(server: EmbeddingServer) -> None:
-    server.takes_stream_options = False
-    chat = open_quick(server)
-    for _ in range(2):
-        assert "".join(chat.stream(QUESTION)) == "written"
-    chat.close()
-    asked = ["stream_options" in each.body for each in server.requests]
-    assert asked == [True, False, False], "from then on at once"
-
-
-def test_missing_stream_usage_is_estimated(server: EmbeddingServer) -> None:
-    """A token is counted as four characters: "Write.something" has 15, and "written" has 7."""
-    server.tells_usage = False
-    chat, counted = open_quick(server), Counted()
-    assert "".join(chat.stream(QUESTION)) == "written"
-    chat.close()
-    assert counted("kg_provider_tokens_total", **LLM, direction="read") == 4
-    assert counted("kg_provider_tokens_total", **LLM, direction="written") == 2
-
-
 @pytest.mark.parametrize(
     ("status", "reason", "tries", "proofs"),
     [
