@@ -317,10 +317,6 @@ def test_files_dropped_anywhere_wait_for_an_ontology(page: Page, http: httpx.Cli
     expect(page.locator("#tray").get_by_label("Ontology")).to_have_value("notes")
 
 
-"""Return the indicator before and after you use Escape to stop loading, and whether you can send the form
-again."""
-
-
 def test_lost_connection_is_shown_until_restored(browser: Browser, service: Service) -> None:
     context = browser.new_context(base_url=service.url)
     page = context.new_page()

@@ -16,8 +16,6 @@ from tests.support.communities import detect
 from tests.support.many_vectors import give_vectors
 from tests.support.records import record
 
-"""Pixels: some words on a line."""
-
 pytestmark = pytest.mark.usefixtures("http")
 
 
