@@ -11,7 +11,7 @@ import pytest
 
 from kg_api.convert.docx.document import convert
 from kg_api.schemas.documents import Converted
-from tests.unit.convert.gate import assert_in_order, assert_refuses_bad_bytes, kinds
+from tests.unit.convert.gate import assert_in_order, kinds
 from tests.unit.convert.word_files import NAMESPACES, field, paragraph, run, text_box, word_file
 
 RAISED, LOWERED = '<w:vertAlign w:val="superscript"/>', '<w:vertAlign w:val="subscript"/>'
@@ -330,7 +330,3 @@ def test_a_document_as_markdown() -> None:
     assert got.notes == ("skipped: comments (1)", "skipped: words of page headers and footers (2)")
     assert kinds(got.text)[:3] == ["heading", "heading", "paragraph"]
     assert_in_order(got, ["Boiling water", "bold word, Grüße", "one", "two", "three", "Green", "The end"])
-
-
-def test_invalid_bytes_are_rejected() -> None:
-    assert_refuses_bad_bytes(convert, document())

@@ -7,7 +7,7 @@ import pytest
 
 from kg_api.convert.epub import convert
 from kg_api.errors import UnreadableDocument
-from tests.unit.convert.gate import assert_in_order, assert_refuses_bad_bytes, kinds
+from tests.unit.convert.gate import assert_in_order, kinds
 
 CONTAINER = (
     '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
@@ -78,10 +78,6 @@ def test_drm_is_rejected_and_obfuscated_fonts_are_not() -> None:
     protected = encryption.format("http://www.w3.org/2001/04/xmlenc#aes128-cbc")
     with pytest.raises(UnreadableDocument, match="DRM"):
         convert(book(more={"META-INF/encryption.xml": protected}))
-
-
-def test_invalid_bytes_are_rejected() -> None:
-    assert_refuses_bad_bytes(convert, book())
 
 
 XHTML = (

@@ -8,7 +8,7 @@ import pytest
 from kg_api.convert.mail import convert
 from kg_api.convert.shared.accounting import find_missing
 from kg_api.errors import UnreadableDocument
-from tests.unit.convert.gate import assert_refuses_bad_bytes, kinds
+from tests.unit.convert.gate import kinds
 from tests.unit.convert.readers import find_invented_numbers, read_mail
 
 PLAIN = """Hello Bob,
@@ -134,10 +134,6 @@ def test_forwarded_messages_are_read_and_deep_ones_end() -> None:
 def test_malformed_headers_do_no_harm(header: bytes) -> None:
     got = convert(b"From: a@example.org\nMessage-ID: <1>\n" + header + b"\n\nThe words of it.\n")
     assert "The words of it." in got.text or got.notes or got.title
-
-
-def test_invalid_bytes_are_rejected() -> None:
-    assert_refuses_bad_bytes(convert, message().as_bytes())
 
 
 TOP = b"From: a@example.org\nSubject: S\nMIME-Version: 1.0\n"

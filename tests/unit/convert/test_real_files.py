@@ -22,6 +22,7 @@ from kg_api.convert.html import page
 from kg_api.convert.shared.accounting import find_missing
 from kg_api.schemas.documents import Converted
 from kg_api.text.markdown import blocks
+from tests.unit.convert.gate import assert_refuses_bad_bytes
 from tests.unit.convert.readers import find_invented_numbers, read_epub, read_html, read_mail, read_notebook
 
 FILES = Path(__file__).parents[2] / "data" / "files"
@@ -37,6 +38,16 @@ CONVERT: dict[str, Callable[[bytes], Converted]] = {
     ".eml": mail.convert,
     ".ipynb": notebook.convert,
 }
+
+
+SMALLEST = {
+    path.suffix: path for path in sorted(FILES.iterdir(), key=lambda path: path.stat().st_size, reverse=True)
+}
+
+
+@pytest.mark.parametrize("suffix", [".html", ".epub", ".docx", ".pptx", ".xlsx", ".eml"])
+def test_invalid_bytes_are_rejected(suffix: str) -> None:
+    assert_refuses_bad_bytes(CONVERT[suffix], SMALLEST[suffix].read_bytes())
 
 
 class Expected(TypedDict):
