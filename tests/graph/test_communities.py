@@ -133,7 +133,6 @@ def test_an_ontology_with_little_or_nothing_has_none(graph: Graph) -> None:
 
 
 GENERATIONS = "MATCH (c:Community) RETURN DISTINCT c.generation AS generation"
-ONE, OTHER = ({"ontology": "notes", "generation": name} for name in ("one", "other"))
 
 
 @pytest.fixture

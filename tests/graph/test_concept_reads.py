@@ -13,7 +13,6 @@ from kg_api.errors import EmbeddingUnavailable, NotFound, Unavailable
 from kg_api.graph import concepts
 from kg_api.graph.search import Meaning
 from kg_api.graph.spaces import find_space
-from kg_api.schemas.base import concept_id
 from kg_api.schemas.concepts import APPEARS_WITH, ConceptHit, ConceptPaths
 from kg_api.schemas.spaces import FIRST_SLUG, SimilarityCalibration
 from kg_api.spaces import open_spaces as opening
@@ -341,6 +340,3 @@ def test_search_without_relevant_concept_names_the_nearest(
         service.find_paths("qwertyzxcv", "Thames", None, 2, 1)
     assert service.search("thames", None, 5).note is None
     assert ids
-
-
-ALPHA, BETA, MIDDLE = (concept_id("notes", each) for each in ("alpha", "beta", "middle"))

@@ -349,7 +349,7 @@ def test_concurrent_adding_deleting_and_collecting_loses_no_file(pictures: Pictu
     assert graph.read("blobs/loose", after="", limit=10) == []
 
 
-PDF, OTHER = pdf_of_pages(3), pdf_of_pages(4)
+PDF = pdf_of_pages(3)
 
 
 class OnlyPdfs:

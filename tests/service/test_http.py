@@ -81,12 +81,6 @@ def test_request_id_is_created_or_kept(http: httpx.Client) -> None:
         assert response.headers["x-request-id"] == "my.id-7"
 
 
-@pytest.mark.parametrize("given", ["", "a b", "x" * 101, "<script>", "é", "a;b"])
-def test_an_id_that_is_not_plain_is_replaced(http: httpx.Client, given: str) -> None:
-    response = http.get("/health", headers={b"X-Request-ID": given.encode()})
-    assert len(response.headers["x-request-id"]) == 32
-
-
 def test_request_log_has_id_method_path_and_status(http: httpx.Client, service: Service) -> None:
     http.get("/documents/none?", headers={"X-Request-ID": "to-be-logged"})
     wait_until(lambda: "to-be-logged" in service.output(), 5)  # it is written when the answer has gone
@@ -121,16 +115,6 @@ def test_body_without_length_is_rejected_at_the_limit(http: httpx.Client, path: 
     response = http.post(path, content=chunks(megabytes), headers={"content-type": "application/json"})
     assert "larger than" in problem(response, 413)
     assert http.get("/health").status_code == 200
-
-
-def test_upload_without_length_is_rejected_at_the_limit(http: httpx.Client) -> None:
-    kind = {"content-type": "multipart/form-data; boundary=b"}
-
-    def body() -> Iterator[bytes]:
-        yield b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n'
-        yield from chunks(65)
-
-    problem(http.post("/documents", content=body(), headers=kind), 413)
 
 
 def test_the_description_is_a_valid_one(http: httpx.Client) -> None:

@@ -50,15 +50,6 @@ def a_job(graph: Graph, ontology: str) -> str:
     return graph.transaction(lambda tx: request_job(tx, "test", ontology, added=2))
 
 
-def test_an_empty_queue_is_all_zeros(http: httpx.Client) -> None:
-    assert queue(http) == {
-        **dict.fromkeys(("queued", "waiting", "running", "stalled", "failed", "dead"), 0),
-        **dict.fromkeys(("oldest_waiting_seconds", "backlog_age_seconds"), 0.0),
-        "paused": [],
-        "workers": [],
-    }
-
-
 @pytest.fixture
 def busy(graph: Graph, driver: neo4j.Driver, http: httpx.Client) -> dict[str, str]:
     del http

@@ -170,15 +170,6 @@ SERVING = ("access", "concepts", "discovery", "mcp", "search", "web")
 WORKERS = {"concepts/merging.py"}
 
 
-def test_every_ontology_is_visible_by_default() -> None:
-    assert get_visible_ontologies() is None
-    assert is_visible("any")
-    assert is_visible(None)
-    assert resolve_ontology(None) is None
-    assert resolve_ontology("any") == ["any"]
-    require_visible("any")
-
-
 def test_service_thread_that_lost_its_request_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_needs_caller", True)
     with limit_visible_ontologies(None), ThreadPoolExecutor(1) as pool:
@@ -202,11 +193,6 @@ def test_visible_ontologies_are_enforced() -> None:
             with pytest.raises(Forbidden, match="this key is limited to 'a', 'b' and cannot see 'c'"):
                 refused()
     assert get_visible_ontologies() is None
-
-
-def test_thread_inherits_visible_ontologies() -> None:
-    with ThreadPoolExecutor(1) as pool, limit_visible_ontologies(["a"]):
-        assert pool.submit(copy_context().run, get_visible_ontologies).result() == ["a"]
 
 
 @pytest.mark.parametrize("package", SERVING)

@@ -4,8 +4,7 @@ import pytest
 
 from kg_api.errors import ConfigurationError
 from kg_api.settings import load_settings
-from kg_api.suggestions import find_similar_spellings, nearest
-from kg_api.wording import are, pluralize
+from kg_api.suggestions import nearest
 
 NAMES = ["handbook", "notes", "guide/install.md", "Büro 2", "本棚"]
 
@@ -30,27 +29,6 @@ def test_what_only_shares_some_letters_is_not_near() -> None:
     files = ["CHANGELOG.md", "bad_dimensions.xlsx", "calibre-deu.epub", "0001-neo4j-is-the-only-store.md"]
     assert [nearest(wrong, files) for wrong in ("nope", "nope.md", "SOURCE_ID", "misch/nix.md")] == [[]] * 4
     assert nearest("calibre", files) == nearest("my calibre deu.epub", files) == ["calibre-deu.epub"]
-
-
-def test_one_is_singular() -> None:
-    assert [pluralize(n, "document") for n in (0, 1, 2)] == ["0 documents", "1 document", "2 documents"]
-    assert pluralize(2, "group of copies", "groups of copies") == "2 groups of copies"
-    assert [are(n) for n in (0, 1, 2)] == ["are", "is", "are"]
-
-
-@pytest.mark.parametrize(
-    ("wanted", "meant"),
-    [
-        ("autor", ["author"]),
-        ("tag", ["tags"]),
-        ("Dates", ["date"]),
-        ("version", []),
-        ("status", []),
-        ("", []),
-    ],
-)
-def test_only_a_slip_is_spelt_nearly_the_same(wanted: str, meant: list[str]) -> None:
-    assert find_similar_spellings(wanted, ["author", "tags", "date", "uri", "updated_at"]) == meant
 
 
 MISSPELT = {

@@ -81,10 +81,6 @@ def test_installed_extra_is_detected(extra: str) -> None:
     assert f"'.[{extra}]'" in str(missing(extra))
 
 
-def test_start_with_all_packages_is_fine() -> None:
-    require_extras(load_settings(**{name: value for each in WANTED.values() for name, value in each.items()}))
-
-
 def test_start_names_all_settings_and_one_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras, "is_installed", lambda _: False)
     require_extras(load_settings())
@@ -109,10 +105,6 @@ COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text
 SERVICES: dict[str, Any] = COMPOSE["services"]
 
 
-def test_it_has_neo4j_service_and_worker() -> None:
-    assert set(SERVICES) == {"neo4j", "api", "worker"}
-
-
 def test_neo4j_is_the_version_that_is_tested() -> None:
     assert SERVICES["neo4j"]["image"] == f"neo4j:{VERSION}-community"
 
@@ -126,15 +118,6 @@ def test_kg_takes_its_variables(name: str, monkeypatch: pytest.MonkeyPatch) -> N
     settings = load_settings()
     assert settings.neo4j.uri == "bolt://neo4j:7687"
     assert settings.neo4j.password is not None
-
-
-def test_compose_services_have_health_checks() -> None:
-    assert all("healthcheck" in SERVICES[name] for name in ("neo4j", "api"))
-
-
-def test_data_is_on_declared_volumes() -> None:
-    mounted = {volume.partition(":")[0] for each in SERVICES.values() for volume in each["volumes"]}
-    assert mounted == set(COMPOSE["volumes"])
 
 
 def test_service_and_workers_share_the_image_volume() -> None:
