@@ -76,15 +76,14 @@ WRONG = [
     *((f"{one}_BATCH_SIZE", value) for one in ("OPENAI", "NOMIC") for value in ("0", "2049")),
     *((name, "ftp://host") for name in ("NOMIC_BASE_URL", "COHERE_BASE_URL", "OTEL_EXPORTER_OTLP_ENDPOINT")),
     *(
-        (f"{one}_API_KEY", value)
-        for one in ("OPENAI", "NOMIC", "COHERE")
+        ("OPENAI_API_KEY", value)
         for value in (
             *("sk-two words", "sk-line\nend", "'sk-abc'", '"sk-abc"', "Bearer sk-abc", "sk-schlüssel"),
-            *("sk-your-key-here", "<key>", "sk-...", "sk-xxxx", "changeme", "sk-\x07bell"),
-            *("sk-proj-xxxxxxxx-XXXX", "YOUR_OPENAI_API_KEY", "sk-change-me", "example", "sk-placeholder"),
-            *("insert-your-key-here", "sk-example-key", "sk-abc...", "sk-your-key-1234", "your-api-key"),
+            *("sk-your-key-here", "<key>", "sk-...", "sk-xxxx", "changeme", "sk-\x07bell", "your-api-key"),
+            *("sk-proj-xxxxxxxx-XXXX", "YOUR_OPENAI_API_KEY", "example", "sk-placeholder", "sk-abc..."),
         )
     ),
+    *((name, "<key>") for name in ("NOMIC_API_KEY", "COHERE_API_KEY")),
     *(("OPENAI_API_KEY", "key-of-someone-else"), ("KG_BLOBS__KEEP_PDFS", "perhaps")),
     *((f"KG_BLOBS__S3__{name}", "/ x@") for name in ("BUCKET", "ENDPOINT", "PREFIX", "REGION", "SECONDS")),
 ]
@@ -113,25 +112,16 @@ def test_all_invalid_settings_are_reported_together(monkeypatch: pytest.MonkeyPa
 RIGHT: list[tuple[str, str, object]] = [
     ("KG_HOME", "/somewhere/else", Path("/somewhere/else")),
     ("KG_API_URL", "https://kg.example:1", "https://kg.example:1"),
-    ("KG_NEO4J__DATABASE", "other", "other"),
     ("KG_NEO4J__PORT", "17687", 17687),
     ("KG_API__HOST", "0.0.0.0", "0.0.0.0"),
     ("KG_WORKER__GRACE_SECONDS", "0.5", 0.5),
-    ("KG_EMBEDDING__PROVIDER", "deterministic", "deterministic"),
     ("KG_EMBEDDING__MODEL_FOLDER", "/models/own", Path("/models/own")),
-    ("KG_LOG__FORMAT", "text", "text"),
     ("KG_EMBEDDING__PROVIDER", "nomic", "nomic"),
     ("KG_EMBEDDING__QUERY_PREFIX", "query: ", "query: "),
     ("OPENAI_API_KEY", "sk-proj-Ab_9-z", SecretStr("sk-proj-Ab_9-z")),
     ("OPENAI_EMBED_DIMS", "256", 256),
     ("OPENAI_TIMEOUT", "2.5", 2.5),
     ("OPENAI_BASE_URL", "http://127.0.0.1:11434/v1", "http://127.0.0.1:11434/v1"),
-    ("NOMIC_API_KEY", "nk-abc", SecretStr("nk-abc")),
-    ("COHERE_API_KEY", "abc", SecretStr("abc")),
-    ("COHERE_BASE_URL", "http://127.0.0.1:1", "http://127.0.0.1:1"),
-    ("KG_RERANK__PROVIDER", "cohere", "cohere"),
-    ("KG_RERANK__BASE_URL", "http://127.0.0.1:8080/v1", "http://127.0.0.1:8080/v1"),
-    ("KG_RERANK__MODEL_DIR", "/models/own", Path("/models/own")),
 ]
 
 
