@@ -207,23 +207,6 @@ def url(service: Service) -> str:
     return f"{service.url}/mcp"
 
 
-def test_a_listed_document_is_read_to_its_end(url: str, document_id: str) -> None:
-    listed = answer(call(url, "list_documents", ontology="nature"))["documents"][0]
-
-    async def doing(client: Client) -> list[dict[str, Any]]:
-        asked = {"document": listed["document"], "ontology": listed["ontology"]}
-        steps = [answer(await client.call_tool("read_document", {**asked, "token_budget": 800}))]
-        while more := steps[-1].get("more"):
-            given = {**asked, "token_budget": 800, "cursor": more["cursor"]}
-            steps.append(answer(await client.call_tool("read_document", given)))
-        return steps
-
-    steps = talk(url, doing)
-    assert len(steps) > 2
-    assert "".join(each["text"] for step in steps for each in step["paragraphs"]) == TEXT
-    assert {step["document_id"] for step in steps} == {document_id}
-
-
 def test_reading_starts_at_citation_and_detects_changes(
     url: str, http: httpx.Client, graph: Graph, document_id: str
 ) -> None:
