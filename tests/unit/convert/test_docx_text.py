@@ -330,3 +330,20 @@ def test_a_document_as_markdown() -> None:
     assert got.notes == ("skipped: comments (1)", "skipped: words of page headers and footers (2)")
     assert kinds(got.text)[:3] == ["heading", "heading", "paragraph"]
     assert_in_order(got, ["Boiling water", "bold word, Grüße", "one", "two", "three", "Green", "The end"])
+
+
+def test_text_box_in_a_cell_is_included() -> None:
+    rows = "".join(
+        f"<w:tr><w:tc>{paragraph(run(name))}</w:tc><w:tc>{paragraph(text_box(paragraph(run(value))))}</w:tc></w:tr>"
+        for name, value in (("Name", "Load"), ("Crane", "40 tons"))
+    )
+    assert read(f"<w:tbl>{rows}</w:tbl>").text == "| Name | Load |\n| --- | --- |\n| Crane | 40 tons |\n"
+
+
+def test_table_around_a_table_is_opened() -> None:
+    inner = "".join(
+        f"<w:tr><w:tc>{paragraph(run(a))}</w:tc><w:tc>{paragraph(run(b))}</w:tc></w:tr>"
+        for a, b in ("AB", "12")
+    )
+    outer = f"<w:tbl><w:tr><w:tc>{paragraph(run('Left'))}<w:tbl>{inner}</w:tbl></w:tc><w:tc>{paragraph(run('Right'))}</w:tc></w:tr></w:tbl>"
+    assert read(outer).text == "Left\n\n| A | B |\n| --- | --- |\n| 1 | 2 |\n\nRight\n"
