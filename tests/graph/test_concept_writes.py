@@ -18,6 +18,7 @@ from kg_api.graph.concept_writes import count_for_extraction, list_pending_extra
 from kg_api.graph.concepts import TERMS
 from kg_api.graph.document_writes import (
     delete_document,
+    delete_evidence_in_parts,
     delete_ontology,
     store_document,
 )
@@ -425,3 +426,19 @@ def test_merge_keeps_descriptions_and_names(
     delete_document(graph, more.document_id)
     assert said(driver) == ("Bees", "", [])
     check_invariants(driver)
+
+
+@pytest.mark.usefixtures("small")
+def test_documents_kept_after_an_error_keep_evidence(
+    graph: Graph, driver: neo4j.Driver, five: DocumentRecord
+) -> None:
+    other = record("other.md", ["Common too."])
+    asked = list[str]()
+
+    def goes(_: Transaction, document_id: str) -> bool:
+        asked.append(document_id)
+        return document_id == other.document_id
+
+    delete_evidence_in_parts(graph, [five.document_id, other.document_id], goes)
+    assert asked == [five.document_id] * 3 + [other.document_id]
+    assert concepts(driver) == {"Common": 5, **{f"thing{n}": 1 for n in range(5)}}

@@ -12,9 +12,9 @@ import pytest
 
 from kg_api.discovery import constructive as queries
 from kg_api.discovery.constructive import ConstructiveService
-from kg_api.errors import InvalidInput, NotFound
+from kg_api.errors import InvalidInput, NotFound, TookTooLong
 from kg_api.graph import client, traversal
-from kg_api.graph.client import Graph
+from kg_api.graph.client import Graph, limit_time
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.statements import statement, together
 from kg_api.schemas.constructive import Subgraph, SubgraphSource
@@ -383,3 +383,11 @@ def test_every_statement_has_a_time_limit(
     assert len(limits) > 10
     most = 7 + client.SEARCH_SECONDS
     assert [each for each, limit in limits if limit is None or not 0 < limit <= most] == []
+
+
+def test_expired_limit_stops_queries_and_bounds_inner_limits(graph: Graph) -> None:
+    with limit_time(time.monotonic() - 1), pytest.raises(TookTooLong):
+        graph.read("ontologies/names")
+    with limit_time(time.monotonic() - 1), limit_time(time.monotonic() + 9), pytest.raises(TookTooLong):
+        graph.read("ontologies/names")
+    assert graph.read("ontologies/names") == []

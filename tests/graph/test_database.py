@@ -18,6 +18,7 @@ from kg_api import __version__
 from kg_api.errors import (
     ConfigurationError,
     DatabaseUnavailable,
+    SchemaChanging,
     SchemaTooNew,
     SchemaTooOld,
     TookTooLong,
@@ -272,3 +273,19 @@ def test_a_wrong_password_names_the_variable(server: Neo4jServer) -> None:
     with Graph(server.uri, server.user, "wrong") as graph, refused as raised:
         graph.read("ontologies/names")
     assert "wrong" not in str(raised.value)
+
+
+def test_lost_migration_race_repeats_only_missing_steps(
+    graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lose(*_: object) -> None:
+        monkeypatch.undo()
+        raise SchemaChanging
+
+    drop_schema(driver)
+    try:
+        monkeypatch.setattr(schema, "_record", lose)
+        assert migrate(graph) == list_known()
+    finally:
+        monkeypatch.undo()
+        migrate(graph)

@@ -8,16 +8,18 @@ import pytest
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import enqueue_slot
+from kg_api.graph.spaces import hold_configurations
 from kg_api.graph.vectors import (
     BEGINNING,
     PendingQuery,
     count_due,
+    flag,
     is_noted,
     list_pending_sources,
 )
 from kg_api.spaces.plans import read_embedding_state
 from tests.support.cypher import STATEMENTS, rows
-from tests.support.embedding import run_jobs, status
+from tests.support.embedding import configure_in_place, run_jobs, status
 from tests.support.records import record
 
 MANY = 160
@@ -124,3 +126,15 @@ def test_late_batch_of_old_fingerprint_keeps_the_flag(embedded: Graph, driver: n
     text = STATEMENTS["sources/mark"]
     rows(driver, text, **{name: late.get(name) for name in late.keys() | {"time_property"}})
     assert due(embedded) == {"one"}
+
+
+def test_outdated_configuration_is_not_noted(embedded: Graph) -> None:
+    before = read_embedding_state(embedded, "notes")
+    configure_in_place(embedded, "notes", strategy="sentence")
+    flag(
+        embedded,
+        "notes",
+        before.target.mark,
+        lambda tx: hold_configurations(tx, ["notes"]).get("notes") == before.configured,
+    )
+    assert not is_noted(embedded, "notes", before.target.mark)

@@ -18,6 +18,7 @@ from kg_api.errors import Conflict, KgError
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.document_writes import delete_ontology, store_document
 from kg_api.graph.folders import (
+    delete_if_of_folder,
     enqueue_due,
     find_folder,
     list_folders,
@@ -610,3 +611,13 @@ def test_file_that_neo4j_rejects_is_skipped(graph: Graph, two_notes: Path) -> No
     assert (counts(after), after.last_scan.refusals[0].document) == ({"added": 2, "refused": 1}, "long.md")
     assert "too much" in after.last_scan.refusals[0].reason
     assert sorted(documents(graph)) == ["below/two.md", "one.md"]
+
+
+def test_folder_deletes_only_its_own_documents(graph: Graph, folder: Path) -> None:
+    followed = follow(graph, folder)
+    work(graph)
+    identity = document_id("notes", "note00.md")
+    assert not graph.transaction(lambda tx: delete_if_of_folder(tx, "another", identity))
+    assert len(documents(graph)) == FILES
+    assert graph.transaction(lambda tx: delete_if_of_folder(tx, followed, identity))
+    assert len(documents(graph)) == FILES - 1

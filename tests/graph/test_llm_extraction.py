@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -8,8 +9,9 @@ import neo4j
 import pytest
 
 from kg_api.concepts.search import ConceptService
-from kg_api.errors import InvalidInput
+from kg_api.errors import BudgetSpent, InvalidInput
 from kg_api.extraction.llm import BESIDE, TOGETHER, ExtractionRequests, Extractors, build_instruction
+from kg_api.extraction.replies import LlmBudget
 from kg_api.graph import document_writes, jobs
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.concept_writes import add_spent, read_extraction, write_extractions
@@ -19,6 +21,7 @@ from kg_api.graph.library import list_documents
 from kg_api.graph.vectors import list_document_sources
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.ingest.service import IngestService
+from kg_api.providers.chat import Prompt, Reply
 from kg_api.schemas.base import document_id
 from kg_api.schemas.concepts import ExtractedConcept, Extraction, ExtractionConfig, Quote
 from kg_api.schemas.operations import Job
@@ -597,3 +600,21 @@ def test_block_kinds_follow_changed_text(graph: Graph, driver: neo4j.Driver) -> 
 
 def paragraphs(words: str = "some words of a paragraph. ") -> list[str]:
     return [f"{number}: {words * 36}".strip() for number in ("One", "Two", "Six")]
+
+
+def test_request_waits_for_reserved_budget(graph: Graph, writer: EmbeddingServer) -> None:
+    configure_extraction(graph)
+    asked_for = Prompt("read", "x" * 400, "concepts", {})
+    budget = LlmBudget(graph, "notes", settings_of(writer).llm, budget=0.0003)
+    first = budget.reserve(asked_for, 10)
+    waiting = threading.Thread(target=lambda: budget.release(budget.reserve(asked_for, 10)))
+    waiting.start()
+    waiting.join(0.3)
+    assert waiting.is_alive(), "it may be enough when the first is settled"
+    budget.keep({}, asked_for, Reply("", 1, 1))
+    budget.release(first)
+    waiting.join(10)
+    assert not waiting.is_alive()
+    budget.keep({}, asked_for, Reply("", 100, 10))
+    with pytest.raises(BudgetSpent, match=r"\$0.00029 of \$0.0003 are spent"):
+        budget.reserve(asked_for, 10)

@@ -19,6 +19,7 @@ from kg_api.graph.filters import (
     RememberedFilters,
     describe_unknown_fields,
     find_matching_documents,
+    prune_writes,
 )
 from kg_api.graph.library import change_by_name, find_document, list_documents
 from kg_api.ingest.records import Incoming, to_record
@@ -288,3 +289,15 @@ def test_text_that_is_not_a_date_never_matches(graph: Graph, line: str, fits: li
     found = find_matching_documents(graph, where, None)
     names = {record(name, [name]).document_id: name for name in ("dated", "note")}
     assert sorted(names[each] for ids in found.values() for each in ids) == fits
+
+
+def test_pruned_writes_stay_counted(graph: Graph, driver: neo4j.Driver) -> None:
+    for at in range(3):
+        store_document(graph, about(f"{at}"))
+    before = graph.read("documents/writes")
+    assert prune_writes(graph) == 3
+    assert prune_writes(graph) == 0
+    assert rows(driver, "MATCH (w:DocumentWrite) RETURN count(w) AS n") == [{"n": 0}]
+    assert graph.read("documents/writes") == before
+    store_document(graph, about("another"))
+    assert graph.read("documents/writes")[0]["writes"] == before[0]["writes"] + 1

@@ -7,7 +7,7 @@ from kg_api.errors import Conflict, InvalidInput, NotFound
 from kg_api.graph.document_writes import delete_document, store_document
 from kg_api.graph.jobs import enqueue_slot, find_job
 from kg_api.graph.schema import index_states
-from kg_api.graph.spaces import get_previous_default_space
+from kg_api.graph.spaces import get_previous_default_space, is_still_wanted, list_unused_vectors
 from kg_api.schemas.base import document_id
 from kg_api.schemas.embedding import EmbeddingConfig, SpaceBuild
 from kg_api.schemas.vocabulary import JobState
@@ -218,3 +218,15 @@ def test_a_dry_run_changes_nothing(kg: Kg) -> None:
     quoted = kg.switch.build("other", SpaceBuild(dry_run=True))
     assert [(each.ontology, each.due, each.job_id) for each in quoted.builds] == [("notes", 12, None)]
     assert read_embedding_state(kg.graph, "notes").configured == before
+
+
+def test_frozen_worker_does_not_drop_a_recreated_space(kg: Kg, driver: neo4j.Driver) -> None:
+    kg.add("other")
+    kg.drop.drop("other")
+    (known,) = list_unused_vectors(kg.graph)
+    rows(driver, "MATCH (e:EmbeddingSpace) SET e.dropping = e.dropping - duration({seconds: 60})")
+    kg.work()
+    kg.add("other")
+    assert not kg.graph.transaction(lambda tx: is_still_wanted(tx, known))
+    kg.drop.drop("other")
+    assert not kg.graph.transaction(lambda tx: is_still_wanted(tx, known)), "that was another wish"

@@ -9,6 +9,8 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.errors import NotFound
+from kg_api.graph.client import Graph
+from kg_api.graph.keys import AuditRecord, prune_audit, write_audit
 from tests.service.asking import ingest, problem, search
 from tests.support.running import wait_until
 
@@ -93,3 +95,14 @@ def test_list_is_filtered_by_key_and_time(http: httpx.Client, kg: KgClient, writ
     assert kg.audit(since=datetime.now(UTC) - timedelta(hours=1)).total == 3
     with pytest.raises(NotFound, match="key 'nobody' not found"):
         kg.audit("nobody")
+
+
+def test_entries_older_than_a_year_are_deleted(graph: Graph) -> None:
+    about: dict[str, Any] = {"key_id": "local", "method": "POST", "path": "/documents", "status": 202}
+    about |= {"request_id": "r"}
+    new = AuditRecord(**about, outcome={})
+    old = AuditRecord(**about, outcome={}, at=datetime.now(UTC) - timedelta(days=400), entry_id="old")
+    for _ in range(2):
+        write_audit(graph, [new, old])
+    assert prune_audit(graph, 365) == 1
+    assert prune_audit(graph, 365) == 0

@@ -14,6 +14,7 @@ from kg_api.transfer.backup import (
     MANIFEST,
     BackupManifest,
     finish_swap,
+    holds_data,
     list_backups,
     read_manifest,
     remove_oldest,
@@ -169,3 +170,13 @@ def test_data_on_another_disk_is_rejected_before_moving(
     monkeypatch.setattr(Path, "is_mount", lambda path: path == home.blobs)
     with pytest.raises(Conflict, match="separate disk"):
         require_no_mounts(home)
+
+
+def test_an_empty_home_holds_nothing_to_replace(tmp_path: Path) -> None:
+    home = Home(tmp_path / "kg")
+    assert not holds_data(home)
+    home.create()
+    home.blobs.mkdir()
+    assert not holds_data(home)
+    (home.blobs / "picture").touch()
+    assert holds_data(home)

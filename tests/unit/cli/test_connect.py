@@ -10,7 +10,7 @@ from kg_api.errors import ServiceUnreachable
 from kg_api.local import processes
 from kg_api.local.processes import Home
 from kg_api.settings import load_settings
-from kg_cli.terminal.connect import connect_client, grant_to_follow, open_client, shown_address
+from kg_cli.terminal.connect import connect_client, find_api_key, grant_to_follow, open_client, shown_address
 
 PORT = 8420
 
@@ -149,3 +149,15 @@ def test_other_program_on_the_port_is_named(tmp_path: Path, monkeypatch: pytest.
 def test_displayed_url_contains_no_secrets(address: str, shown: str) -> None:
     """HARDENING 72."""
     assert shown_address(address) == shown
+
+
+def test_second_service_leaves_first_its_rights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = Home(tmp_path)
+    processes.announce(home, "127.0.0.1", PORT)
+    processes.announce(home, "127.0.0.1", PORT + 1)
+    monkeypatch.setenv("KG_HOME", str(tmp_path))
+    for port in (PORT, PORT + 1):
+        address = f"http://127.0.0.1:{port}"
+        monkeypatch.setenv("KG_API_URL", address)
+        assert grant_to_follow("/notes", "notes")
+        assert find_api_key(address, load_settings()) is not None

@@ -10,7 +10,7 @@ from kg_api.client.answers import parse_problem, read
 from kg_api.client.call import Call
 from kg_api.errors import KgError, NotFound, ServiceUnreachable
 from kg_api.schemas.operations import Health, Job
-from kg_api.web.shared.problems import of_error, problem
+from kg_api.web.shared.problems import of_bug, of_error, problem
 
 REQUEST = httpx.Request("GET", "http://user:SECRET@127.0.0.1:8420/jobs/x?token=SECRET")
 JOB, HEALTH = Call("GET", "/jobs/x", Job), Call("GET", "/health", Health)
@@ -95,3 +95,9 @@ def test_problem_within_a_stream_round_trips() -> None:
     told = parse_problem(bytes(of_error(errors.LlmUnavailable("what to do next")).body))
     assert (type(told), str(told)) == (errors.LlmUnavailable, "what to do next")
     assert "broke off" in str(parse_problem("no problem"))
+
+
+def test_internal_error_reveals_nothing() -> None:
+    answer = of_bug()
+    with pytest.raises(KgError, match="See the log of the service"):
+        read(JOB, response(answer.status_code, bytes(answer.body)))

@@ -19,6 +19,8 @@ from kg_api.discovery.communities import (
     CommunitySummary,
     ConceptGraph,
     Matrix,
+    compute_centrality,
+    compute_inner_share,
     detect_communities,
     find_clusters,
     join_labels,
@@ -132,3 +134,14 @@ def test_community_ids_and_order_derive_from_members() -> None:
     )
     assert found.left_out == 0
     assert all(each["inside"] == pytest.approx(1) for each in found.communities)
+
+
+def test_ubiquitous_concept_is_less_central() -> None:
+    table = np.zeros((6, 6))
+    for one, other, weight in ((0, 1, 4.0), (0, 2, 3.0), (1, 2, 3.0), (0, 3, 9.0), (0, 4, 9.0)):
+        table[one, other] = table[other, one] = weight
+    found = compute_centrality(sparse.csr_array(table), np.array([0, 1, 2]))
+    assert found.argmax() == 1
+    assert found.max() == 1
+    assert compute_inner_share(sparse.csr_array(table), np.array([0, 1, 2])) == pytest.approx(20 / 38)
+    assert compute_centrality(sparse.csr_array(table), np.array([5])).tolist() == [0]

@@ -10,7 +10,7 @@ import pytest
 from kg_api.errors import Forbidden, InvalidInput, NotFound
 from kg_api.evaluation.comparing import compare
 from kg_api.evaluation.results import Run, save_result
-from kg_api.evaluation.saved import SavedResults, sort_worst_first
+from kg_api.evaluation.saved import SavedResults, find_largest_differences, sort_worst_first
 from kg_api.graph.reach import limit_visible_ontologies
 from kg_api.schemas.evaluation import EvalResult, QuestionSet, SetDocument, SetQuery
 from tests.support.evaluations import answered, measured, save
@@ -149,3 +149,11 @@ def run(name: str, folder: Path) -> tuple[EvalResult, Path]:
     questions = QuestionSet(name, (SetDocument("a", "x"),), (QUERY,), (), "c", "d")
     wanted = Run("text", "documents", questions, [QUERY], 10, {"tier": "full"}, {})
     return save_result(wanted, {"q": answered(QUERY, 1)}, datetime.now(tz=UTC), folder)
+
+
+def test_the_largest_differences_come_first() -> None:
+    results = {"a": measured("a", [1, 1, 2]), "b": measured("b", [1, 4, 1]), "c": measured("c", [1, 1, 2])}
+    found = find_largest_differences(results, "a", "mrr@10")
+    assert [each.query_id for each in found] == ["q1", "q2", "q0"]
+    assert found[0].differences == {"b": -0.75, "c": 0.0}
+    assert (found[0].largest, found[0].text) == (0.75, "What is 1?")

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from kg_api.errors import InvalidInput
 from kg_api.evaluation.comparing import (
     compare,
+    compute_interval,
+    compute_percentiles,
     compute_randomisation_test,
     correct_p_values,
 )
@@ -23,6 +25,8 @@ from kg_api.schemas.evaluation import (
     SetQuery,
 )
 from tests.support.evaluations import measured
+
+VALUES = st.lists(st.floats(0, 1).map(lambda value: round(value, 3)), min_size=1, max_size=30)
 
 
 def answer(query: str, *found: FoundSpan) -> QuestionResult:
@@ -177,3 +181,20 @@ def test_baseline_is_the_best_or_a_named_result() -> None:
 def test_incomparable_results_are_rejected(other: EvalResult, told: str) -> None:
     with pytest.raises(InvalidInput, match=told):
         compare([measured("a", [1, 1]), other], None, "first")
+
+
+def test_percentiles() -> None:
+    assert compute_percentiles([float(n) for n in range(1, 102)]) == {
+        "p50": 51.0,
+        "p95": 96.0,
+        "p99": 100.0,
+        "mean": 51.0,
+        "max": 101.0,
+    }
+
+
+@given(VALUES)
+def test_the_interval_holds_the_mean(values: list[float]) -> None:
+    low, high = compute_interval(values)
+    assert min(values) - 1e-9 <= low <= high <= max(values) + 1e-9
+    assert low - 1e-9 <= sum(values) / len(values) <= high + 1e-9 or len(set(values)) > 1

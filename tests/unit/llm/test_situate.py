@@ -15,6 +15,7 @@ from kg_api.providers.chat import (
     Chunk,
     DocumentPart,
     hash_context_inputs,
+    list_unguessable_ids,
     question,
     read,
     write_chunk_contexts,
@@ -169,3 +170,9 @@ def test_never_more(text: str) -> None:
     assert 0 < len(cap(text)) <= MAX_CONTEXT_LENGTH
     if len(text) <= MAX_CONTEXT_LENGTH:
         assert cap(text) == text
+
+
+def test_names_cannot_be_counted_out() -> None:
+    names = list_unguessable_ids([Chunk("same", ()), Chunk("same", ()), Chunk("other", ())])
+    assert len(set(names)) == 3
+    assert not {"0", "1", "2", "3"} & set(names)

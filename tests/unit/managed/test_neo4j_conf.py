@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.local import processes
-from kg_api.local.neo4j import Memory, render, size_memory
+from kg_api.local.neo4j import Memory, format_argument_file, render, size_memory
 from kg_api.local.processes import Home, ProcessId, Role
 from kg_api.local.supervisor import Policy, Watch
 from kg_api.settings import Settings
@@ -147,3 +147,7 @@ def test_unresponsive_neo4j_receives_no_query(
     neo4j = roles.stack_roles(Home(tmp_path), Settings())[0]
     assert neo4j.broken() == panic
     assert len(asked) == (0 if waits else 1)
+
+
+def test_arguments_are_quoted_for_java() -> None:
+    assert format_argument_file(["-cp", 'C:\\a b\\"c".jar']) == '"-cp"\n"C:\\\\a b\\\\\\"c\\".jar"\n'

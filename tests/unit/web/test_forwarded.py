@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from kg_api.settings import load_settings
 from kg_api.web.app import create_app
 from kg_api.web.shared import forwarded
-from kg_api.web.shared.forwarded import Forwarded
+from kg_api.web.shared.forwarded import Forwarded, page_below_prefix, pieces_below_prefix
 from tests.support.asgi import send
 
 TEMPLATES = sorted((Path(forwarded.__file__).parents[1] / "ui" / "templates").rglob("*.html"))
@@ -91,3 +91,13 @@ def test_templates_have_addresses_in_known_attributes() -> None:
         unknown |= {name for name in found if not forwarded._ADDRESS.search(f' {name}="/x')}
         assert not re.search(r"\s(?:href|src|action|hx-get|hx-post)='", text), template
     assert unknown <= {"value", "title"}
+
+
+def test_pieces_are_changed_like_whole_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forwarded, "_prefix", type(forwarded._prefix)("test", default="/kg"))
+    page = '<a href="/ui/ask?q=1">x</a><p title="/ui">a="/b"</p><div sse-connect="/j" data-map="/m">href="/x"'
+    expected = page.replace("/ui/ask", "/kg/ui/ask").replace('"/j', '"/kg/j').replace('"/m', '"/kg/m')
+    assert page_below_prefix(page) == expected
+    for size in (1, 3, 7):
+        parts = [page[at : at + size] for at in range(0, len(page), size)]
+        assert "".join(pieces_below_prefix(parts)) == expected
