@@ -359,13 +359,16 @@ def test_folder_takes_over_document_of_same_name(graph: Graph, two_notes: Path) 
     assert sorted(documents(graph)) == ["below/two.md"]
 
 
-def test_deleted_document_returns_while_its_file_exists(
+def test_deleted_or_replaced_document_returns_while_its_file_exists(
     graph: Graph, followed: str, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settle(monkeypatch)
     scan(graph, followed)
     driver.execute_query("MATCH (d:Document {document: 'one.md'})<--(s:Source) DETACH DELETE d, s")
     assert counts(scan(graph, followed)) == {"added": 1, "unchanged": 1}
+    store_document(graph, record("one.md", ["By hand."]))
+    assert counts(scan(graph, followed)) == {"changed": 1, "unchanged": 1}
+    assert documents(graph)["one.md"] == "# One\n\nFirst.\n"
 
 
 def test_empty_file_is_skipped_and_keeps_old_document(graph: Graph, two_notes: Path, followed: str) -> None:

@@ -330,3 +330,10 @@ def test_jobs_are_as_the_model_whatever_happens(
             super().__init__(migrated_graph, driver)
 
     run_state_machine_as_test(OnTheDatabase, settings=patient)
+
+
+def test_unknown_job_kinds_are_counted(graph: Graph) -> None:
+    for number in range(3):
+        request(graph, f"o{number}")
+    assert jobs.count_unknown_kinds(graph, ["test"]) == {}
+    assert jobs.count_unknown_kinds(graph, ["other"]) == {"test": 3}

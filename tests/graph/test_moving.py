@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -7,12 +8,15 @@ import neo4j
 import pytest
 
 from kg_api.errors import DatabaseUnavailable
+from kg_api.graph import bundle
 from kg_api.graph.client import Graph, Transaction
+from kg_api.graph.concept_merges import merge_concepts
 from kg_api.graph.concept_writes import read_extraction
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.fulltext import read_language, read_synonyms
 from kg_api.graph.library import change_by_name
 from kg_api.graph.names import list_ontology_names
+from kg_api.schemas.base import concept_id
 from kg_api.schemas.bundles import BundledDocument, BundledPassages
 from kg_api.schemas.concepts import ExtractedRelation, ExtractionConfig
 from kg_api.schemas.documents import DocumentChange
@@ -27,6 +31,7 @@ from tests.support.embedding import status
 from tests.support.kg import TEXTS, Kg
 from tests.support.moving import Mover
 from tests.support.records import record
+from tests.support.two_concepts import always
 
 
 def scores(kg: Kg, mode: Any) -> list[tuple[str, float]]:
@@ -264,3 +269,31 @@ def test_configuration_change_during_a_page_is_detected(
 
 def kg_marks(bare: Kg) -> str:
     return read_embedding_state(bare.graph, "notes").answering.mark.value
+
+
+def test_merge_during_an_export_repeats_the_page(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kg = Kg(graph)
+    text = "Ada Lovelace and Ada King wrote."
+    given = record("a.md", [text])
+    store_document(graph, given)
+    labels = ("Ada Lovelace", "Ada King")
+    write(graph, extraction(given, 0, *(found(each, quote(text, each)) for each in labels)))
+    one, other = (concept_id("notes", each) for each in labels)
+    asked = bundle.present_evidence
+    merged = list[str | None]()
+
+    def merging(*arguments: Any) -> Any:
+        evidence = asked(*arguments)
+        if not merged:
+            merged.append(merge_concepts(graph, (one, other), always))
+        return evidence
+
+    monkeypatch.setattr(bundle, "present_evidence", merging)
+    (page,) = Mover(kg, tmp_path).pages()
+    (line,) = [each for each in map(json.loads, page.splitlines()) if each["kind"] == "passages"]
+    (concept,) = line["passages"][0]["evidence"][0]["concepts"]
+    assert merged[0] is not None
+    assert (concept["label"] in labels, len(concept["quotes"])) == (True, 2)
+    kg.spaces.close()

@@ -11,6 +11,7 @@ from kg_api.client import KgClient
 from kg_api.errors import Conflict, NotFound, Unavailable
 from kg_api.graph import relations
 from kg_api.graph.client import Graph
+from kg_api.graph.jobs import enqueue_slot
 from kg_api.schemas.concepts import TypeMerging
 from tests.service.conftest import sharing
 from tests.support.concepts import state
@@ -158,3 +159,21 @@ def test_invalid_merge_is_rejected(told: KgClient) -> None:
         told.merge_relationship_types("notes", into="needs", merged=["requires a"])
     with pytest.raises(NotFound, match="types merges --ontology notes"):
         told.undo_type_merge("notes", "nothing")
+
+
+def test_worker_finishes_interrupted_merges_and_undos(
+    told: KgClient, graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = stored(driver)
+    with dying_before_renaming(monkeypatch):
+        relations.merge_types(graph, "notes", TypeMerging(into="requires", merged=["needs"]))
+    enqueue_slot(graph, "backfill")
+    run_jobs(graph)
+    assert ("needs", "requires") in stored(driver)
+    (merge,) = told.relationship_type_merges("notes").merges
+    with dying_before_renaming(monkeypatch):
+        relations.unmerge_types(graph, "notes", str(merge.merge_id), None)
+    assert ("needs", "requires") in stored(driver)
+    assert relations.finish_renaming(graph) == 1
+    assert stored(driver) == before
+    assert relations.finish_renaming(graph) == 0, "and then it is through"

@@ -187,3 +187,10 @@ def test_page_is_rendered_within_its_own_time_limit(monkeypatch: pytest.MonkeyPa
     with pytest.raises(UnreadableDocument, match="drawing the page took more than"):
         slow.draw_page(lambda: pdf_of_pages(2), PageToDraw(1, 200))
     slow.close()
+
+
+def test_response_without_requested_image_is_rejected(shared: ConverterPool) -> None:
+    with pytest.raises(UnreadableDocument, match="an unexpected response"):
+        shared.read_image(b"fine")
+    with pytest.raises(UnreadableDocument, match="an unexpected response"):
+        shared.convert(b"fine", "image")
