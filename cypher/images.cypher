@@ -39,15 +39,6 @@ UNWIND $source_ids AS source_id
 MATCH (s:Source {source_id: source_id})
 FOREACH (name IN $properties | SET s[name] = null)
 
-// name: hashes
-// Return the perceptual hashes of images in ontologies or documents, optionally only of images without a vector in a
-// property.
-MATCH (s:Image)
-WHERE s.ontology IN $ontologies AND ($document_ids IS NULL OR s.document_id IN $document_ids)
-  AND ($property IS NULL OR s[$property] IS NULL) AND fits(s)
-RETURN s.source_id AS source_id, s.perceptual_hash AS perceptual_hash
-ORDER BY s.source_id LIMIT $limit
-
 // name: having
 // Return the ontologies that have an image.
 UNWIND $ontologies AS name

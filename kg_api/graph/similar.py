@@ -247,18 +247,3 @@ class NearestPictures:
     def hits(self, graph: Graph, found: Sequence[Row]) -> LaneHits:
         del graph  # one query is sufficient
         return LaneHits([to_lane_hit(row, row["score"]) for row in found], cut=len(found) >= self.limit)
-
-
-def read_image_hashes(
-    graph: Graph, ontologies: Sequence[str], filters: Filters, limit: int, *, without: Space | None = None
-) -> dict[str, int]:
-    """Read perceptual hashes by image id, for all images or for those that have no vector in a space."""
-    rows = graph.read(
-        "images/hashes",
-        ontologies=list(ontologies),
-        document_ids=filters.scope()["document_ids"],
-        fits=list(filters.sources.fits),
-        limit=limit,
-        property=None if without is None else without.vector_property,
-    )
-    return {row["source_id"]: int(row["perceptual_hash"], 16) for row in rows}

@@ -65,8 +65,7 @@ class ImageSearch(ImageScope):
 
 class ImageThrough(Answer):
     lane: ImageLane
-    """`picture_space`: similar image embedding. `words`, `concepts`: as in a source search.
-    `perceptual_hash`: near-duplicate."""
+    """`picture_space`: similar image embedding. `words`, `concepts`: as in a source search."""
     rank: int | None
     """Rank from 1. Null if only another retriever found the image."""
     similarity: float | None = None

@@ -8,7 +8,7 @@ from typing import Literal
 SourceKind = Literal["passage", "image"]  # Kinds of sources. The text of an image is its description.
 RelatedLane = Literal["document", "concepts", "words", "picture_space", "link"]
 """Relation of an image to a passage. `link`: a user accepted a proposed link."""
-ImageLane = Literal["picture_space", "words", "concepts", "perceptual_hash"]
+ImageLane = Literal["picture_space", "words", "concepts"]
 SearchMode = Literal["hybrid", "vector", "text"]
 HybridMode = Literal["hybrid", "graph", "concept", "source", "text"]
 Fusion = Literal["adaptive", "rrf", "weighted"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Protocol
 
@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 from kg_api.concepts.search import fuse_by_reciprocal_rank
 from kg_api.errors import DatabaseUnavailable, InvalidInput, NotFound, Unavailable
 from kg_api.graph.client import Graph
+from kg_api.graph.filters import SourceFilter
 from kg_api.graph.images import list_ontologies_with_images
 from kg_api.graph.library import find_source
 from kg_api.graph.search import Filters
 from kg_api.graph.similar import (
     NearestPictures,
     describe_places,
-    read_image_hashes,
-    read_search_vectors,
     read_source_vectors,
 )
 from kg_api.graph.spaces import Space
@@ -36,10 +35,9 @@ from kg_api.schemas.search import (
     SourceHit,
     SourceSearch,
 )
-from kg_api.schemas.vocabulary import ImageLane
-from kg_api.search.near import comparable, describe_embedding_progress, sample_evenly
+from kg_api.schemas.vocabulary import ImageLane as LaneName
+from kg_api.search.near import describe_embedding_progress
 from kg_api.search.notes import Stopwatch
-from kg_api.search.related import RelatedQuery, find_near_vectors
 from kg_api.search.retrieve import CONCEPTS, PICTURES, TEXT, VECTOR
 from kg_api.search.scope import choose
 from kg_api.search.service import SearchService
@@ -133,54 +131,33 @@ def differing_bits(one: int, other: int) -> int:
     return (one ^ other).bit_count()
 
 
-def look_alike(own: int, hashes: Mapping[str, int]) -> list[str]:
-    """List images that look the same, the most similar first."""
-    bits = {each: differing_bits(own, other) for each, other in hashes.items()}
-    return sorted((each for each in bits if bits[each] <= MAX_BITS), key=lambda each: (bits[each], each))
+# Image retrievers: by vectors in each image space
 
-
-# Image retrievers: by vectors in each image space, otherwise by text and perceptual hash
-
-MAX_HASHED = 100_000  # images whose hashes are compared
 MAX_TOLD = 10
 UNSEEN = (*FAULTS, InvalidInput, NotFound, Unavailable)
 """Errors from the model or from a missing file, if an image has no vector."""
-MAX_PARTS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class ImageLaneFound:
-    """Results from an image retriever."""
+class ImageLane:
+    """Results from an image space."""
 
-    name: ImageLane
+    space: Space
     found: dict[str, ImageThrough]  # by source, best first
-    space: str | None = None
-
-    def filter_by_similarity(self, similarity: float | None) -> ImageLaneFound:
-        """Keep results from a similarity on, if this can be measured in an image space."""
-        if similarity is None or self.name != "picture_space":
-            return self
-        kept = {each: way for each, way in self.found.items() if (way.similarity or 0) >= similarity}
-        return replace(self, found=kept)
 
 
 @dataclass(slots=True)
 class LanesFound:
-    """Results from all image retrievers, and what was not possible."""
+    """Results from all image spaces, and what was not possible."""
 
-    found: list[ImageLaneFound] = field(default_factory=list[ImageLaneFound])
+    found: list[ImageLane] = field(default_factory=list[ImageLane])
     degraded: list[Degradation] = field(default_factory=list[Degradation])
-    without: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    """Ontologies that cannot be searched by vector, by reason."""
-    hashes: dict[str, int] = field(default_factory=dict[str, int])
-    """Hashes for images that have no vectors, by source."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Scope:
-    known: OntologySnapshot
-    filters: Filters
-    depth: int
+    def leave_out(self, names: Sequence[str], reason: str) -> None:
+        named = ", ".join(names[:MAX_TOLD]) + (" and more" if len(names) > MAX_TOLD else "")
+        self.degraded.append(
+            Degradation(part="vectors", effect=f"{named}: {reason}. No images were compared")
+        )
 
 
 class ImageLanes:
@@ -197,113 +174,54 @@ class ImageLanes:
         filters: Filters,
         depth: int,
     ) -> LanesFound:
-        scope, lanes = _Scope(known, filters, depth), LanesFound()
+        lanes = LanesFound()
         if filters.image is False:
             return lanes
         there = list_ontologies_with_images(self._graph, names) if names else []
         spaces = known.image_spaces
         if blind := [name for name in there if name not in spaces]:
-            lanes.without["they have no image space"] = blind
+            lanes.leave_out(blind, "they have no image space")
         for space, own in group_by_space(there, spaces):
-            self._by_vector(picture, scope, space, own, lanes)
-        self._otherwise(picture, scope, lanes)
+            self._by_vector(picture, filters, depth, (space, own), lanes)
+            states = known.embedding_states
+            settled = [each for each in own if states[each].configured.images.serving is None]
+            lanes.degraded += describe_embedding_progress(self._progress.recent(), settled)
         return lanes
 
     def _by_vector(
-        self, picture: QueryImage, scope: _Scope, space: Space, names: Sequence[str], lanes: LanesFound
+        self,
+        picture: QueryImage,
+        filters: Filters,
+        depth: int,
+        among: tuple[Space, Sequence[str]],
+        lanes: LanesFound,
     ) -> None:
+        space, names = among
         if waiting := self._snapshots.populating(space.image_index_name):
-            reason = f"the index {space.image_index_name} is {waiting[space.image_index_name]}"
-            lanes.without.setdefault(reason, []).extend(names)
+            lanes.leave_out(names, f"the index {space.image_index_name} is {waiting[space.image_index_name]}")
             return
         try:
             vector = picture.get_vector(space)
         except DatabaseUnavailable:
             raise
         except UNSEEN as error:
-            reason = f"the image could not be embedded in the space {space.slug!r} ({error})"
-            lanes.without.setdefault(reason, []).extend(names)
+            lanes.leave_out(names, f"the image could not be embedded in the space {space.slug!r} ({error})")
             return
-        filters = scope.filters
         nearest = NearestPictures(
-            vector, space, names, filters.document_ids, scope.depth + 1, sources=filters.sources
+            vector, space, names, filters.document_ids, depth + 1, sources=filters.sources
         )
         (rows,) = self._graph.look_up([nearest.lookup])
-        measured = [(hit.source.source_id, hit.score) for hit in nearest.hits(self._graph, rows).found]
-        found = _ranked("picture_space", _exclude_query_image(picture, measured), space.slug)
-        if measured:
-            lanes.found.append(ImageLaneFound("picture_space", found, space.slug))
-            self._note_under_way(scope, space, names, lanes)
-        elif read_image_hashes(self._graph, names, filters, limit=1):
-            reason = f"no image in these ontologies has a vector in the space {space.slug!r} yet"
-            lanes.without.setdefault(reason, []).extend(names)
-
-    def _note_under_way(self, scope: _Scope, space: Space, names: Sequence[str], lanes: LanesFound) -> None:
-        """Report how many images are embedded, and use hashes to compare those that are pending."""
-        progress = self._progress.recent()
-        waiting = [name for name in names if name in progress]
-        if waiting and (
-            left := read_image_hashes(self._graph, waiting, scope.filters, MAX_HASHED, without=space)
-        ):
-            lanes.hashes |= left
-            lanes.degraded += describe_embedding_progress(progress, waiting, "are compared by their looks")
-
-    def _otherwise(self, picture: QueryImage, scope: _Scope, lanes: LanesFound) -> None:
-        """Add results using the perceptual hash, and the text if the image is stored."""
-        if names := [name for each in lanes.without.values() for name in each]:
-            lanes.hashes |= read_image_hashes(self._graph, names, scope.filters, MAX_HASHED)
-        alike = _exclude_query_image(
-            picture, [(each, None) for each in look_alike(picture.looks, lanes.hashes)]
-        )
-        if names or alike:
-            found = _ranked("perceptual_hash", alike[: scope.depth])
-            lanes.found.append(ImageLaneFound("perceptual_hash", found))
-        how = "kg searched for images that are almost the same"
-        if names and picture.own is not None:
-            lanes.found.append(self._by_words(picture, scope, names))
-            how += ", and images with similar text"
-        for reason, own in lanes.without.items():
-            named = ", ".join(own[:MAX_TOLD]) + (" and more" if len(own) > MAX_TOLD else "")
-            lanes.degraded.append(Degradation(part="vectors", effect=f"{named}: {reason}. {how}"))
-        if len(lanes.hashes) >= MAX_HASHED:
-            effect = f"kg compared {MAX_HASHED:,} images by appearance. There are more"
-            lanes.degraded.append(Degradation(part="query", effect=effect))
-
-    def _by_words(self, picture: QueryImage, scope: _Scope, names: Sequence[str]) -> ImageLaneFound:
-        own = picture.own
-        if own is None:
-            return ImageLaneFound("words", {})
-        known = scope.known
-        parts = read_search_vectors(self._graph, [own.source_id], known.answering, known.new).get(
-            own.source_id, []
-        )
-        sources = scope.filters.sources.restrict_to_kinds(["image"])
-        within = Filters(names, scope.filters.document_ids, sources)
-        query = RelatedQuery(own, within, scope.depth)
-        slots = comparable(known.space_of(own.ontology), names, known).slots
-        near = find_near_vectors(self._graph, query, sample_evenly(parts, MAX_PARTS), slots, "words")
+        own = None if picture.own is None else picture.own.source_id
+        measured = [hit for hit in nearest.hits(self._graph, rows).found if hit.source.source_id != own]
         found = {
-            each: ImageThrough(lane="words", rank=way.rank, similarity=way.similarity, space=way.space)
-            for each, way in near.items()
+            hit.source.source_id: ImageThrough(
+                lane="picture_space", rank=rank, similarity=hit.score, space=space.slug
+            )
+            for rank, hit in enumerate(measured, start=1)
         }
-        return ImageLaneFound("words", found)
-
-
-Measured = list[tuple[str, float | None]]
-"""Sources, best first, with the similarity if it is known."""
-
-
-def _exclude_query_image(picture: QueryImage, found: Sequence[tuple[str, float | None]]) -> Measured:
-    """Remove the query image from the results."""
-    own = None if picture.own is None else picture.own.source_id
-    return [each for each in found if each[0] != own]
-
-
-def _ranked(lane: ImageLane, found: Measured, space: str | None = None) -> dict[str, ImageThrough]:
-    return {
-        identity: ImageThrough(lane=lane, rank=rank, similarity=similarity, space=space)
-        for rank, (identity, similarity) in enumerate(found, start=1)
-    }
+        lanes.found.append(ImageLane(space, found))
+        if not rows and filters.document_ids is None and filters.sources == SourceFilter():
+            lanes.leave_out(names, f"no image has a vector in the space {space.slug!r} yet")
 
 
 # Image search by text: a source search limited to images
@@ -320,7 +238,7 @@ def find_images_by_text(search: SearchService, request: ImageSearch) -> ImageHit
     """
     fields = request.model_dump(include=_SAME)
     found = search.search(SourceSearch(**fields, kinds=["image"], concepts=True, explain=True))
-    seen: list[ImageLane] = ["picture_space"] if found.picture_spaces else []
+    seen: list[LaneName] = ["picture_space"] if found.picture_spaces else []
     return ImageHits(
         query_text=request.query_text,
         by=[*seen, "words", "concepts"],
@@ -344,7 +262,7 @@ def _describe_lane(part: LanePart) -> ImageThrough:
         return ImageThrough(lane="words" if part.lane == TEXT else "concepts", rank=part.rank)
     seen = part.lane.startswith(PICTURES)
     space = part.lane.removeprefix(PICTURES if seen else VECTOR)
-    lane: ImageLane = "picture_space" if seen else "words"
+    lane: LaneName = "picture_space" if seen else "words"
     return ImageThrough(lane=lane, rank=part.rank, similarity=part.score, space=space)
 
 
@@ -416,23 +334,24 @@ class ImageSearchService:
         depth = max(DEPTH, 3 * request.limit)
         with watch.stage("pictures"):
             lanes = self._lanes.find(picture, known, names, chosen.filters, depth)
-        by: list[ImageLane] = [*dict.fromkeys(lane.name for lane in lanes.found)]
         return ImageHits(
             source=picture.own,
-            by=by,
-            spaces=[lane.space for lane in lanes.found if lane.space and lane.name == "picture_space"],
+            by=["picture_space"] if lanes.found else [],
+            spaces=[lane.space.slug for lane in lanes.found],
             images=self._join(picture, lanes.found, request),
             note=_note_less_similar(lanes.found, request.min_similarity),
-            degraded=[*chosen.notes, *lanes.degraded, *_not_measured(by, request)],
+            degraded=[*chosen.notes, *lanes.degraded],
             timings_ms=watch.milliseconds(),
         )
 
-    def _join(
-        self, picture: QueryImage, lanes: Sequence[ImageLaneFound], request: ImageScope
-    ) -> list[ImageHit]:
+    def _join(self, picture: QueryImage, lanes: Sequence[ImageLane], request: ImageScope) -> list[ImageHit]:
         """Fuse by rank, because you cannot compare cosines from different spaces."""
-        kept = [lane.filter_by_similarity(request.min_similarity) for lane in lanes]
-        scores = fuse_by_reciprocal_rank([*lane.found] for lane in kept)
+        least = -1.0 if request.min_similarity is None else request.min_similarity
+        kept = [
+            {each: way for each, way in lane.found.items() if (way.similarity or 0) >= least}
+            for lane in lanes
+        ]
+        scores = fuse_by_reciprocal_rank([*found] for found in kept)
         best = [*scores.items()][: 2 * request.limit]  # spare hits replace deleted images
         places = {
             place.source_id: place for place in describe_places(self._graph, [each for each, _ in best])
@@ -447,7 +366,7 @@ class ImageSearchService:
                 ImageHit(
                     **place.model_dump(),
                     score=score,
-                    through=[lane.found[identity] for lane in kept if identity in lane.found],
+                    through=[found[identity] for found in kept if identity in found],
                     differing_bits=bits,
                     near_duplicate=bits <= MAX_BITS,
                 )
@@ -455,20 +374,9 @@ class ImageSearchService:
         return images[: request.limit]
 
 
-def _note_less_similar(lanes: Sequence[ImageLaneFound], least: float | None) -> str | None:
-    """Add a note if the similarity threshold has dropped all images that were measured."""
-    measured = [
-        way.similarity or 0.0 for lane in lanes if lane.name == "picture_space" for way in lane.found.values()
-    ]
+def _note_less_similar(lanes: Sequence[ImageLane], least: float | None) -> str | None:
+    """Add a note if the similarity threshold has dropped all images."""
+    measured = [way.similarity or 0.0 for lane in lanes for way in lane.found.values()]
     if least is None or not measured or max(measured) >= least:
         return None
     return f"no image has a similarity of {least:g} or more. The nearest has {max(measured):.2f}"
-
-
-def _not_measured(by: Sequence[ImageLane], request: ImageScope) -> list[Degradation]:
-    if request.min_similarity is None or not {*by} - {"picture_space"}:
-        return []
-    effect = (
-        "min_similarity was not applied to hits by text or appearance, because it needs vectors of images"
-    )
-    return [Degradation(part="query", effect=effect)]

@@ -29,7 +29,6 @@ LANES = {
     "picture_space": "their pixels",
     "words": "their text",
     "concepts": "concepts",
-    "perceptual_hash": "their look",
 }
 
 
