@@ -208,7 +208,7 @@ def _near(row: Row) -> NearSource:
     )
 
 
-# Images by vector and by appearance
+# Images by vector
 
 NO_WORDS = SpaceVectors(vectors={}, properties={}, spaces={})
 
