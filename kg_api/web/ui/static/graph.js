@@ -83,7 +83,7 @@ async function expand(graph, node) {
   const added = elements(found.dataset.graph).filter(({ data }) => graph.getElementById(data.id).empty());
   graph.add(added.map(({ data, classes }) => ({ data, classes: classes.replace("centre", "") }))).nodes().position(node.position());
   graph.nodes().removeStyle().removeClass("unnamed");
-  graph.layout({ name: "cose", animate: false, nodeDimensionsIncludeLabels: true, padding: GAP }).run();
+  graph.layout({ name: "cose", animate: false, nodeDimensionsIncludeLabels: true, idealEdgeLength: () => 4 * GAP, padding: GAP }).run();
   hideOverlaps(graph);
   graph.container().dataset.drawn = String(graph.nodes().length);
 }
