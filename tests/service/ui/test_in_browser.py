@@ -161,6 +161,11 @@ def test_phone_shows_results_before_menu_and_filters(page: Page) -> None:
 @pytest.mark.usefixtures("ids")
 def test_search_and_reading_work_by_keyboard(page: Page) -> None:
     page.goto("/ui/search")
+    box = page.locator("#q")
+    box.blur()
+    page.keyboard.type("//")
+    expect(box).to_have_value("/")
+    box.fill("")
     page.keyboard.type("Frisch")
     page.keyboard.press("Enter")
     hit = page.locator(".hits .hit h2 a").first
