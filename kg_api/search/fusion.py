@@ -23,6 +23,7 @@ from kg_api.graph.text_analysis import (
     fold,
     get_word_forms,
     list_amounts,
+    load_stop_words,
     write_amounts,
 )
 from kg_api.normal_form import normalise_text
@@ -149,11 +150,12 @@ HALF = 0.5  # share of the content words that makes the first hit relevant
 UNKNOWN_LANGUAGE = 0.3
 """Share that it needs in a language that the model does not know, as compounds differ more."""
 READ_HITS, READ_CHARACTERS = 3, 300  # start of the first hits, to recognize the language of the texts
+MIN_OWN_SHARE = 0.2  # share of stop words that shows the language of the question in the hits
 MAX_TOLD = 100
 KNOWN_TEXTS = 256  # first hits to cache, which may be long
 
 USUAL_SHARES: Final = (0.8, 0.8)
-SHARES: Final = {"bge-small-en-v1.5": (0.85, 0.9), "all-MiniLM-L6-v2": (0.75, 0.65)}
+SHARES: Final = {"bge-small-en-v1.5": (0.92, 1.0), "all-MiniLM-L6-v2": (0.75, 0.65)}
 """Cosine at which relevance starts, for normal and for short questions, by model.
 
 0 is the cosine of unrelated texts, 1 that of related texts. Measured with `python -m benchmarks.nothing_near`
@@ -178,7 +180,8 @@ def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[SourceHit
     The first hit is relevant if it has half of the content words, and two if there are several. Otherwise,
     the cosine decides. In a language that a model does not know, all passages are near. The first hit then
     needs 0.3 of the words, or one if vectors and keywords rank it first. If a few keywords do not show their
-    language, use that of the texts.
+    language, use that of the texts. If the first hits are in a language that a model does not know, the note
+    says so.
 
     The relevance is unknown without vectors, or if the model has no calibration or a small gap. It is also
     unknown with hypothetical answers, which are nearer to passages than any question. For an image as the
@@ -196,23 +199,21 @@ def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[SourceHit
     matched = count_words(shown[0], words, plan.notes.respelt, plan.wording.variants) if counts else 0
     enough = has_enough(matched, words)
     read = language
-    if read is None and words and not enough:
-        read = detect_language("\n".join(each.full_text[:READ_CHARACTERS] for each in shown[:READ_HITS]))
+    if language is None and words and not enough:
+        read = _detect_language(shown, language)
     foreign = [model for model in models if read is not None and not knows_language(model, read)]
-    note = None
-    if language and foreign:
-        note = f"the question is {language.capitalize()}; {advise_on_languages(foreign[0])}"
+    note = _note_languages(models, language, shown) if language else None
     agreed = bool(matched) and (shown[0].ranks.vector == shown[0].ranks.text == 1)
     if decided or enough or (foreign and (agreed or matched >= UNKNOWN_LANGUAGE * len(words))):
         return Nearness(near=True, note=note)
     if foreign:
         found = f"only {matched} of {len(words)} keywords" if matched else "no keyword"
-        reason = f"the first hit has {found}" + (f", and {note}" if note else "")
+        reason = f"the first hit has {found}"
     else:
         if close:
-            return Nearness(near=True)
+            return Nearness(near=True, note=note)
         if len(measured) < len(plan.scope.models):
-            return UNKNOWN
+            return Nearness(note=note)
         nearest, floor = max(measured, key=lambda each: each[0] - each[1])
         reason = (
             f"the nearest passage has a similarity of {nearest:.2f}, and close matches start at {floor:.2f}"
@@ -225,7 +226,32 @@ def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[SourceHit
         return Nearness(note=note)
     query = f" {plan.text[:MAX_TOLD]!r}" if plan.text else " the vector"
     blind = " in its text. The content of images is not checked" if plan.pictured else ""
+    reason += f", and {note}" if note else ""
     return Nearness(near=False, note=f"no close match for{query}{blind}: {reason}")
+
+
+def _note_languages(models: Sequence[str], question: str, shown: Sequence[SourceHit]) -> str | None:
+    """Describe a language of the question or of the first hits that a model does not know."""
+    if unread := next((model for model in models if not knows_language(model, question)), None):
+        return f"the question is {question.capitalize()}; {advise_on_languages(unread)}"
+    texts = _detect_language(shown, question) or question
+    if unread := next((model for model in models if not knows_language(model, texts)), None):
+        both = f"the question is {question.capitalize()}, and the first hits are {texts.capitalize()}"
+        return f"{both}; {advise_on_languages(unread)}"
+    return None
+
+
+def _detect_language(shown: Sequence[SourceHit], question: str | None) -> str | None:
+    """Detect the language of the first hits. The stop words of the question's language suffice for it."""
+    texts = "\n".join(each.full_text[:READ_CHARACTERS] for each in shown[:READ_HITS])
+    words = texts.lower().split()
+    listed = load_stop_words().get(question or "", frozenset())
+    if sum(word in listed for word in words) > MIN_OWN_SHARE * len(words):
+        return question
+    return _detect_text_language(texts)
+
+
+_detect_text_language = lru_cache(KNOWN_TEXTS)(detect_language)
 
 
 def _measure(plan: SearchPlan, candidates: Candidates, words: int) -> Iterator[tuple[float, float]]:

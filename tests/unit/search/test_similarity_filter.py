@@ -227,6 +227,16 @@ def test_cosine_decides_in_a_known_language() -> None:
         assert nearness(asking, high, [place("a")]) == Nearness(near=True)
 
 
+def test_note_names_hits_in_a_language_unknown_to_model() -> None:
+    asking = replace(asked("how much is the deposit", BGE), wording=Wording(language="english"))
+    for similarity, near in ((0.9, True), (0.2, False)):
+        given = lanes({"default": [found("a", 1, similarity)]})
+        told = nearness(asking, given, [place("a", RENT), place("b", SUITE)])
+        assert told.near is near
+        assert "the question is English, and the first hits are German; bge-small" in (told.note or "")
+        assert nearness(asking, given, [place("a", FARM)]).note is None or not near
+
+
 def test_relevance_is_unknown_without_vector_or_calibration() -> None:
     far = lanes({"default": [found("a", 1, 0.2)]})
     weak = replace(SPACE, calibration=SimilarityCalibration(related=0.61, unrelated=0.6))
