@@ -27,6 +27,7 @@ from kg_api.graph.folders import (
 )
 from kg_api.graph.jobs import find_job
 from kg_api.ingest import folders
+from kg_api.ingest.folder_listing import UnsettledFile
 from kg_api.ingest.folders import FolderService, FolderSync
 from kg_api.ingest.records import Incoming
 from kg_api.jobs.runner import JobRun
@@ -624,3 +625,18 @@ def test_folder_deletes_only_its_own_documents(graph: Graph, folder: Path) -> No
     assert len(documents(graph)) == FILES
     assert graph.transaction(lambda tx: delete_if_of_folder(tx, followed, identity))
     assert len(documents(graph)) == FILES - 1
+
+
+def test_file_being_written_is_read_at_the_next_scan(
+    graph: Graph, two_notes: Path, followed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(two_notes, one="# One\n\nChanged.\n")
+
+    def change(*_: object) -> None:
+        raise UnsettledFile
+
+    with monkeypatch.context() as patched:
+        patched.setattr(folders, "read_settled", change)
+        assert counts(scan(graph, followed)) == {"postponed": 2}
+    assert documents(graph)["one.md"] == "# One\n\nFirst.\n"
+    assert counts(scan(graph, followed)) == {"changed": 1, "unchanged": 1}
