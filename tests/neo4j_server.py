@@ -18,6 +18,9 @@ from tests.support import migrated_home
 
 IMAGE = "neo4j:2026.08.1-community"
 PREFIX = "kg-test-neo4j-"
+MEMORY = Path("/dev/shm")  # noqa: S108 - the name of a folder by `mkdtemp` is unique
+MEMORY_BYTES = 2 << 30
+"""Free space that homes need. Each has less than 300 MB."""
 START_SECONDS = 300
 USER = "neo4j"
 KEPT_PLANS = {
@@ -115,7 +118,7 @@ def small_settings(home: Path, port: int | None = None) -> Settings:
 
 @contextlib.contextmanager
 def _test_home() -> Generator[Home]:
-    path = Path(tempfile.mkdtemp(prefix=PREFIX))
+    path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=_folder()))
     me = processes.identify(os.getpid())
     if me is not None:
         processes.save(path / "owner.pid", me)
@@ -125,8 +128,14 @@ def _test_home() -> Generator[Home]:
         shutil.rmtree(path, ignore_errors=True)
 
 
+def _folder() -> Path:
+    """Find a folder in memory, because each commit waits some milliseconds for a disk."""
+    roomy = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > MEMORY_BYTES
+    return MEMORY if roomy else Path(tempfile.gettempdir())
+
+
 def _sweep() -> None:
-    for owner in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/owner.pid"):
+    for owner in _folder().glob(f"{PREFIX}*/owner.pid"):
         if processes.load(owner) is None:
             _kill(build_neo4j_role(Home(owner.parent), small_settings(owner.parent)))
             shutil.rmtree(owner.parent, ignore_errors=True)
