@@ -35,6 +35,15 @@ kg keeps running. Open {page} in a browser, or try:
   .venv/bin/kg search "how are hits ranked?"             another question
   .venv/bin/kg down                                      stop, and keep the data\
 """
+CHECKS = (
+    ("ruff", "format", "--check", "--quiet"),
+    ("ruff", "check", "--quiet"),
+    ("lint-imports",),
+    ("python", "docs/generate.py", "--check"),
+    ("check-jsonschema", "--builtin-schema", "vendor.compose-spec", "docker-compose.yml"),
+)
+TYPES = "basedpyright"
+"""The slowest check. It runs in parallel with the others."""
 SEVERAL = ("-n", str((os.cpu_count() or 1) + 1), "--dist", "loadfile", "--no-loadscope-reorder")
 PROCESSES = () if "KG_TEST_NEO4J_URI" in os.environ else SEVERAL
 """Each test process runs its own Neo4j. One more than the cores, because some of them wait."""
@@ -80,8 +89,7 @@ def test(arguments: list[str]) -> None:
     named = (ROOT / each.partition("::")[0] for each in arguments)
     paths = [path for path in named if path.exists()]
     if not paths:
-        _make_ready()
-        _pytest(*arguments)
+        _check_and_test(*arguments)
         return
     _prepare("dev")
     if all(path.is_file() for path in paths):
@@ -92,9 +100,8 @@ def test(arguments: list[str]) -> None:
 
 def full(arguments: list[str]) -> None:
     """Run the full-size suites too."""
-    _make_ready()
     size = ("-m", "full or not full", "--hypothesis-profile", "full", "--timeout", "5400")
-    _pytest(*size, *arguments)
+    _check_and_test(*size, *arguments)
 
 
 def coverage(arguments: list[str]) -> None:
@@ -109,12 +116,9 @@ def coverage(arguments: list[str]) -> None:
 def check(_: list[str]) -> None:
     """Run all checks without tests."""
     _prepare("dev")
-    _tool("ruff", "format", "--check", "--quiet")
-    _tool("ruff", "check", "--quiet")
-    _tool("basedpyright")
-    _tool("lint-imports")
-    _tool("python", "docs/generate.py", "--check")
-    _tool("check-jsonschema", "--builtin-schema", "vendor.compose-spec", "docker-compose.yml")
+    with _beside(TYPES):
+        for words in CHECKS:
+            _tool(*words)
 
 
 def docs(_: list[str]) -> None:
@@ -154,11 +158,17 @@ def _prepare(requirements: str) -> None:
     stamp.write_text(pinned)
 
 
-def _make_ready() -> None:
-    """Run all checks without tests. In parallel, prepare the files that tests share between runs."""
+def _check_and_test(*arguments: str) -> None:
+    """Prepare the files that tests share between runs, and run all checks and tests.
+
+    Checking the types takes a minute on one core, so the tests do not wait for it.
+    """
     _prepare("dev")
-    with _beside("python", "-m", "tests.support.prepare"):
-        check([])
+    with _beside(TYPES):
+        with _beside("python", "-m", "tests.support.prepare"):
+            for words in CHECKS:
+                _tool(*words)
+        _pytest(*arguments)
 
 
 def _pytest(*arguments: str) -> None:
