@@ -45,13 +45,12 @@ SLOW_FIRST = ("graph/", "service/", "process/managed/", "process/", "")
 
 PLAN_ANEW = frozenset(
     {
-        *("any_request", "bad_inputs_stored", "chunks", "concept_embedding", "database"),
-        *("embedding_jobs", "health", "image_search", "image_spaces", "moving"),
-        *("paid_search", "similar", "space_pages", "administration_in_browser", "statements", "switching"),
+        *("any_request", "bad_inputs_stored", "database", "health"),
+        *("paid_search", "space_pages", "administration_in_browser"),
     }
 )
 """Tests that create or drop indexes. After each of them, Neo4j has to plan all statements again (50 ms of
-CPU each), so they run last."""
+CPU each), so they run last. If it is only some tests of a module, they have the mark `plans_anew`."""
 SHARED = "libraries"
 """Fixture to use if a test only reads. Its data is stored once and is not deleted between these tests."""
 
@@ -101,7 +100,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         name = item.path.relative_to(here).as_posix()
         place = next(place for place, folder in enumerate(SLOW_FIRST) if name.startswith(folder))
         shares = SHARED in getattr(item, "fixturenames", ())
-        return place, item.path.stem.removeprefix("test_") in PLAN_ANEW, shares
+        anew = item.get_closest_marker("plans_anew") is not None
+        return place, anew or item.path.stem.removeprefix("test_") in PLAN_ANEW, shares
 
     items.sort(key=rank)
 

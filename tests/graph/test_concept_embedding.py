@@ -119,58 +119,59 @@ def test_regeneration_of_concepts(kg: Kg, driver: neo4j.Driver) -> None:
 def test_a_switch_takes_concepts_along(kg: Kg, driver: neo4j.Driver) -> None:
     learn(kg.graph)
     kg.work()
-    kg.add("small")
-    kg.switch.build("small", SpaceBuild(activate=False))
+    kg.add("other")
+    kg.switch.build("other", SpaceBuild(activate=False))
     merging = Merging()
     work(kg, merging)
     assert merging.seen == [], "what is being built does not decide"
     kg.work()
-    assert {len(each) for each in vectors(driver, "embedding_small").values()} == {64}
+    assert {len(each) for each in vectors(driver, "embedding_other").values()} == {64}
     assert len(vectors(driver)) == 5, "what answers stays"
-    assert kg.switch.check("small").ok
-    kg.switch.activate("small")
-    assert kg.states()["small"] == "active"
+    assert kg.switch.check("other").ok
+    kg.switch.activate("other")
+    assert kg.states()["other"] == "active"
     assert counts(kg) == (5, 5, 0, 0, 0)
 
 
 def test_a_switch_waits_for_concepts(kg: Kg, driver: neo4j.Driver) -> None:
     learn(kg.graph)
     kg.work()
-    kg.add("small")
-    kg.switch.build("small", SpaceBuild(activate=False))
+    kg.add("other")
+    kg.switch.build("other", SpaceBuild(activate=False))
     kg.work()
     rows(
         driver,
-        "MATCH (c:Concept {label: 'paper nest'}) SET c.embedding_small = null, c.embedded_with_small = null",
+        "MATCH (c:Concept {label: 'paper nest'}) SET c.embedding_other = null, c.embedded_with_other = null",
     )
-    found = kg.switch.check("small")
+    found = kg.switch.check("other")
     assert [each.detail for each in found.findings if not each.ok] == ["notes: 1 concepts are not built yet"]
     with pytest.raises(Conflict, match="1 concepts"):
-        kg.switch.activate("small")
+        kg.switch.activate("other")
 
 
+@pytest.mark.plans_anew
 def test_dropped_space_deletes_its_concept_vectors(kg: Kg, driver: neo4j.Driver) -> None:
     learn(kg.graph)
-    kg.add("small")
-    kg.switch.build("small", SpaceBuild(activate=True))
+    kg.add("other")
+    kg.switch.build("other", SpaceBuild(activate=True))
     kg.work()
-    assert "concept_embedding_small" in index_states(kg.graph)
+    assert "concept_embedding_other" in index_states(kg.graph)
     kg.drop.drop("default", "notes")
     kg.work()
     (row,) = rows(driver, "MATCH (c:Concept {label: 'paper nest'}) RETURN properties(c) AS map")
     assert {name for name in row["map"] if name.startswith("embed")} == {
-        "embedding_small",
-        "embedded_with_small",
-        "embedded_at_small",
+        "embedding_other",
+        "embedded_with_other",
+        "embedded_at_other",
     }
     kg.switch.build("default", SpaceBuild(activate=True))
     kg.work()
-    kg.drop.drop("small")
-    rows(driver, "MATCH (e:EmbeddingSpace {slug: 'small'}) SET e.dropping = datetime() - duration('PT9S')")
+    kg.drop.drop("other")
+    rows(driver, "MATCH (e:EmbeddingSpace {slug: 'other'}) SET e.dropping = datetime() - duration('PT9S')")
     rows(driver, "MATCH (j:Job {state: 'queued'}) SET j.run_after = datetime()")
     kg.work()
-    assert "concept_embedding_small" not in index_states(kg.graph)
-    assert vectors(driver, "embedding_small") == {}
+    assert "concept_embedding_other" not in index_states(kg.graph)
+    assert vectors(driver, "embedding_other") == {}
     assert len(vectors(driver)) == 5
 
 
@@ -288,13 +289,13 @@ def test_only_changed_relationships_are_embedded_again(kg: Kg, driver: neo4j.Dri
 def test_a_switch_waits_for_them(kg: Kg, driver: neo4j.Driver) -> None:
     relate(kg.graph, "is near")
     kg.work()
-    kg.add("small")
-    kg.switch.build("small", SpaceBuild(activate=False))
+    kg.add("other")
+    kg.switch.build("other", SpaceBuild(activate=False))
     kg.work()
-    assert len(edge_vectors(driver, "embedding_small")) == 1
-    assert types(driver, "embedding_small") == {"is near": True}
-    rows(driver, "MATCH ()-[r:RELATED_TO]->() SET r.embedded_with_small = null")
-    check = kg.switch.check("small")
+    assert len(edge_vectors(driver, "embedding_other")) == 1
+    assert types(driver, "embedding_other") == {"is near": True}
+    rows(driver, "MATCH ()-[r:RELATED_TO]->() SET r.embedded_with_other = null")
+    check = kg.switch.check("other")
     assert [each.detail for each in check.findings if not each.ok] == [
         "notes: 1 relationships and types of them are not built yet"
     ]
@@ -303,6 +304,7 @@ def test_a_switch_waits_for_them(kg: Kg, driver: neo4j.Driver) -> None:
         kg.graph.transaction(lambda tx: activate(tx, [state], "text"))
 
 
+@pytest.mark.plans_anew
 def test_search_reports_missing_relationship_index(kg: Kg, driver: neo4j.Driver) -> None:
     relate(kg.graph, "is near")
     kg.work()

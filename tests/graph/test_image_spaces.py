@@ -133,6 +133,7 @@ def _vector(driver: neo4j.Driver, name: str) -> list[float]:
     return [round(each, 5) for each in rows(driver, found, name=name)[0]["vector"]]
 
 
+@pytest.mark.plans_anew
 def test_image_space_is_built_activated_restored_and_dropped(album: Album, driver: neo4j.Driver) -> None:
     album.work()
     album.add_space("fine")

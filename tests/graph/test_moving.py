@@ -162,8 +162,8 @@ def test_vectors_of_another_model_are_recomputed(kg: Kg, tmp_path: Path) -> None
 
 
 def test_import_creates_the_space_of_a_bundle(kg: Kg, driver: neo4j.Driver, tmp_path: Path) -> None:
-    kg.add("small")
-    kg.configure.set("notes", EmbeddingConfig(space="small"), dry_run=False)
+    kg.add("other")
+    kg.configure.set("notes", EmbeddingConfig(space="other"), dry_run=False)
     kg.work()
     mover = Mover(kg, tmp_path)
     (page,), configuration = mover.pages(), mover.configuration()
@@ -173,11 +173,11 @@ def test_import_creates_the_space_of_a_bundle(kg: Kg, driver: neo4j.Driver, tmp_
     other = configuration.model_copy(update={"ontology": "others", "space_fingerprint": "0" * 16})
     failed = fresh.open(other)
     assert "could not be created: this kg opens deterministic" in failed.notes[0]
-    assert "kg admin spaces create small --provider deterministic" in failed.notes[1]
+    assert "kg admin spaces create other --provider deterministic" in failed.notes[1]
     assert not failed.takes_vectors
     opened = fresh.open(configuration)
     assert opened.takes_vectors
-    assert opened.notes == [f"created the embedding space 'small' for {configuration.model}"]
+    assert opened.notes == [f"created the embedding space 'other' for {configuration.model}"]
     assert fresh.take(page).vectors == len(TEXTS)
     assert status(kg.graph, "notes").embedded == len(TEXTS)
 

@@ -13,7 +13,7 @@ import pytest
 
 from kg_api.graph.client import Graph
 from kg_api.graph.spaces import ensure_space
-from kg_api.graph.statements import FIRST_IMAGE_INDEX, together
+from kg_api.graph.statements import together
 from tests.conftest import wipe
 from tests.neo4j_server import Neo4jServer
 from tests.support.cypher import (
@@ -23,7 +23,6 @@ from tests.support.cypher import (
     make_image_index,
     make_tokens,
     parameters_of,
-    rows,
     statuses,
     statuses_of,
     summary_of,
@@ -110,7 +109,6 @@ def explained(migrated_graph: Graph, server: Neo4jServer) -> Iterator[neo4j.Driv
         make_tokens(driver)
         make_image_index(driver)
         yield driver
-        rows(driver, f"DROP INDEX {FIRST_IMAGE_INDEX}")
 
 
 @cache

@@ -18,6 +18,7 @@ from tests.support.kg import TEXTS, Kg, first, matched
 from tests.support.records import record
 
 
+@pytest.mark.plans_anew
 def test_space_is_built_checked_activated_restored_and_dropped(kg: Kg, driver: neo4j.Driver) -> None:
     kg.add("other")
     assert kg.states() == {"default": "active", "other": "idle"}
@@ -107,6 +108,7 @@ def test_one_ontology_can_be_switched(kg: Kg) -> None:
     assert spaces == {"notes": "default", "second": "other"}
 
 
+@pytest.mark.plans_anew
 def test_check_finds_a_missing_vector_or_index(kg: Kg, driver: neo4j.Driver) -> None:
     kg.add("other")
     kg.switch.build("other", SpaceBuild())
@@ -127,9 +129,10 @@ def test_check_finds_a_missing_vector_or_index(kg: Kg, driver: neo4j.Driver) -> 
     assert "index" in [each.name for each in kg.switch.check("other").findings if not each.ok]
 
 
+@pytest.mark.plans_anew
 def test_invalid_switches_are_rejected_with_advice(kg: Kg) -> None:
     kg.add("other")
-    kg.add("third", 32)
+    kg.add("third")
     with pytest.raises(NotFound):
         kg.switch.build("nowhere", SpaceBuild())
     with pytest.raises(NotFound, match="'nothing'"):
@@ -180,6 +183,7 @@ def test_chunking_change_does_not_affect_spaces(kg: Kg) -> None:
     assert kg.configure.show("notes").config.strategy == "paragraph"
 
 
+@pytest.mark.plans_anew
 def test_backfill_recreates_missing_indexes(kg: Kg, driver: neo4j.Driver) -> None:
     names = {"passage_embedding", "concept_embedding", "relation_embedding"}
     for name in names:
@@ -220,6 +224,7 @@ def test_a_dry_run_changes_nothing(kg: Kg) -> None:
     assert read_embedding_state(kg.graph, "notes").configured == before
 
 
+@pytest.mark.plans_anew
 def test_frozen_worker_does_not_drop_a_recreated_space(kg: Kg, driver: neo4j.Driver) -> None:
     kg.add("other")
     kg.drop.drop("other")

@@ -35,7 +35,7 @@ def make_tokens(driver: neo4j.Driver) -> None:
 
 def make_image_index(driver: neo4j.Driver) -> None:
     """Create the index for the first image space, because it is used in some statements."""
-    config = {"vector.dimensions": 4, "vector.similarity_function": "cosine"}
+    config = {"vector.dimensions": 64, "vector.similarity_function": "cosine"}
     made = STATEMENTS["spaces/create_image_index"]
     rows(driver, made, name=FIRST_IMAGE_INDEX, options={"indexConfig": config})
 

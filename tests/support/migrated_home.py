@@ -1,8 +1,8 @@
 """Home whose Neo4j has its password, schema, vocabulary, and usual vector indexes.
 
 A new home needs five CPU seconds. Each server would plan most statements twice, because an index or a name
-was missing at first. `keep` stores one per set of jars and migrations. Tests of a first
-start do not use it.
+was missing at first. This is why there are also indexes for the spaces that tests add, `other` and `fine`.
+`keep` stores one home per set of jars and migrations. Tests of a first start do not use it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from kg_api.graph.schema import migrate
 from kg_api.graph.spaces import ensure_index, ensure_space
 from kg_api.local.neo4j import LOCK
 from kg_api.local.processes import Home
+from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.providers.pixels import HistogramEmbedder
 from kg_api.schemas.base import digest
 from kg_api.schemas.spaces import FIRST_IMAGE_SLUG
 from kg_api.settings import load_settings
-from tests.support.cypher import ROOT, STATEMENTS, make_tokens, rows
+from tests.support.colour_grid import ColourGrid
+from tests.support.cypher import ROOT, STATEMENTS, make_image_index, make_tokens, rows
 from tests.support.embedders import small_embedder
 
 if TYPE_CHECKING:
@@ -52,6 +54,9 @@ def keep(server: Neo4jServer) -> None:
         for slot in ensure_space(graph, small_embedder().identity).slots:
             ensure_index(graph, slot)
         ensure_space(graph, HistogramEmbedder().identity, FIRST_IMAGE_SLUG)
+        make_image_index(driver)
+        ensure_space(graph, DeterministicEmbedder(64).identity, "other")
+        ensure_space(graph, ColourGrid(4).identity, "fine")
         rows(driver, "MATCH (e:EmbeddingSpace) DELETE e")
     server.stop()
     home, to = Home(server.home), kept()
