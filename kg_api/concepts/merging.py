@@ -61,7 +61,7 @@ class ConceptMergeRecords:
 Spelling = Literal["mark", "plural", "plural of one word", "order", "hyphen", "acronym", "acronym alone"]
 """Difference between two labels.
 
-`mark` means accents, points, apostrophes or articles. `order` means "X of
+`mark` means accents, points, apostrophes, articles, number words or the order of a date. `order` means "X of
 Y" and "Y X". `acronym alone` means a label without other words.
 """
 
@@ -72,6 +72,17 @@ _QUIET = frozenset(" .,;:?'\"()[]&/-")
 _DIAERESIS: Final = "\u0308"  # distinguishes words in German
 _ARTICLE: Final = "the"
 _PASSED_OVER = frozenset({"of", "the", "and", "for", "in", "on"})
+_MONTHS = """
+    january february march april may june july august september october november december
+""".split()  # noqa: SIM905 - words, not punctuation
+_CARDINALS = """
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+    seventeen eighteen nineteen twenty
+""".split()  # noqa: SIM905
+_ORDINALS = """
+    first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth
+    fifteenth sixteenth seventeenth eighteenth nineteenth twentieth
+""".split()  # noqa: SIM905
 _OTHER_THINGS = """
     arms authorities brains contents customs damages financials forces glasses goods grounds lines looks
     manners means minutes news premises regards remains savings securities spectacles spirits terms thanks
@@ -80,6 +91,11 @@ _OTHER_THINGS = """
 _SHORT_FOR_IS = {
     f"{word}'s" for word in ("he", "here", "how", "it", "let", "she", "that", "there", "what", "where", "who")
 }
+_BRITISH = (
+    (re.compile(r"(?<=...)our(?=(?:s|al|ful|able|ites?)?$)"), "or"),
+    (re.compile(r"(?<=....)is(?=(?:e|es|ed|ing|ations?|ers?)$)"), "iz"),
+)
+"""The minimum numbers of letters exclude other words, such as poured and pored, or prise and prize."""
 
 
 @lru_cache(LABELS)
@@ -107,6 +123,7 @@ def compare_spelling(one: str, other: str) -> Spelling | None:
     parts, more = ([part for word in whole for part in word.split("-")] for whole in (a, b))
     return (
         _compare_words(parts, more)
+        or _match_dates(parts, more)
         or _match_turned(a, b)
         or _match_turned(b, a)
         or _match_joined(a, b)
@@ -143,16 +160,33 @@ def _compare_word(p: str, q: str) -> Literal["same", "mark", "plural"] | None:
     one, other = p.casefold(), q.casefold()
     if one == other:
         return "same"
-    if _differ_in_apostrophe(p, q) or _differ_in_accents(p, q):
+    if (
+        _normalize_number(one) == _normalize_number(other)
+        or _differ_in_apostrophe(p, q)
+        or _differ_in_accents(p, q)
+    ):
         return "mark"
     if not (_is_plain(p) and _is_plain(q)):
         return None
+    american, less = one, other
+    for british, spelt in _BRITISH:
+        american, less = british.sub(spelt, american), british.sub(spelt, less)
+    if american == less:
+        return "mark"
     return "plural" if other in _list_singulars(one) or one in _list_singulars(other) else None
 
 
 def _is_plain(word: str) -> bool:
     """Check for a word of ASCII letters that does not look like code."""
     return word.isascii() and word.isalpha() and (word.islower() or word.istitle())
+
+
+def _normalize_number(word: str) -> str:
+    if word in _CARDINALS:
+        return str(_CARDINALS.index(word))
+    if word in _ORDINALS:
+        return f"{_ORDINALS.index(word) + 1}th"
+    return re.sub(r"(?<=\d)(?:st|nd|rd|th)$", "th", word)
 
 
 def _differ_in_apostrophe(p: str, q: str) -> bool:
@@ -185,6 +219,13 @@ def _list_singulars(word: str) -> Iterator[str]:
         yield word[:-2]
     if len(word) > len("pis") and re.search("[aeiouy].*[^sui]s$", word):
         yield word[:-1]
+
+
+def _match_dates(a: Sequence[str], b: Sequence[str]) -> Spelling | None:
+    """Match dates with their parts in another order."""
+    one, other = ([_normalize_number(word.casefold()).removesuffix("th") for word in each] for each in (a, b))
+    is_date = all(word in _MONTHS or word.isdecimal() for word in one) and any(map(_MONTHS.__contains__, one))
+    return "mark" if is_date and sorted(one) == sorted(other) else None
 
 
 def _match_turned(a: Sequence[str], b: Sequence[str]) -> Spelling | None:

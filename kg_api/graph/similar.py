@@ -208,7 +208,7 @@ def _near(row: Row) -> NearSource:
     )
 
 
-# Images by vector
+# Images by vector and by appearance
 
 NO_WORDS = SpaceVectors(vectors={}, properties={}, spaces={})
 

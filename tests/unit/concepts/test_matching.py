@@ -81,7 +81,12 @@ ONE_THING = [
     ("The Bank of England", "Bank of England", "mark"),
     ("Python's standard library", "Python standard library", "mark"),
     ("McDonald’s", "McDonalds", "mark"),
+    ("14th Amendment", "Fourteenth Amendment", "mark"),
+    ("12 Monkeys", "Twelve Monkeys", "mark"),
+    ("August 6, 1945", "6th August 1945", "mark"),
     ("Rock & Roll", "rock and roll", "mark"),
+    ("default behaviour", "default behavior", "mark"),
+    ("organisations", "organizations", "mark"),
     ("generator expression", "generator expressions", "plural"),
     ("Global Variables", "global variable", "plural"),
     ("third-party libraries", "third party library", "plural"),
@@ -166,6 +171,7 @@ def test_counterparts_keep_their_concepts_separate() -> None:
     assert find_merge_reason(one, other, 1.0) is None
     assert find_merge_reason(other, one, 1.0) is None
     assert find_merge_reason(one, Text("treaty article", terms=("Article 5",)), 1.0) == "plural"
+    assert find_merge_reason(Text("August 6", terms=("6 August",)), Text("6th August"), 1.0) == "mark"
 
 
 def test_third_name_does_not_match_through_the_second() -> None:

@@ -1,4 +1,4 @@
-"""Pages of documents, ontologies, reading, and review."""
+"""Pages of documents, folders, ontologies, reading, and review."""
 
 from __future__ import annotations
 
@@ -22,14 +22,17 @@ from kg_api.ingest.service import APPROVED_A_REQUEST
 from kg_api.schemas.documents import MAX_REVIEWED, Approval, DocumentChange, DocumentSummary, Review
 from kg_api.schemas.evaluation import normalize_question
 from kg_api.schemas.filters import DocumentFilter, read_value
+from kg_api.schemas.folders import Folder, NewFolder, ScanRequest
 from kg_api.schemas.languages import BETWEEN, LANGUAGE_NAMES, LanguageChoice, SynonymList
 from kg_api.schemas.metadata import MAX_METADATA_KEYS, MetadataValue
+from kg_api.schemas.operations import FINISHED
 from kg_api.schemas.search import DocumentReading
 from kg_api.schemas.vocabulary import MAX_LIMIT, MAX_PARAGRAPH
 from kg_api.search.present import match_words
 from kg_api.spaces.plans import find_searchable
 from kg_api.web.api import documents
 from kg_api.web.api.documents import (
+    FolderId,
     approve_documents,
     delete_document,
     delete_ontology,
@@ -227,6 +230,82 @@ def read_edited_metadata(
 
 def _split_lines(texts: Sequence[str]) -> list[str]:
     return [line.strip() for text in texts for line in text.splitlines() if line.strip()]
+
+
+# Synced folders
+
+
+@pages.get("/ui/folders", "admin")
+def folders_page(request: Request, container: Open) -> HTMLResponse:
+    listed = documents.list_folders(container).folders
+    context: dict[str, Any] = {"folders": listed, "is_scanned": any(map(_is_scanned, listed))}
+    if wants_part(request):
+        return render("folders/list.html", {**context, "finished": FINISHED})
+    context |= {"finished": FINISHED, "ontologies": list_ontology_names(container.graph)}
+    context["roots"] = container.settings.sync.allowed
+    return render("folders/page.html", context)
+
+
+@pages.post("/ui/folders", "admin", "Add a folder to sync")
+def add(
+    request: Request,
+    container: Open,
+    path: FormText = "",
+    ontology: FormText = "",
+    *,
+    every_seconds: Annotated[int, Form()] = 300,
+    prefix: FormText = "",
+    review: Tick = False,
+) -> Response:
+    fields = {"path": path, "ontology": ontology, "prefix": prefix}
+    new = valid(NewFolder, {**fields, "every_seconds": every_seconds, "review": review})
+    return _to_folder(request, documents.add_folder(container, new))
+
+
+@pages.get("/ui/folders/{folder_id}", "admin")
+def folder_page(request: Request, container: Open, folder_id: FolderId) -> HTMLResponse:
+    found = documents.get_folder(container, folder_id)
+    context = {"folder": found, "finished": FINISHED, "is_scanned": _is_scanned(found)}
+    return render("folders/found.html" if wants_part(request) else "folders/one.html", context)
+
+
+@pages.get("/ui/folders/{folder_id}/scan", "admin")
+def emptied_page(container: Open, folder_id: FolderId) -> Response:
+    found = documents.get_folder(container, folder_id)
+    if not found.looks_emptied:
+        return RedirectResponse(below("/ui/folders", folder_id), 303)
+    return render("folders/emptied.html", {"folder": found})
+
+
+@pages.post("/ui/folders/{folder_id}/scan", "admin", "Scan a folder now")
+def scan(request: Request, container: Open, folder_id: FolderId, *, allow_empty: Tick = False) -> Response:
+    return _to_folder(
+        request, documents.scan_folder(container, folder_id, ScanRequest(allow_empty=allow_empty))
+    )
+
+
+@pages.get("/ui/folders/{folder_id}/remove", "admin")
+def removal_page(container: Open, folder_id: FolderId) -> HTMLResponse:
+    return render("folders/remove.html", {"folder": documents.get_folder(container, folder_id)})
+
+
+@pages.post("/ui/folders/{folder_id}/remove", "admin", "Stop syncing a folder")
+def remove(
+    request: Request, container: Open, folder_id: FolderId, *, delete_documents: Tick = False
+) -> Response:
+    return redirect_to_page(
+        request,
+        documents.remove_folder(container, folder_id, delete_documents=delete_documents),
+        "/ui/folders",
+    )
+
+
+def _is_scanned(folder: Folder) -> bool:
+    return folder.state is not None and folder.state not in FINISHED
+
+
+def _to_folder(request: Request, folder: Folder) -> Response:
+    return redirect_to_page(request, folder, below("/ui/folders", folder.folder_id))
 
 
 # Ontologies
