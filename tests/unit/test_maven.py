@@ -31,7 +31,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes | int]]:
             self.end_headers()
             self.wfile.write(content)
 
-        def log_message(self, *_: object) -> None: ...
+        def log_message(self, format: str, *args: object) -> None: ...  # noqa: A002 - name of the base class
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
