@@ -12,7 +12,7 @@ import pytest
 from kg_api.concepts.merging import merge_near
 from kg_api.errors import Conflict
 from kg_api.graph.client import Graph
-from kg_api.graph.concept_merges import read_concept_merges, unmerge_concepts
+from kg_api.graph.concept_merges import merge_concepts, read_concept_merges, unmerge_concepts
 from kg_api.graph.document_writes import delete_document, store_document
 from kg_api.graph.spaces import Space
 from kg_api.schemas.base import concept_id, hash_concept_text
@@ -33,7 +33,7 @@ from tests.support.concepts import (
 from tests.support.cypher import rows
 from tests.support.embedding import open_spaces
 from tests.support.records import record
-from tests.support.two_concepts import MANY, ONE, TEXTS, both, merged
+from tests.support.two_concepts import MANY, ONE, TEXTS, both, ids, merged
 
 
 @pytest.fixture
@@ -103,6 +103,14 @@ def test_repeated_merge_and_extraction_change_nothing(
     assert picture(driver) == after
     assert concepts(driver) == {ONE: 3, "list": 1, "iterators": 1}
     check_invariants(driver)
+
+
+def test_concepts_that_are_no_longer_equal_stay_separate(
+    graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
+) -> None:
+    write(graph, *both(texts))
+    assert merge_concepts(graph, ids(ONE, MANY), lambda *_: False) is None
+    assert {ONE, MANY} <= concepts(driver).keys()
 
 
 def test_deleted_document_removes_its_evidence_after_merge(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -149,6 +150,14 @@ def test_unmounted_store_rejects_every_operation(
     with pytest.raises(Unavailable, match=ANOTHER):
         elsewhere.collect()
     assert [*elsewhere.folder.iterdir()] == []
+    FileBlobStore(elsewhere.folder).mark("of another")
+    for path in pictures.paths(BOAT):
+        copied = elsewhere.folder / path.relative_to(pictures.folder)
+        copied.parent.mkdir(exist_ok=True)
+        shutil.copy(path, copied)
+    with pytest.raises(Unavailable, match=ANOTHER):
+        elsewhere.collect()
+    assert elsewhere.files == 1
     assert (pictures.collect(), pictures.files) == (2, 0)
 
 

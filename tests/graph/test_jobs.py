@@ -337,3 +337,14 @@ def test_unknown_job_kinds_are_counted(graph: Graph) -> None:
         request(graph, f"o{number}")
     assert jobs.count_unknown_kinds(graph, ["test"]) == {}
     assert jobs.count_unknown_kinds(graph, ["other"]) == {"test": 3}
+
+
+def test_worker_continues_its_own_job_before_others(graph: Graph) -> None:
+    own = request(graph, "own")
+    assert claim(graph, "w") is not None
+    for name in ("w", "other"):
+        jobs.sign_of_life(graph, name, host="machine", pid=1)
+    for ontology in ("a", "b"):
+        request(graph, ontology)
+    claimed = [claim(graph, "w", max_failures=99) for _ in range(8)]
+    assert {each.job_id for each in claimed if each} == {own}
