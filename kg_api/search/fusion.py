@@ -155,7 +155,7 @@ MAX_TOLD = 100
 KNOWN_TEXTS = 256  # first hits to cache, which may be long
 
 USUAL_SHARES: Final = (0.8, 0.8)
-SHARES: Final = {"bge-small-en-v1.5": (0.92, 1.0), "all-MiniLM-L6-v2": (0.75, 0.65)}
+SHARES: Final = {"bge-small-en-v1.5": (0.88, 0.95), "all-MiniLM-L6-v2": (0.75, 0.65)}
 """Cosine at which relevance starts, for normal and for short questions, by model.
 
 0 is the cosine of unrelated texts, 1 that of related texts. Measured with `python -m benchmarks.nothing_near`
