@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import filelock
-import httpx
 from tenacity import retry, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from kg_api.errors import ManagedProcessError
@@ -22,6 +21,7 @@ from kg_api.errors import ManagedProcessError
 if TYPE_CHECKING:
     from jgo.env import LockedDependency
     from jgo.maven import Artifact
+    from requests import Session
 
 Progress = Callable[[int, int, str], None]
 """Callback with the number of finished files, the number of all files, and the name of the last file."""
@@ -30,13 +30,10 @@ PARALLEL_DOWNLOADS = 8
 TIMEOUT_SECONDS = 60
 
 
-class _WrongChecksum(OSError):
-    pass
-
-
 def fetch(lock: Path, cache: Path, on_progress: Progress | None = None) -> list[Path]:
     """Return the paths of the locked files, and download missing files. Safe for parallel processes."""
     from jgo.env import LockFile  # noqa: PLC0415 - jgo imports requests and more, 0.2 s
+    from requests import Session  # noqa: PLC0415
 
     entries = LockFile.load(lock).dependencies
     artifacts = [_artifact(cache, entry) for entry in entries]
@@ -47,10 +44,10 @@ def fetch(lock: Path, cache: Path, on_progress: Progress | None = None) -> list[
     cache.mkdir(parents=True, exist_ok=True)
     with (
         filelock.FileLock(cache / "maven.lock"),
-        httpx.Client(timeout=TIMEOUT_SECONDS, follow_redirects=True) as client,
+        Session() as session,
         ThreadPoolExecutor(PARALLEL_DOWNLOADS) as pool,
     ):
-        fetched = pool.map(partial(_fetch_one, client), artifacts, entries)
+        fetched = pool.map(partial(_fetch_one, session), artifacts, entries)
         for finished, path in enumerate(fetched, start=1):
             if on_progress:
                 on_progress(finished, len(entries), path.name)
@@ -59,13 +56,13 @@ def fetch(lock: Path, cache: Path, on_progress: Progress | None = None) -> list[
     return paths
 
 
-def _fetch_one(client: httpx.Client, artifact: Artifact, entry: LockedDependency) -> Path:
+def _fetch_one(session: Session, artifact: Artifact, entry: LockedDependency) -> Path:
     path = _path(artifact)
     if path.exists() and hashlib.sha256(path.read_bytes()).hexdigest() == entry.sha256:
         return path
     try:
-        _download(client, artifact, path, entry.sha256)
-    except (OSError, httpx.HTTPError) as error:
+        _download(session, artifact, path, entry.sha256)
+    except OSError as error:  # also from requests
         raise ManagedProcessError(
             f"{entry.artifactId} {entry.version} cannot be downloaded from Maven Central: "
             f"{error}\nCheck the network and run the command again. Finished downloads are kept."
@@ -74,17 +71,19 @@ def _fetch_one(client: httpx.Client, artifact: Artifact, entry: LockedDependency
 
 
 @retry(
-    retry=retry_if_exception_type((httpx.TransportError, _WrongChecksum)),
+    retry=retry_if_exception_type(OSError),
     stop=stop_after_attempt(3),
     wait=wait_exponential(multiplier=1, max=4),
     reraise=True,
 )
-def _download(client: httpx.Client, artifact: Artifact, path: Path, sha256: str | None) -> None:
+def _download(session: Session, artifact: Artifact, path: Path, sha256: str | None) -> None:
     repository = next(iter(artifact.context.remote_repos.values()))
     url = f"{repository}/{artifact.component.path_prefix.as_posix()}/{artifact.filename}"
-    content = client.get(url).raise_for_status().content
+    response = session.get(url, timeout=TIMEOUT_SECONDS)
+    response.raise_for_status()
+    content = response.content
     if hashlib.sha256(content).hexdigest() != sha256:
-        raise _WrongChecksum(f"{path.name} does not have the checksum that kg expects")
+        raise OSError(f"{path.name} does not have the checksum that kg expects")
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(".part")
     unfinished.write_bytes(content)
