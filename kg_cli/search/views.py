@@ -35,6 +35,7 @@ QUOTE_CHARACTERS = 300
 INDENT = 4  # width of the number of a hit
 TEXT_LINES = 2
 DATE = len("2026-01-31")
+_HEADING = re.compile(r"\s*#{1,6}[ \t]+([^\n]*?)[ \t]*\n")
 _SPACE = re.compile(r"\s+")
 MAX_EDGES = 50
 
@@ -105,6 +106,14 @@ def _format_place(place: SourcePlace) -> str:
     return " > ".join([*heading, *page, f"¶{place.paragraph}"]) + ocr
 
 
+def _find_body(text: str, headings: Sequence[str]) -> int:
+    """Return where a Markdown text begins after lines that repeat its headings."""
+    begin = 0
+    while (found := _HEADING.match(text, begin)) and found[1] in headings and text[found.end() :].strip():
+        begin = found.end()
+    return begin
+
+
 def print_passage(
     number: int,
     place: SourcePlace,
@@ -127,6 +136,8 @@ def print_passage(
     if whole:
         lines = console.styled(mark(text, marks)).wrap(console.stdout(), width)
     else:
+        begin = _find_body(text, place.heading)  # the title line shows the headings
+        text, marks = text[begin:], [*_shift(marks, -begin, len(text) - begin)]
         parts = excerpt(text, marks, 2 * width, width // 2)
         flat = [
             _SPACE.sub(" ", each) if isinstance(each, str) else (_SPACE.sub(" ", each[0]), each[1])
