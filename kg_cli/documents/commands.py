@@ -175,7 +175,7 @@ def print_ontologies(found: schemas.OntologyList) -> None:
 def list_ontologies() -> None:
     """List the ontologies with the embedded share of each.
 
-    Example: kg ontologies
+    Example: kg ontologies list
     """
 
 

@@ -107,7 +107,7 @@ def test_unreadable_file_is_rejected_and_not_stored(
         ({"file": (None, "text"), "ontology": (None, "notes")}, 422, "file"),
         ({"ontology": (None, "notes")}, 422, "file"),
         ({"file": ("a.md", b"x")}, 422, "ontology"),
-        ({"file": ("a.md", b"x"), "ontology": ("b.md", b"x")}, 422, "ontology"),
+        ({"file": ("a.md", b"x"), "ontology": ("b.md", b"x")}, 400, "Too many files"),
         ({"file": ("a.md", b"x"), "ontology": (None, "n"), "color": (None, "red")}, 422, "color"),
         ({"file": ("a.md", b"x"), "ontology": (None, "n"), "metadata": (None, "{")}, 400, "JSON"),
         ({"file": ("a.md", b"x"), "ontology": (None, "n"), "metadata": (None, "[]")}, 422, "metadata"),
