@@ -27,12 +27,12 @@ ROOT = Path(__file__).resolve().parent
 ENVIRONMENT = ROOT / ".venv"
 BIN = ENVIRONMENT / "bin"
 OWN_ONTOLOGY, OWN_DOCUMENTS = "kg-docs", ("README.md", "docs/quickstart.md", "docs/guides")
-QUESTIONS = ("keep a folder in sync", "how can an AI assistant use my documents?")
+QUESTIONS = ("keep a folder in sync", "how does an AI assistant connect to kg?")
 """The first has the words of its answer, because full-text search answers it before the embedding ends."""
 TO_TRY = """
 kg keeps running. Open {page} in a browser, or try:
   .venv/bin/kg ingest ~/notes --ontology notes --wait    your own files
-  .venv/bin/kg search "how are hits ranked?"             another question
+  .venv/bin/kg search "how do I change the ranking?"       another question
   .venv/bin/kg down                                      stop, and keep the data\
 """
 CHECKS = (
