@@ -35,6 +35,7 @@ QUOTE_CHARACTERS = 300
 INDENT = 4  # width of the number of a hit
 TEXT_LINES = 2
 DATE = len("2026-01-31")
+MIN_NAME = 24  # minimum characters of a document name beside a heading
 _HEADING = re.compile(r"\s*#{1,6}[ \t]+([^\n]*?)[ \t]*\n")
 _SPACE = re.compile(r"\s+")
 MAX_EDGES = 50
@@ -80,7 +81,10 @@ def _shift(marks: Iterable[tuple[int, int]], by: int, length: int) -> Iterator[t
 
 
 def format_title(place: SourcePlace, width: int = sys.maxsize) -> list[Part]:
-    """Return document, place and date. To fit the width, drop the date, the first headings, and letters."""
+    """Return document, place and date. To fit the width, drop the date, the first headings, and letters.
+
+    The last heading stays if there is room for the end of the document name.
+    """
     from kg_api.schemas.embedding import find_document_date
 
     day = (find_document_date(getattr(place, "metadata", {})) or "")[:DATE]
@@ -89,6 +93,8 @@ def format_title(place: SourcePlace, width: int = sys.maxsize) -> list[Part]:
     if len(name) + 2 + len(where) + len(date) > width:
         date = ""
     while len(steps) > 1 and len(name) + 2 + len(where) > width:
+        if len(steps) == 2 and width - 2 - len(where) >= MIN_NAME:  # noqa: PLR2004 - heading and paragraph
+            break
         steps = steps[1:]
         where = " > ".join(["…", *steps])
     room = max(width - len(where) - 2, 1)

@@ -111,9 +111,11 @@ def test_hit_takes_three_lines(narrow: Console) -> None:
     found.sources[1].chunk.text = "one lease [every]\n\n" + "word " * 100
     print_hits(found)
     first, text, second, *more = narrow.export_text().splitlines()[:5]
-    assert first.startswith(" 1  handbook / a long way/down/to the document.md  … > ¶7  01234567  0.87")
+    assert first.startswith(
+        " 1  …a long way/down/to the document.md  … > Leases [draft] > ¶7  01234567  0.87"
+    )
     assert text.strip() == "A worker renews its lease [every] ten seconds."
-    assert second.startswith(" 2  handbook / ")
+    assert second.startswith(" 2  …")
     assert second.endswith("01234567  -")
     assert more[0].startswith("    one lease [every] word word")
     assert more[1].endswith("…")
@@ -148,7 +150,7 @@ def test_weaker_hits_are_marked_on_the_first_page(narrow: Console) -> None:
     print_hits(found, page=2, first=4)
     shown = narrow.export_text()
     assert "weaker:" not in shown
-    assert " 6  handbook" in shown
+    assert " 6  …" in shown
 
 
 def test_more_hits_are_on_the_next_page(narrow: Console) -> None:
