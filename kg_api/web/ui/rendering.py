@@ -18,6 +18,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, cast
 from fastapi import APIRouter, Depends, Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 from pydantic import BaseModel
 
 from kg_api import __version__
@@ -144,16 +145,19 @@ def _quoted(field: str) -> str:
 
 # Formats of numbers and times
 
+_CODE: Final = re.compile("`([^`]+)`")
+
 
 def count(number: int, one: str, many: str | None = None) -> str:
     """Format a number with its noun: `1 document`, `1,200 documents`."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
-def sentence(message: str) -> str:
-    """Add a full stop to a message. Unless it starts with `kg` or a name, use a capital letter."""
+def sentence(message: str) -> Markup:
+    """Format a message of kg: a full stop, a capital letter except in `kg` or a name, and code as code."""
     is_word = (first := message.partition(" ")[0]).isalpha() and first != "kg"
-    return f"{message[:1].upper() if is_word else message[:1]}{message[1:].rstrip('.')}."
+    text = f"{message[:1].upper() if is_word else message[:1]}{message[1:].rstrip('.')}."
+    return Markup(_CODE.sub(r"<code>\1</code>", escape(text)))  # noqa: S704 - escaped
 
 
 def share(part: float) -> str:
