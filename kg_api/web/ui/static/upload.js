@@ -82,7 +82,7 @@ async function send() {
   isSending = false;
   onward.querySelector("a").search = new URLSearchParams({ ontology });
   onward.hidden = !done;
-  if (choosing) htmx.ajax("GET", `${new URL(form.action).pathname}?${new URLSearchParams({ ontology })}`, { target: "#list" });
+  if (choosing) htmx.ajax("GET", `${new URL(form.action).pathname}${location.search}`, { target: "#list" });
   const rest = failed ? `, ${failed} failed` : "";
   follow(ontology, `${done} of ${files_(done + failed)} searchable by keyword`, rest);
   if (done) localStorage.ontology = ontology;
