@@ -17,6 +17,7 @@ from kg_api.errors import ConfigurationError, EmbeddingFailed, InvalidInput
 from kg_api.providers.tokens import Span, Tokenizer, cut, measure, query_pieces, total
 from kg_api.schemas.spaces import ModelChoice, SpaceIdentity
 from kg_api.settings import EmbeddingSettings, Settings
+from kg_api.wording import are, pluralize
 
 Vectors = NDArray[np.float32]
 
@@ -417,7 +418,8 @@ def describe_unknown_languages(model: str, documents: Mapping[str, int]) -> list
         if name != "unknown" and count >= MIN_UNKNOWN * total and not knows_language(model, name)
     }
     named = " or ".join(map(str.capitalize, others))
-    note = f"{sum(others.values())} of {total} documents are {named}"
+    unknown = sum(others.values())
+    note = f"{unknown} of {pluralize(total, 'document')} {are(unknown)} {named}"
     return [f"{note}; {advise_on_languages(model)}"] if others else []
 
 

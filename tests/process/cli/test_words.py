@@ -28,7 +28,7 @@ def test_ingest_and_doctor_warn_about_unsupported_languages(
     (folder / "miete.txt").write_text("Die Miete ist von dem Mieter an den Vermieter zu zahlen.")
     rows(driver, "MATCH (e:EmbeddingSpace) SET e.model = 'bge-small-en-v1.5'")
     told = kg("ingest", str(folder), "--ontology", "bau", env={"COLUMNS": "300"})
-    note = "1 of 1 documents are German; bge-small-en-v1.5 supports English."
+    note = "1 of 1 document is German; bge-small-en-v1.5 supports English."
     assert (told.returncode, note in told.stderr) == (0, True)
     doctor = kg("doctor", "--json", env={"KG_HOME": str(tmp_path / "elsewhere")})
     (found,) = (each for each in json.loads(doctor.stdout) if each["name"] == "language")
