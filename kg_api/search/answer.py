@@ -436,7 +436,7 @@ class AnswerService:
         try:
             return self._model.name
         except ConfigurationError as error:
-            raise InvalidInput(f"answers need a language model, for the service: {error}") from error
+            raise InvalidInput(f"answers need a language model. {error}") from error
 
     def _windows(
         self, hits: list[SourceHit], request: AnswerRequest, known: OntologySnapshot

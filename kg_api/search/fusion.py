@@ -201,13 +201,18 @@ def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[SourceHit
     read = language
     if language is None and words and not enough:
         read = _detect_language(shown, language)
+        # A few keywords do not show their language: `vom` counts unless the texts are German
+        if read and (content := words - find_stop_words(words, (read,))) and content != words:
+            words = content
+            matched = count_words(shown[0], words, plan.notes.respelt, plan.wording.variants) if counts else 0
+            enough = has_enough(matched, words)
     foreign = [model for model in models if read is not None and not knows_language(model, read)]
     note = _note_languages(models, language, shown) if language else None
     agreed = bool(matched) and (shown[0].ranks.vector == shown[0].ranks.text == 1)
     if decided or enough or (foreign and (agreed or matched >= UNKNOWN_LANGUAGE * len(words))):
         return Nearness(near=True, note=note)
     if foreign:
-        found = f"only {matched} of {len(words)} keywords" if matched else "no keyword"
+        found = f"only {matched} of {len(words)} keywords" if matched else "none of the keywords"
         reason = f"the first hit has {found}"
     else:
         if close:

@@ -212,6 +212,13 @@ def test_words_decide_in_languages_unknown_to_model(question: str, language: str
     assert ("only 1 of 5 keywords" in (told.note or "")) is question.startswith("Wer darf")
 
 
+def test_stop_words_of_the_texts_do_not_count() -> None:
+    high, cake = lanes({"default": [found("a", 1, 0.9)]}), place("a", f"Der Kuchen vom Blech. {RENT}")
+    both = cake.model_copy(update={"ranks": Ranks(vector=1, text=1)})
+    for question, near in (("Sprechstunde vom Zahnarzt", False), ("Kaution vom Zahnarzt", True)):
+        assert nearness(asked(question, BGE), high, [both, place("b", SUITE)]).near is near
+
+
 def test_one_word_suffices_for_hit_of_both_retrievers() -> None:
     asking = asked("Klavier Halten Bienen Hof Sofa", BGE)
     high, rent = lanes({"default": [found("a", 1, 0.9)]}), place("a", RENT)
