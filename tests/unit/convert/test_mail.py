@@ -249,6 +249,11 @@ SAID = "this message is in html your program cannot show it"
             (),
         ),
         (
+            [part(WORDS, "Code 99 is yours."), multipart("related", part(HTML, "<p>Code 99</p>"))],
+            "Code 99 is yours.\n",
+            (),
+        ),
+        (
             [part(WORDS, "Meet"), part(HTML, "<p>Meet</p>"), part("text/calendar", "BEGIN:VCALENDAR")],
             "Meet\n",
             ("attachments that were not read: text/calendar",),
@@ -274,7 +279,7 @@ SAID = "this message is in html your program cannot show it"
         ),
     ],
     ids=[
-        "stub", "same", "links", "more in html", "each has more", "related", "calendar",
+        "stub", "same", "links", "more in html", "each has more", "related", "not related", "calendar",
         "number in another", "images only", "halves",
     ],
 )  # fmt: skip
