@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import neo4j
 import pytest
 
 from kg_api.client import KgClient
@@ -7,6 +8,7 @@ from kg_api.graph.client import Graph
 from kg_api.schemas.concepts import Grounding
 from tests.service.conftest import sharing
 from tests.support.concepts import state
+from tests.support.cypher import rows
 from tests.support.embedding import run_jobs
 
 TEXTS = {
@@ -41,7 +43,11 @@ def grounding(kg: KgClient, label: str) -> Grounding | None:
     return kg.concept(found.concept_id).grounding
 
 
-def test_each_source_counts_once_per_side_with_quotes(told: KgClient) -> None:
+def test_each_source_counts_once_per_side_with_quotes(told: KgClient, driver: neo4j.Driver) -> None:
+    unsure = (
+        "MATCH ()-[r:RELATED_TO {statement: 'second trial supports hypothesis'}]->() SET r.confidence = 0.5"
+    )
+    rows(driver, unsure)
     found = grounding(told, "hypothesis")
     assert found is not None
     assert (found.supporting, found.contradicting) == (2, 1)

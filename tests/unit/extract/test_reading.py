@@ -93,6 +93,13 @@ def test_confidence_is_a_number_from_0_to_1(said: float, expected: float | None)
         assert read(concept(confidence=said)).concepts[0].confidence == expected
 
 
+def test_surest_concepts_with_evidence_are_kept_in_order() -> None:
+    unproven = concept("1843", quotes=["in 1842"], confidence=1)
+    unsure = concept("first program", quotes=["the first program for"], confidence=0.2)
+    answer = read(unproven, concept(), unsure, concept("Analytical Engine", confidence=1), per_source=2)
+    assert [each.label for each in answer.concepts] == ["Ada Lovelace", "Analytical Engine"]
+
+
 @pytest.mark.parametrize(
     "relation",
     [
