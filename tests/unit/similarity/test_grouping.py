@@ -36,6 +36,7 @@ def near(
 
 def test_each_source_and_parent_appears_once() -> None:
     found = [near("a", 0.9, parent="p"), near("a", 0.8), near("b", 0.7, parent="p"), near("c", 0.6)]
+    found.append(near("d", 0.5, covers=("d", "own")))
     once = list(deduplicate_sources(found, "own", None))
     assert [(each.place.source_id, each.similarity) for each in once] == [("a", 0.9), ("c", 0.6)]
 
