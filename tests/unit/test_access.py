@@ -142,6 +142,14 @@ def test_rate_limit_delays_every_thread(asked: float | None, seconds: float) -> 
     assert threads.wait() == pytest.approx(seconds)
 
 
+def test_longest_rate_limit_counts() -> None:
+    threads = Threads()
+    with suppress(RetryableError), threads.limiter.slot():
+        threads.refuse(7)
+        raise RetryableError("no", 2)
+    assert threads.wait() == pytest.approx(7)
+
+
 def test_server_failure_delays_no_thread() -> None:
     threads = Threads()
     threads.refuse(is_limit=False)
