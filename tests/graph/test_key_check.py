@@ -8,7 +8,7 @@ from kg_api.access import keys
 from kg_api.access.keys import KNOWN_SECONDS, KeyCheck, KeyToken, open_session, parse_token
 from kg_api.graph.client import Graph
 from kg_api.graph.keys import read_keys
-from kg_api.schemas.operations import ApiKey, NewKey
+from kg_api.schemas.operations import ApiKey, KeyRotation, NewKey
 from kg_api.transfer.backup import limit_restored_keys
 from tests.support.cypher import rows
 
@@ -49,6 +49,13 @@ def test_a_key_is_not_known_beyond_its_end(graph: Graph, driver: neo4j.Driver) -
     assert check.look_up(token) is not None
     clock.now += 3.1
     assert check.get_cached(token) is None
+
+
+def test_replacement_never_extends_a_key(graph: Graph) -> None:
+    made(graph)
+    (before,) = read_keys(graph)
+    keys.rotate_key(graph, "ada", KeyRotation(overlap_hours=48), "local")
+    assert [key.expires_at for key in read_keys(graph) if key.key_id == before.key_id] == [before.expires_at]
 
 
 def test_new_key_is_found_on_lookup(graph: Graph, driver: neo4j.Driver) -> None:

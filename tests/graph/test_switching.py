@@ -87,6 +87,7 @@ def test_new_ontologies_use_the_activated_space(kg: Kg) -> None:
     kg.switch.build("other", SpaceBuild())
     kg.work()
     kg.switch.activate("other")
+    kg.switch.rollback("other", ["notes"])
     store_document(kg.graph, record("x.md", ["Something about topic99."], ontology="later"))
     kg.work()
     assert read_embedding_state(kg.graph, "later").target.space.slug == "other"
