@@ -71,6 +71,7 @@ def test_folder_of_two_ontologies_needs_an_ontology(kg: Kg, folder: Path) -> Non
     assert (unclear.returncode, "one, two" in unclear.stderr) == (5, True)
     assert kg("folders", "remove", str(folder), "--ontology", "two").returncode == 0
     assert [each["ontology"] for each in listed(kg)] == ["one"]
+    assert "'on' not found" in kg("folders", "list", "--ontology", "on").stderr
     below = kg("folders", "add", str(folder.parent), "--ontology", "one")
     assert (below.returncode, "one folder contains the other" in below.stderr) == (5, True)
 

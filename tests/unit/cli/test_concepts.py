@@ -65,9 +65,9 @@ def test_found_concepts_are_a_table(printed: Printed) -> None:
 
 
 def test_page_shows_the_total(printed: Printed) -> None:
-    page = ConceptList(concepts=[LEASE, RETRY], total=9, offset=0, limit=2, notes=["[b]more[/b] to come"])
+    page = ConceptList(concepts=[LEASE, RETRY], total=9, offset=3, limit=2, notes=["[b]more[/b] to come"])
     views.print_concepts(page)
-    assert "2 of 9 concepts. Continue with --offset 2." in printed()
+    assert "2 of 9 concepts. Continue with --offset 5." in printed()
     assert "note: [b]more[/b] to come" in printed()
 
 
