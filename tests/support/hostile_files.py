@@ -6,6 +6,8 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 
+import psutil
+
 NEEDED = {
     "docx": "word/document.xml",
     "pptx": "ppt/presentation.xml",
@@ -109,3 +111,10 @@ def pdf_of_loops() -> bytes:
             8: "<< /Title (again) /Parent 7 0 R /Next 8 0 R /First 8 0 R /Dest 8 0 R >>",
         }
     )
+
+
+def newest_reader() -> psutil.Process:
+    """Return the child that the last pool started. Pools of earlier tests may have children that remain."""
+    children = (each for each in psutil.Process().children() if each.status() != psutil.STATUS_ZOMBIE)
+    readers = (each for each in children if "convert.isolated" in " ".join(each.cmdline()))
+    return max(readers, key=psutil.Process.create_time)

@@ -10,7 +10,6 @@ import zlib
 from collections.abc import Callable, Iterator
 from email.message import EmailMessage
 
-import psutil
 import pytest
 
 from kg_api.convert.isolated.pool import ConverterPool
@@ -18,6 +17,7 @@ from kg_api.schemas.documents import Converted
 from kg_api.schemas.formats import ConvertedFormat
 from kg_api.settings import ConversionSettings
 from tests.process.convert.test_hardening import peak_mb
+from tests.support.hostile_files import newest_reader
 from tests.support.images import drawn, encoded, exif, gif_of, png_of
 
 CPU_SECONDS, MEMORY_MB = 20, 700
@@ -128,8 +128,7 @@ def asked() -> Iterator[tuple[str, list[str]]]:
 def converted(pool: ConverterPool, data: bytes, form: ConvertedFormat) -> Converted:
     """Convert a file within the cost limit, using a process that has read files before."""
     pool.convert(b"<p>fine</p>", "html")
-    children = (each for each in psutil.Process().children() if each.status() != psutil.STATUS_ZOMBIE)
-    (child,) = [each for each in children if "convert.isolated" in " ".join(each.cmdline())]
+    child = newest_reader()
     before = sum(child.cpu_times()[:2])
     made = pool.convert(data, form)
     assert child.is_running(), made.notes
