@@ -103,10 +103,12 @@ def embedded(driver: neo4j.Driver) -> int:
     return rows(driver, "MATCH (s:Source) WHERE s.embedding IS NOT NULL RETURN count(s) AS n")[0]["n"]
 
 
-def until_owned(graph: Graph, job_id: str, *, other_than: str | None = None) -> Job:
+def until_owned(
+    graph: Graph, job_id: str, *, other_than: str | None = None, seconds: float = PATIENCE
+) -> Job:
     wait_until(
         lambda: find_job(graph, job_id).worker not in {None, other_than},
-        PATIENCE,
+        seconds,
         lambda: str(find_job(graph, job_id)),
     )
     return find_job(graph, job_id)
