@@ -195,8 +195,12 @@ def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[SourceHit
     close = any(nearest >= floor - MARGIN for nearest, floor in measured)
     # The cosine decides most searches. To count words takes longer than the fusion
     decided = close and language is not None and all(knows_language(model, language) for model in models)
-    counts = shown and not decided
-    matched = count_words(shown[0], words, plan.notes.respelt, plan.wording.variants) if counts else 0
+
+    def count(content: Iterable[str]) -> int:
+        respelt, variants = plan.notes.respelt, plan.wording.variants
+        return count_words(shown[0], content, respelt, variants) if shown and not decided else 0
+
+    matched = count(words)
     enough = has_enough(matched, words)
     read = language
     if language is None and words and not enough:
@@ -204,7 +208,7 @@ def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[SourceHit
         # A few keywords do not show their language: `vom` counts unless the texts are German
         if read and (content := words - find_stop_words(words, (read,))) and content != words:
             words = content
-            matched = count_words(shown[0], words, plan.notes.respelt, plan.wording.variants) if counts else 0
+            matched = count(words)
             enough = has_enough(matched, words)
     foreign = [model for model in models if read is not None and not knows_language(model, read)]
     note = _note_languages(models, language, shown) if language else None

@@ -64,11 +64,6 @@ def path_prefix() -> str:
     return _prefix.get()
 
 
-def below_prefix(path: str) -> str:
-    """Get the path that the current client should use for a path in kg."""
-    return _prefix.get() + path
-
-
 def own_path(path: str) -> str:
     """Get the path in kg for a path that was used by the current client."""
     prefix = _prefix.get()
