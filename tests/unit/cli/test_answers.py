@@ -3,14 +3,18 @@ from __future__ import annotations
 import inspect
 from datetime import UTC, datetime
 from enum import Enum
-from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from types import SimpleNamespace, UnionType
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 import pytest
 from pydantic import BaseModel
 
 import kg_cli.main
 from kg_api.client import KgClient
+from kg_api.errors import InvalidInput
+from kg_api.schemas.problems import valid
+from kg_api.schemas.vocabulary import Target
+from kg_cli.evaluate.choice import MODES, parse_choice
 from kg_cli.terminal.answers import ANSWERED, Column, call_view, cell
 
 ASKING = {"kg_cli.jobs.commands.show_job", "kg_cli.admin.concepts.status"}
@@ -92,3 +96,88 @@ def test_views_show_an_answer(command: str, capsys: pytest.CaptureFixture[str]) 
     call_view(view, answer, asked)
     told = capsys.readouterr()
     assert (told.out + told.err).strip()
+
+
+@pytest.mark.parametrize("target", get_args(Target))
+@pytest.mark.parametrize("mode", MODES)
+def test_service_accepts_the_request_of_every_mode(mode: str, target: Target) -> None:
+    asked = parse_choice([f"mode={mode}"]).asked(target, 20)
+    endpoint = MODES[mode].endpoint
+    body = valid(endpoint.request, {endpoint.question: "what", "ontology": "notes", **asked})
+    assert body.model_dump()["mode"] in mode or mode in {"concepts", "graph", "augment", "answer"}
+
+
+def test_unknown_mode_lists_all_modes() -> None:
+    with pytest.raises(InvalidInput, match=r"unknown mode .fast.\. Modes: text, vector, .*answer"):
+        parse_choice(["mode=fast"])
+
+
+def test_options_are_checked_per_mode() -> None:
+    assert parse_choice(["mode=answer", "limit=12", "window_size=0"]).search == {
+        "limit": 12,
+        "window_size": 0,
+    }
+    with pytest.raises(InvalidInput, match="mode augment has no option rrf_k"):
+        parse_choice(["mode=augment", "rrf_k=9"])
+
+
+def test_answer_result_is_its_citations_or_reason() -> None:
+    cited = SimpleNamespace(document="a.md", source_id="s", start=12, end=15)
+    ask = MODES["answer"].endpoint.ask
+    client = answering("answer", citations=[cited, cited], refusal=None)
+    assert ask(client, "q", {}).found == [("a.md", 12, 15)]
+    none = ask(answering("answer", citations=[], refusal="nothing_similar"), "q", {})
+    assert (none.found, none.refusal) == ([], "nothing_similar")
+
+
+def answering(method: str, **fields: Any) -> KgClient:
+    answer = SimpleNamespace(timings_ms={}, degraded=[], **fields)
+
+    def give(*_: object, **__: object) -> SimpleNamespace:
+        return answer
+
+    return cast("KgClient", SimpleNamespace(**{method: give}))
+
+
+def test_search_and_ontology_options_are_separated() -> None:
+    found = parse_choice(
+        ["mode=vector", "rerank=true", "mmr_lambda=0.5", "strategy=sentence", "chunk_size=30"]
+    )
+    assert found.mode == "vector"
+    assert found.search == {"rerank": True, "mmr_lambda": 0.5}
+    assert found.embedding == {"strategy": "sentence", "chunk_size": 30}
+    assert found.label == "vector rerank=true mmr_lambda=0.5 strategy=sentence chunk_size=30"
+
+
+def test_extraction_options_create_a_separate_ontology() -> None:
+    found = parse_choice(["mode=concepts", "extractor=keyphrase", "per_source=5"])
+    assert found.extraction == {"extractor": "keyphrase", "per_source": 5}
+    assert found.corpus != ""
+    assert found.label == "concepts extractor=keyphrase per_source=5"
+
+
+def test_each_target_builds_its_request() -> None:
+    usual = {"limit": 20, "mode": "hybrid"}
+    assert parse_choice([]).asked("documents", 20) == {**usual, "per_document": 1}
+    assert parse_choice([]).asked("spans", 20) == {**usual, "group_by": "chunk"}
+    assert parse_choice(["per_document=3"]).asked("documents", 20) == {**usual, "per_document": 3}
+
+
+@pytest.mark.parametrize(
+    ("pair", "told"),
+    [
+        ("mood=good", "mode hybrid has no option mood. Options: "),
+        ("query_text=x", "mode hybrid has no option query_text"),
+        ("mode", "'mode' is not of the form name=value"),
+        ("=x", "is not of the form name=value"),
+        ("mode=fast", "unknown mode"),
+        ("extractor=magic", "extractor: "),
+        ("rrf_k=0", "rrf_k: "),
+        ("rerank=perhaps", "rerank: "),
+        ("chunk_size=2", "chunk_size of paragraph"),
+    ],
+)
+def test_invalid_choices_are_rejected(pair: str, told: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        parse_choice([pair])
+    assert told in str(refused.value)

@@ -1,8 +1,14 @@
 from __future__ import annotations
 
+import re
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
+from typer.main import get_command
 
 from kg_api.errors import InvalidInput
 from kg_api.graph.targets import KINDS
@@ -10,8 +16,10 @@ from kg_api.jobs import backfill, extraction
 from kg_api.schemas.folders import SCAN_KIND
 from kg_api.schemas.operations import JOB_KINDS
 from kg_cli.documents.folders import absolute, parse_duration, parse_interval
+from kg_cli.documents.ingestion import read_changes, read_metadata
 from kg_cli.jobs.report import print_jobs
-from kg_cli.main import run_command
+from kg_cli.main import app, run_command
+from kg_cli.terminal.console import runnable
 
 
 def test_unknown_mode_message_contains_no_python_names(capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,3 +81,127 @@ def test_folder_path_is_relative_to_current_directory(
     monkeypatch.setenv("HOME", str(tmp_path))
     for path in ("notes", "./link", "~/notes", "notes/../notes"):
         assert absolute(Path(path), elsewhere=False) == str(tmp_path / "notes")
+
+
+def test_types_are_read_from_the_values() -> None:
+    given = [
+        "title=Pumps = all", "uri=file:///a", "n=3", "x=1.5", "draft=true", "names=a,b", "zip='0123'", "t=",
+    ]  # fmt: skip
+    assert read_changes(given, ["tags=oncall, 7", "years=2024,2025"], ["old"]) == {
+        "title": "Pumps = all",
+        "uri": "file:///a",
+        "metadata": {
+            "n": 3,
+            "x": 1.5,
+            "draft": True,
+            "names": "a,b",
+            "zip": "0123",
+            "t": "",
+            "tags": ["oncall", "7"],
+            "years": [2024, 2025],
+            "old": None,
+        },
+    }
+
+
+@pytest.mark.parametrize("values", [[], ["novalue"], ["=3"]])
+def test_empty_metadata_change_is_rejected(values: list[str]) -> None:
+    with pytest.raises(typer.BadParameter):
+        read_changes(values, [], [])
+
+
+def test_metadata_options_have_the_same_types() -> None:
+    given = ["author=Ada", "year=2025", 'code="7"', "draft=false"]
+    assert read_metadata(given, ["tags=a, b"]) == {
+        "author": "Ada",
+        "year": 2025,
+        "code": "7",
+        "draft": False,
+        "tags": ["a", "b"],
+    }
+    assert read_metadata([], []) == {}
+
+
+@pytest.mark.parametrize(("value", "told"), [("title=All", "differs per document"), ("author", "KEY=VALUE")])
+def test_invalid_metadata_option_is_rejected(value: str, told: str) -> None:
+    with pytest.raises(typer.BadParameter, match=told):
+        read_metadata([value], [])
+
+
+ROOT = Path(__file__).parents[3]
+PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+KG: Any = get_command(app)
+SPAN = re.compile(r"`((?:[A-Z_]+=\S+ )*kg [^`\n]+)`")
+LINE = re.compile(r"^(?:\$ )?((?:[A-Z_]+=\S+ )*kg .+)$", re.MULTILINE)
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SHELLS = {"", "bash", "sh", "shell", "console"}
+WORD = re.compile(r"[a-z][a-z-]*")
+
+
+def find_commands(page: str) -> Iterator[str]:
+    """Return code spans that begin with `kg`, and such lines of blocks."""
+    blocks = [block for language, block in FENCE.findall(page) if language in SHELLS]
+    yield from (found[1] for block in blocks for found in LINE.finditer(block))
+    yield from (found[1] for found in SPAN.finditer(FENCE.sub("", page)))
+
+
+def find_unknown(line: str) -> str | None:
+    """Return the word of a command line that no command has."""
+    words = re.split(r"\s+(?:#|\||&&|>|;)\s*|;", line)[0].split()
+    commands: dict[str, Any] = KG.commands
+    for word in words[words.index("kg") + 1 :]:
+        if not commands or not WORD.fullmatch(word):
+            return None  # an argument, or an option
+        if word not in commands:
+            return word
+        commands = getattr(commands[word], "commands", {})
+    return None
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_of_pages_exist(page: Path) -> None:
+    unknown = {line: word for line in find_commands(page.read_text("utf-8")) if (word := find_unknown(line))}
+    assert not unknown
+
+
+def test_the_search_for_unknown_commands_finds_some() -> None:
+    found = list(
+        find_commands("Run `kg page x`.\n\n```bash\nKG_HOME=/x kg admin nothing --yes   # why\nkg up\n```\n")
+    )
+    assert [find_unknown(line) for line in found] == ["nothing", None, "page"]
+    assert sum(len(list(find_commands(page.read_text("utf-8")))) for page in PAGES) > 200
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The running `kg`, in a virtual environment below the working directory."""
+    own = tmp_path / "bin" / "kg"
+    own.parent.mkdir()
+    own.write_text("#!/bin/sh\n")
+    own.chmod(0o755)
+    monkeypatch.setattr(sys, "argv", [str(own), "up"])
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.chdir(tmp_path)
+    return own
+
+
+def test_command_path_is_shown_if_not_on_path(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert runnable() == "bin/kg"
+    monkeypatch.chdir("/")
+    assert runnable() == str(own.relative_to("/"))
+    monkeypatch.chdir(own.parent)
+    assert runnable() == "./kg", "a bare name is looked for on PATH"
+
+
+def test_the_name_is_enough_where_path_finds_it(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(own.parent))
+    assert runnable() == "kg"
+
+
+def test_another_kg_on_path_is_not_meant(own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = tmp_path / "other" / "kg"
+    other.parent.mkdir()
+    other.write_bytes(own.read_bytes())
+    other.chmod(0o755)
+    monkeypatch.setenv("PATH", str(other.parent))
+    assert runnable() == "bin/kg"

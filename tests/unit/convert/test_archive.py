@@ -3,11 +3,16 @@ from __future__ import annotations
 import io
 import struct
 import zipfile
+from typing import Any, cast
 
 import pytest
 
+from kg_api.convert.isolated.child import Request
+from kg_api.convert.isolated.pool import ConverterDied, ConverterPool, ConverterProcess
 from kg_api.convert.shared.containers import MAX_ENTRIES, open_archive, read_entry
 from kg_api.errors import UnreadableDocument
+from kg_api.schemas.documents import Converted
+from kg_api.settings import ConversionSettings
 
 
 def packed(entries: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
@@ -55,3 +60,33 @@ def test_directory_outside_the_archive_is_rejected() -> None:
 def test_invalid_archive_is_rejected_with_reason(data: bytes, why: str) -> None:
     with pytest.raises(UnreadableDocument, match=why):
         open_archive(data, "a book", needs="a.xml")
+
+
+class Recorded:
+    """Process that closes its pool while it converts."""
+
+    is_usable = True
+    ended = False
+    pool: ConverterPool
+
+    def ask(self, *_: object) -> Converted:
+        self.pool.close()
+        return Converted("text")
+
+    def end(self) -> None:
+        self.ended = True
+
+
+def test_process_busy_at_close_ends_after_its_file() -> None:
+    process = Recorded()
+    process.pool = ConverterPool(ConversionSettings(), lambda _: cast("Any", process))
+    assert process.pool.convert(b"fine", "html").text == "text"
+    assert process.ended
+
+
+def test_file_over_the_time_limit_is_not_retried() -> None:
+    process = ConverterProcess(ConversionSettings(max_seconds=1), "tests.support.hostile_child")
+    assert isinstance(process.ask(Request("convert", "html"), [b"fine"]), Converted)
+    with pytest.raises(ConverterDied, match="more than 1 s") as died:
+        process.ask(Request("convert", "html"), [b"loop"])
+    assert (died.value.late, died.value.again) == (True, False)

@@ -6,24 +6,39 @@ reads them.
 
 from __future__ import annotations
 
+import datetime as dt
+import io
 import json
 import re
 import tomllib
+import zipfile
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict, cast
 
+import openpyxl
 import pytest
+from defusedxml.ElementTree import fromstring
 
 from kg_api.convert import epub, mail, notebook, pdf, pptx, spreadsheet
+from kg_api.convert import pptx as slides
 from kg_api.convert.docx import document as docx
+from kg_api.convert.docx import document as word
 from kg_api.convert.html import page
-from kg_api.convert.shared.accounting import find_missing
+from kg_api.convert.ooxml.package import WORD_PARTS, Package
+from kg_api.convert.shared.accounting import find_missing, note_missing
 from kg_api.schemas.documents import Converted
 from kg_api.text.markdown import blocks
 from tests.unit.convert.gate import assert_refuses_bad_bytes
 from tests.unit.convert.readers import find_invented_numbers, read_epub, read_html, read_mail, read_notebook
+from tests.unit.convert.test_docx_numbering import CLAUSES, item
+from tests.unit.convert.test_docx_text import CHARACTER_STYLES, LINES
+from tests.unit.convert.test_pptx_text import LIMIT, box, choice, deck, presentation
+from tests.unit.convert.test_pptx_text import paragraph as slide_paragraph
+from tests.unit.convert.test_pptx_text import run as slide_run
+from tests.unit.convert.test_spreadsheet import ROWS, workbook
+from tests.unit.convert.word_files import lists, paragraph, run, text_box, word_file
 
 FILES = Path(__file__).parents[2] / "data" / "files"
 SIGNS = r"[\W_]+"
@@ -121,3 +136,183 @@ def test_html_contains_the_visible_text(page_: dict[str, Any]) -> None:
     assert got.notes == tuple(page_.get("notes", ()))
     if not page_.get("beyond_reader"):
         assert_complete(got, read_html(page_["source"]))
+
+
+NUMBERED = item("Scope", style="Heading1") + item("Delivery 30", 1) + item("Rails", 2) + item("Payment")
+
+
+def save(made: object) -> bytes:
+    out = io.BytesIO()
+    made.save(out)  # type: ignore[attr-defined]
+    return out.getvalue()
+
+
+DOCUMENTS = {
+    **{path.name: path.read_bytes() for path in sorted(FILES.glob("*.docx"))},
+    **{name: word_file(paragraph(content), styles=CHARACTER_STYLES) for name, (content, _) in LINES.items()},
+    "numbers": word_file(NUMBERED, numbering=lists(CLAUSES)),
+    "box": word_file(paragraph(run("Near") + text_box(paragraph(run("40 tons"))))),
+    "hidden": word_file(paragraph(run("400") + run(" 250 at worst", "<w:vanish/>"))),
+}
+DECKS = {
+    **{path.name: path.read_bytes() for path in sorted(FILES.glob("*.pptx"))},
+    "slides": presentation(),
+    "choice": save(deck(choice(LIMIT, LIMIT))[0]),
+    "power": save(deck(box(slide_paragraph(slide_run("10") + slide_run("6", 'baseline="30000"'))))[0]),
+}
+COUNTED = {
+    "numbers": {"1", "2"},
+    "form list": {"7"},
+    "choice of a control": {"5"},
+    "date of a control": {"2024", "5", "6"},
+    "word art": {"5"},
+    "sign": {"5"},
+}
+"""Numbers that are not in the text: automatic numbers, and the states of controls."""
+
+
+def get_numbers(archive: zipfile.ZipFile) -> set[str]:
+    nodes = (
+        node.text or ""
+        for name in archive.namelist()
+        if name.endswith(".xml") and re.match(r"(?:word|ppt)/", name)
+        for node in fromstring(archive.read(name)).iter()
+        if str(node.tag).endswith(("}t", "}v"))
+    )
+    return {number.lstrip("0") for text in nodes for number in re.findall(r"\d+", text)}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_document_is_complete(name: str) -> None:
+    check(word.convert(DOCUMENTS[name]), DOCUMENTS[name], COUNTED.get(name, set()))
+
+
+@pytest.mark.parametrize("name", DECKS)
+def test_deck_is_complete(name: str) -> None:
+    check(slides.convert(DECKS[name]), DECKS[name], set())
+
+
+def check(made: Converted, data: bytes, counted: set[str]) -> None:
+    text = re.sub(r"^## Slide \d+$", "", made.text, flags=re.MULTILINE)
+    assert [
+        note for note in made.notes if "e.g." in note and re.search("words? of the (?:document|slides)", note)
+    ] == []
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        assert {number.lstrip("0") for number in re.findall(r"\d+", text)} <= get_numbers(archive) | counted
+
+
+def test_text_that_a_converter_loses_is_noted() -> None:
+    with zipfile.ZipFile(io.BytesIO(DOCUMENTS["box"])) as archive:
+        assert note_missing(Package(archive).read_pieces(WORD_PARTS), "Near\n", "the document") == (
+            'skipped: 2 words of the document, e.g. "40 tons"',
+        )
+
+
+@pytest.mark.parametrize(
+    ("pieces", "text", "missing"),
+    [
+        (["Load limit", "40 tons"], "# Load limit\n\n40 tons\n", None),
+        (["Ordinary box", "The load limit is 40 tons"], "Ordinary box\n", (6, "The load limit is 40 tons")),
+        (["4711", "4711"], "4711", (1, "4711")),
+        (["10", "6", "Kla", "mmer"], "10^6 Klammer", None),
+        (["Klammer"], "Klam mer", None),
+        (["ﬁle ２０２４"], "file 2024", None),
+        (["三つのク\nレーン"], "三つのクレーン", None),
+    ],
+    ids=["complete", "box", "once of twice", "joined", "torn", "compatible forms", "lines of CJK"],
+)
+def test_missing_words_are_counted_with_an_example(
+    pieces: list[str], text: str, missing: tuple[int, str] | None
+) -> None:
+    found = find_missing(pieces, text)
+    assert (found and (found.words, found.example)) == missing
+
+
+def format_cells(values: dict[str, Any]) -> bytes:
+    """Build a workbook with a value for each number format."""
+    book, out = openpyxl.Workbook(), io.BytesIO()
+    sheet = book.worksheets[0]
+    sheet.append(["Value", "Kind"])
+    for at, (form, value) in enumerate(values.items(), 2):
+        sheet.cell(at, 1, value).number_format = form
+        sheet.cell(at, 2, f"kind {at}")
+    book.save(out)
+    return out.getvalue()
+
+
+BOOKS: dict[str, bytes] = {
+    **{path.name: path.read_bytes() for path in sorted(FILES.iterdir()) if path.suffix == ".xlsx"},
+    "usual": workbook({"Tea": ROWS, "Notes": [["One remark"]]}, corner="C4"),
+    "titles": workbook(
+        {
+            "Sites": [
+                ["Report 2025"],
+                [],
+                ["Site", "Load"],
+                ["Harbour", 40],
+                [],
+                [],
+                ["Part", "Price"],
+                ["Nut", 2],
+            ]
+        }
+    ),
+    "side by side": workbook(
+        {"Sites": [["A", "B", None, "C", "D"], ["x", 1, None, "y", 2], ["z", 3, None, None, None]]}
+    ),
+    "formulas": workbook({"Sums": [["Item", "Sum"], ["Cranes", "=40+2"], ["Nuts", "=B2*2"]]}),
+    "formats": format_cells(
+        {
+            "General": 0.1 + 0.2,
+            "0": 1234567890123456,
+            "00000": 42,
+            "#,##0.00 €": 1234.5,
+            "0.0%": 0.256,
+            "yyyy-mm-dd": dt.date(2024, 3, 5),
+            "yyyy-mm-dd hh:mm": dt.datetime(2024, 3, 5, 9, 30),  # noqa: DTZ001 - as the format has it
+            "[h]:mm": dt.timedelta(hours=36),
+        }
+    ),
+}
+
+
+def read_book(data: bytes) -> Iterator[str]:
+    computed = openpyxl.load_workbook(io.BytesIO(data), data_only=True)
+    for sheet in openpyxl.load_workbook(io.BytesIO(data)):
+        for line in sheet.iter_rows():
+            for each in line:
+                value: Any = computed[sheet.title][each.coordinate].value
+                yield show(each.value if value is None else value, str(each.number_format))
+
+
+def show(value: object, form: str) -> str:
+    if isinstance(value, bool) or value is None:
+        return str(value or "").upper()
+    if isinstance(value, dt.datetime):
+        return value.isoformat(" ").removesuffix(" 00:00:00")
+    if isinstance(value, dt.timedelta):
+        hours, rest = divmod(int(value.total_seconds()), 3600)
+        return f"{hours:02}:{rest // 60:02}:{rest % 60:02}"
+    if isinstance(value, int | float):
+        if re.fullmatch("0+", form):
+            return str(value).zfill(len(form))
+        return f"{value * 100:.15g}%" if "%" in form else f"{value:.15g}"
+    return str(value)
+
+
+def numbers(text: str) -> set[str]:
+    return set(re.findall(r"\d+(?:[.,:]\d+)*", text))
+
+
+@pytest.mark.parametrize("name", BOOKS)
+def test_every_workbook_word_is_stored_without_invented_numbers(name: str) -> None:
+    pieces = list(filter(None, read_book(BOOKS[name])))
+    got = spreadsheet.convert(BOOKS[name])
+    assert pieces
+    assert find_missing(pieces, got.text) is None
+    assert numbers("\n".join(line for line in got.text.split("\n") if line[:2] != "##")) <= numbers(
+        " ".join(pieces)
+    )
+    missing = find_missing([*pieces, "Zanzibar 987654"], got.text)
+    assert missing
+    assert missing.words == 2

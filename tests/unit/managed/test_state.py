@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+import os
+import socket
 import time
 from pathlib import Path
 
+import psutil
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from kg_api.local import supervisor
-from kg_api.local.processes import Home
-from kg_api.local.supervisor import RoleStatus, State
+from kg_api.local import processes, supervisor
+from kg_api.local.processes import Home, ProcessId
+from kg_api.local.supervisor import Policy, RoleStatus, State, describe_exit
 
 READY = RoleStatus("ready", 1, 0, "")
 
@@ -60,3 +65,113 @@ def test_state_shows_next_start_and_cause_of_death() -> None:
 def test_state_explains_permanently_failed_roles() -> None:
     assert State(roles={"a": READY, "b": RoleStatus("failed", None, 4, "why")}).failed() == "why"
     assert State(roles={"a": READY}).failed() is None
+
+
+ME = os.getpid()
+CREATED = psutil.Process().create_time()
+
+
+@pytest.fixture
+def pid_file(tmp_path: Path) -> Path:
+    return tmp_path / "role.pid"
+
+
+def free_pid() -> int:
+    return next(pid for pid in range(4_000_000, 300, -1) if not psutil.pid_exists(pid))
+
+
+def test_a_live_process_is_found_by_its_file(pid_file: Path) -> None:
+    processes.save(pid_file, ProcessId(ME, CREATED))
+    assert processes.load(pid_file) == ProcessId(ME, CREATED) == processes.identify(ME)
+
+
+def test_reused_pid_is_not_recognized(pid_file: Path) -> None:
+    processes.save(pid_file, ProcessId(ME, CREATED - 3600))
+    assert processes.load(pid_file) is None
+    ProcessId(ME, CREATED - 3600).kill()  # were it taken for ours, this test run would end here
+
+
+def test_a_stale_pid_is_not_alive(pid_file: Path) -> None:
+    processes.save(pid_file, ProcessId(free_pid(), CREATED))
+    assert processes.load(pid_file) is None
+    assert processes.identify(free_pid()) is None
+
+
+@pytest.mark.parametrize("text", ["", "{", "17", "{}", '{"pid": null, "created": 1}', '{"pid": 1}'])
+def test_damaged_pid_file_is_ignored(pid_file: Path, text: str) -> None:
+    processes.write_text(pid_file, text)
+    assert processes.load(pid_file) is None
+
+
+def test_children_inherit_only_allowed_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KG_CANARY", "secret")
+    monkeypatch.setenv("LANG", "C.UTF-8")
+    assert processes.inherit({"LANG"}) == {"LANG": "C.UTF-8"}
+    assert processes.inherit()["KG_CANARY"] == "secret"
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "role.log"
+
+
+def test_relevant_lines_are_the_marked_ones(log: Path) -> None:
+    log.write_text(
+        "ERROR first\nnoise\nCaused by: port in use\n  at x\nCaused by: port in use\n", encoding="utf-8"
+    )
+    assert (
+        processes.select_crash_lines([log], ("ERROR", "Caused by")) == "ERROR first\nCaused by: port in use"
+    )
+
+
+def test_oversized_log_is_rotated_while_written(log: Path) -> None:
+    with log.open("ab", buffering=0) as writer:
+        writer.write(b"x" * 101)
+        assert processes.limit(log, max_bytes=100)
+        writer.write(b"new\n")
+    assert log.read_bytes() == b"new\n"
+    assert log.with_name("role.log.1").read_bytes() == b"x" * 101
+
+
+def test_hanging_service_is_slow_but_present() -> None:
+    with socket.create_server((processes.LOOPBACK, 0)) as silent:
+        answer = processes.ask_ready(f"http://127.0.0.1:{silent.getsockname()[1]}", timeout=0.2)
+    assert (answer.reached, answer.slow) == (False, True)
+    assert "did not respond within 0.2 s" in (answer.waiting_for or "")
+
+
+@pytest.mark.parametrize(
+    ("holder", "told"),
+    [("other", "where the kg of the home"), (None, "where another process answers instead")],
+)
+def test_service_without_proof_is_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, holder: str | None, told: str
+) -> None:
+    home = Home(tmp_path / "own").create()
+    monkeypatch.setattr(
+        processes, "holder", lambda _: f"the kg of the home {holder}" if holder else "another process"
+    )
+    monkeypatch.setattr(processes, "exchange", _answer_without_proof)
+    answer = processes.ask_ready("http://127.0.0.1:8420", home=home)
+    assert not answer.reached
+    assert told in (answer.waiting_for or "")
+
+
+def _answer_without_proof(url: str, *_: object, **__: object) -> tuple[int, bytes]:
+    raise processes.OtherHomeError(url)
+
+
+POLICIES = st.builds(Policy, first_pause=st.floats(0.01, 10), max_pause=st.floats(0.01, 100))
+
+
+@given(POLICIES, st.integers(1, 10_000))
+def test_pauses_grow_to_their_limit_and_never_overflow(policy: Policy, deaths: int) -> None:
+    assert 0 < policy.pause(deaths) <= policy.pause(deaths + 1) <= policy.max_pause
+
+
+@pytest.mark.parametrize(
+    ("code", "told"), [(0, "exit code 0"), (78, "exit code 78"), (-9, "SIGKILL"), (-200, "signal 200")]
+)
+def test_exit_status_is_described(code: int, told: str) -> None:
+    assert describe_exit(code) == told
+    assert "unknown" in describe_exit(None)

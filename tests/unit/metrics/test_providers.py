@@ -1,15 +1,21 @@
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
+import promql_parser
 import pytest
+import yaml
 
 from kg_api.errors import ConfigurationError, EmbeddingUnavailable, LlmUnavailable
 from kg_api.providers.chat import Prompt
 from tests.support.behaviours import Drop, Status
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.llm import open_quick
-from tests.support.meters import Counted
+from tests.support.meters import Counted, metrics
 from tests.support.providers import Asking
 
 OF = {"kind": "embed", "provider": "127.0.0.1"}
@@ -84,3 +90,112 @@ def test_a_server_that_breaks_off(server: EmbeddingServer) -> None:
         chat.ask(QUESTION)
     chat.close()
     assert counted("kg_provider_failures_total", **LLM, reason="unreachable") == 3
+
+
+ROOT = Path(__file__).parents[3]
+FOLDER = ROOT / "monitoring"
+OF_PROMETHEUS = {"up": frozenset({"job", "instance"})}
+FROM_SCRAPES = {"job", "instance"}
+VARIABLES = {"$__rate_interval": "5m", "$instance": "kg"}
+
+
+def alerts() -> list[dict[str, Any]]:
+    (group,) = yaml.safe_load((FOLDER / "alerts.yml").read_text(encoding="utf-8"))["groups"]
+    return group["rules"]
+
+
+def panels() -> list[dict[str, Any]]:
+    return json.loads((FOLDER / "grafana.json").read_text(encoding="utf-8"))["panels"]
+
+
+def dashboard_queries() -> Iterator[tuple[str, str]]:
+    """Yield each query in the dashboard with its legend. The variables are replaced."""
+    for panel in panels():
+        for target in panel.get("targets", ()):
+            expression = target["expr"]
+            for name, value in VARIABLES.items():
+                expression = expression.replace(name, value)
+            yield expression, target["legendFormat"]
+
+
+QUERIES = [
+    *((each["expr"], " ".join(each["annotations"].values()).replace("$labels.", "")) for each in alerts()),
+    *dashboard_queries(),
+]
+KNOWN = {**metrics(), **OF_PROMETHEUS}
+
+
+def wrong(expression: str) -> list[str]:
+    """Return the unknown names in an expression.
+
+    Raises:
+        ValueError: The expression does not parse.
+    """
+    return list(_wrong(promql_parser.parse(expression)))
+
+
+def _wrong(node: Any) -> Iterator[str]:
+    match node:
+        case promql_parser.VectorSelector():
+            if node.name not in KNOWN:
+                yield f"no metric {node.name}"
+                return
+            named = {matcher.name for matcher in node.matchers.matchers}
+            yield from (f"no label {each} of {node.name}" for each in named - labels_of(node))
+        case promql_parser.AggregateExpr():
+            yield from _wrong(node.expr)
+            by = set(node.modifier.labels) if node.modifier else set[str]()
+            yield from (f"no label {each} to group by" for each in by - labels_of(node.expr))
+        case _:
+            for each in children(node):
+                yield from _wrong(each)
+
+
+def children(node: Any) -> list[Any]:
+    match node:
+        case promql_parser.MatrixSelector():
+            return [node.vector_selector]
+        case promql_parser.BinaryExpr():
+            return [node.lhs, node.rhs]
+        case promql_parser.Call():
+            return list(node.args)
+        case promql_parser.ParenExpr() | promql_parser.UnaryExpr() | promql_parser.SubqueryExpr():
+            return [node.expr]
+        case promql_parser.NumberLiteral() | promql_parser.StringLiteral():
+            return []
+        case _:
+            raise AssertionError(f"teach this test {type(node).__name__}")
+
+
+def labels_of(node: Any) -> set[str]:
+    """Return the labels in the result of an expression."""
+    if isinstance(node, promql_parser.VectorSelector):
+        return {*KNOWN.get(node.name or "", ()), *FROM_SCRAPES}
+    if isinstance(node, promql_parser.AggregateExpr) and str(node.op) not in {"topk", "bottomk"}:
+        return set(node.modifier.labels) if node.modifier else set()
+    if isinstance(node, promql_parser.AggregateExpr):
+        return labels_of(node.expr)
+    found = set[str]().union(*map(labels_of, children(node)))
+    is_quantile = isinstance(node, promql_parser.Call) and node.func.name == "histogram_quantile"
+    return found - {"le"} if is_quantile else found
+
+
+@pytest.mark.parametrize(("expression", "told"), QUERIES)
+def test_expression_parses_and_uses_known_metrics(expression: str, told: str) -> None:
+    assert wrong(expression) == []
+    used = set(re.findall(r"\{\{ ?\$?(\w+)", told)) - {"value"}
+    assert used - labels_of(promql_parser.parse(expression)) == set()
+
+
+def test_every_metric_is_on_the_dashboard() -> None:
+    shown = " ".join(expression for expression, _ in dashboard_queries())
+    families = {re.sub(r"_(bucket|sum|count)$", "", name) for name in metrics()}
+    assert {name for name in families if not re.search(rf"\b{name}(_bucket|_count)?\b", shown)} == set()
+
+
+def test_alert_has_an_instruction() -> None:
+    assert len({each["alert"] for each in alerts()}) == len(alerts()) > 10
+    for each in alerts():
+        assert each["labels"]["severity"] in {"warning", "critical"}
+        assert {"summary", "description"} == each["annotations"].keys()
+        assert re.fullmatch(r"\d+[smh]", each.get("for", "0s"))

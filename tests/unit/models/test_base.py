@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import unicodedata
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -7,7 +9,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from kg_api.schemas.base import Answer, Body, DocumentName, NodeId, OntologyName, Text, require_storable
+from kg_api.extraction.replies import clean_value
+from kg_api.graph.concepts import clean_name
+from kg_api.schemas.base import (
+    Answer,
+    Body,
+    DocumentName,
+    NodeId,
+    OntologyName,
+    Text,
+    build_concept_text,
+    build_document_scope,
+    build_ontology_scope,
+    chunk_id,
+    content_hash,
+    digest,
+    document_id,
+    normalize_concept_name,
+    normalize_spaces,
+    require_storable,
+    source_ids,
+)
 from kg_api.schemas.concepts import Phrase
 from kg_api.schemas.documents import Author
 
@@ -79,3 +101,106 @@ def test_blank_text_is_rejected(kind: Any, blank: str) -> None:
         adapter.validate_python(blank)
     assert adapter.validate_python(f"{blank}a") == f"{blank}a"
     assert adapter.json_schema()["pattern"] == r"\S"
+
+
+JOINERS = "\u200c\u200d"
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("Ada\u202e \x00Love\u200blace", "Ada Lovelace"),
+        ("a\x1bb\x85c\u2028d\u2029e", "a b c d e"),
+        ("co\u00adoperate\ufeff", "cooperate"),
+        ("x\U000e0041\U000e007fy\U000e0000", "xy"),
+        ("\ud83dx", "x"),
+        ("می\u200cخواهم", "می\u200cخواهم"),
+        ("क\u094d\u200dष", "क\u094d\u200dष"),
+        ("a\u200d", "a"),
+        ("\u200ca 1\u200d2 b\u200c\u200cb", "a 12 bb"),
+        (" two\t\nlines ", "two lines"),
+    ],
+)
+def test_one_line_shows_all_it_says(text: str, seen: str) -> None:
+    assert normalize_spaces(text) == seen
+    assert clean_value(text, 100) == clean_name(text, 100) == seen, "there is one way to clean"
+
+
+@given(st.text())
+def test_a_line_is_its_own_line(text: str) -> None:
+    once = normalize_spaces(text)
+    assert normalize_spaces(once) == once
+    assert not any(unicodedata.category(each) in {"Cc", "Cs", "Zl", "Zp"} for each in once)
+    assert all(each in JOINERS for each in once if unicodedata.category(each) == "Cf")
+
+
+@pytest.mark.parametrize(
+    ("label", "name"),
+    [
+        ("Foo-Bar", "foo bar"),
+        ("  snake_case ", "snake case"),
+        ("a + b", "a b"),
+        ("C++", "c++"),
+        ("C#", "c#"),
+        ("C", "c"),
+        ("#include", "include"),
+        ("Straße", "strasse"),
+        ("ＷＩＤＥ", "wide"),
+        ("???", "???"),
+        ("P = NP", "p = np"),
+        ("P != NP", "p != np"),
+        ("x > 5", "x > 5"),
+        ("-1", "-1"),
+        ("COVID-19", "covid 19"),
+        ("@property", "@property"),
+        ("$5", "$5"),
+        ("Yahoo!", "yahoo"),
+        ("AT&T", "at t"),
+    ],
+)
+def test_normalized_name_ignores_case_and_punctuation(label: str, name: str) -> None:
+    assert normalize_concept_name(label) == name
+
+
+TEXT = st.text()
+PARTS = st.lists(TEXT, max_size=4)
+
+
+def test_ids_never_change_between_releases() -> None:
+    """If these change, data that is stored cannot be used."""
+    assert document_id("notes", "a.md") == "ed38a806b94b9ade97b547254c487926"
+    assert content_hash("text") == "d41d7ee6513fe47e3df380f74cb14ea4"
+    first, second = source_ids("d", ["h", "h"])
+    assert (first, second) == ("680f783d4cee4818bd5bc8ddc9922429", "0772f10355b56b32a6e3ba22ef784a0d")
+    assert chunk_id("s", 0, 1) == "3d120a21b22efb2efa9ea5e7ccc197f8"
+
+
+@given(PARTS, PARTS)
+def test_different_parts_have_different_digests(one: list[str], two: list[str]) -> None:
+    assert (digest(*one) == digest(*two)) == (one == two)
+
+
+@given(st.lists(st.sampled_from("abc")))
+def test_equal_paragraphs_have_separate_stable_ids(hashes: list[str]) -> None:
+    ids = [*source_ids("d", hashes)]
+    assert len(set(ids)) == len(ids)
+    assert Counter(source_ids("d", sorted(hashes))) == Counter(ids)
+    assert not set(ids) & {*source_ids("other", hashes)}
+
+
+@given(TEXT)
+def test_a_scope_is_one_plain_token(name: str) -> None:
+    assert build_ontology_scope(name).isalnum()
+    assert build_document_scope(document_id("o", name)).isalnum()
+    assert build_ontology_scope(name).islower()
+
+
+def test_only_code_names_are_split_for_embedding() -> None:
+    """With some models, a nonsense word was near to everything and was used as `__gt__` (ADR 29)."""
+    assert build_concept_text("__gt__", "", ()) == "gt"
+    assert (
+        build_concept_text("MAX_AGE", "Of my_cache.", ["max_age", "age"])
+        == "MAX AGE\nOf my_cache.\nmax age, age"
+    )
+    assert build_concept_text("___", "", ()) == "___"
+    assert build_concept_text("rare  gem", "", ()) == "rare  gem"

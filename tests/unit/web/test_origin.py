@@ -1,16 +1,28 @@
 from __future__ import annotations
 
+import os
+import re
+from pathlib import Path
+
 import httpx
 import pytest
+from fastapi import FastAPI
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from kg_api.errors import ConfigurationError
+from kg_api.local import processes, supervisor
+from kg_api.local.processes import Home
+from kg_api.local.supervisor import RoleStatus, State
 from kg_api.settings import ApiSettings, load_settings
 from kg_api.web.app import create_app
+from kg_api.web.shared import forwarded
+from kg_api.web.shared.forwarded import Forwarded, page_below_prefix, pieces_below_prefix
+from kg_api.web.shared.health import ProcessHealth
 from kg_api.web.shared.limits import OriginCheck, allowed_hosts
 from kg_api.web.shared.problems import problem
+from tests.support.asgi import send
 from tests.support.asgi import send as send_request
 
 VISIT = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
@@ -147,3 +159,112 @@ def test_preflight_is_answered_for_configured_origins(origin: str, status: int) 
     response = send_request(app, "OPTIONS", "/documents", base_url="http://localhost", headers=headers)
     assert response.status_code == status
     assert response.headers.get("access-control-allow-origin") == (origin if status == 200 else None)
+
+
+TEMPLATES = sorted((Path(forwarded.__file__).parents[1] / "ui" / "templates").rglob("*.html"))
+HTML = {"Accept": "text/html"}
+PREFIX = {"X-Forwarded-Prefix": "/kg"}
+
+
+@pytest.fixture(scope="module")
+def app() -> FastAPI:
+    return create_app(load_settings(), lambda _: None)
+
+
+def asked(
+    app: FastAPI,
+    path: str,
+    headers: dict[str, str],
+    *,
+    root_path: str = "",
+    peer: str = "127.0.0.1",
+    method: str = "GET",
+) -> httpx.Response:
+    below = Forwarded(app, root_path, "127.0.0.1")
+    return send(below, method, path, base_url="http://127.0.0.1:8420", peer=peer, headers=headers)
+
+
+@pytest.mark.parametrize("path", ["/", "/kg/", "/kg"])
+def test_redirect_has_set_path(app: FastAPI, path: str) -> None:
+    """A proxy can keep the path prefix or remove it."""
+    assert asked(app, path, HTML, root_path="/kg").headers["location"] == "/kg/ui/search"
+
+
+@pytest.mark.parametrize(
+    ("header", "peer", "expected"),
+    [
+        ("/kg", "127.0.0.1", "/kg/ui/search"),
+        ("/team/kg/", "127.0.0.1", "/team/kg/ui/search"),
+        ("/outer, /inner", "127.0.0.1", "/outer/ui/search"),
+        ("/", "127.0.0.1", "/ui/search"),
+        ("", "127.0.0.1", "/ui/search"),
+        ("//evil.example", "127.0.0.1", "/ui/search"),
+        ("/\\evil.example", "127.0.0.1", "/ui/search"),
+        ('/"><script>', "127.0.0.1", "/ui/search"),
+        ("/a/../b", "127.0.0.1", "/ui/search"),
+        ("http://evil.example", "127.0.0.1", "/ui/search"),
+        ("/kg", "192.0.2.7", "/ui/search"),
+    ],
+)
+def test_path_of_trusted_proxy_is_used(app: FastAPI, header: str, peer: str, expected: str) -> None:
+    answer = asked(app, "/", {**HTML, "X-Forwarded-Prefix": header}, peer=peer)
+    assert answer.headers["location"] == expected
+
+
+def test_page_has_path_in_every_address(app: FastAPI) -> None:
+    page = asked(app, "/ui/login?next=/ui/jobs", PREFIX).text
+    assert 'action="/kg/ui/login"' in page
+    assert 'name="next" value="/ui/jobs"' in page
+    assert re.findall(r'(?:href|src|action)="/(?!kg/)[^"]*"', page) == []
+    script = re.search(r'src="(/kg/ui/assets/[^"]+)"', page)
+    assert script
+    assert asked(app, script[1], {}, root_path="/kg").status_code == 200
+
+
+def test_page_of_forwarded_host_may_send_forms(app: FastAPI) -> None:
+    sent = {"Origin": "http://localhost:9912", "Sec-Fetch-Site": "same-origin"}
+    known = {**sent, "X-Forwarded-Host": "localhost:9912"}
+    foreign = {"Origin": "http://evil.example", "X-Forwarded-Host": "evil.example"}
+    statuses = [asked(app, "/nowhere", each, method="POST").status_code for each in (known, sent, foreign)]
+    assert statuses == [404, 403, 403]
+    assert asked(app, "/nowhere", known, method="POST", peer="192.0.2.7").status_code == 403
+
+
+def test_templates_have_addresses_in_known_attributes() -> None:
+    assert len(TEMPLATES) > 50
+    unknown = set[str]()
+    for template in TEMPLATES:
+        text = template.read_text(encoding="utf-8")
+        found = re.findall(r"\s([\w:-]+)=[\"'](?:/ui|/docs|/openapi|\{\{ ?(?:address|below|asset)\()", text)
+        unknown |= {name for name in found if not forwarded._ADDRESS.search(f' {name}="/x')}
+        assert not re.search(r"\s(?:href|src|action|hx-get|hx-post)='", text), template
+    assert unknown <= {"value", "title"}
+
+
+def test_pieces_are_changed_like_whole_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forwarded, "_prefix", type(forwarded._prefix)("test", default="/kg"))
+    page = '<a href="/ui/ask?q=1">x</a><p title="/ui">a="/b"</p><div sse-connect="/j" data-map="/m">href="/x"'
+    expected = page.replace("/ui/ask", "/kg/ui/ask").replace('"/j', '"/kg/j').replace('"/m', '"/kg/m')
+    assert page_below_prefix(page) == expected
+    for size in (1, 3, 7):
+        parts = [page[at : at + size] for at in range(0, len(page), size)]
+        assert "".join(pieces_below_prefix(parts)) == expected
+
+
+@pytest.mark.parametrize(
+    ("restarts", "told"),
+    [(0, "all running, 0 restarts"), (1, "all running, 1 restart"), (2, "all running, 2 restarts")],
+)
+def test_restarts_are_counted_as_a_person_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, restarts: int, told: str
+) -> None:
+    monkeypatch.setenv("KG_HOME", str(tmp_path))
+    home = Home(tmp_path).create()
+    home.remember(neo4j=17000)
+    me = processes.identify(os.getpid())
+    assert me
+    processes.save(home.pid_file("supervisor"), me)
+    worker = RoleStatus("ready", me.pid, 0, "", restarts=restarts)
+    supervisor.write(home, State("1", home.bolt_uri() or "", {"worker": worker}))
+    checks = {check.name: check.detail for check in ProcessHealth(load_settings()).checks()}
+    assert checks["processes"] == told

@@ -3,6 +3,8 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import time
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -10,7 +12,8 @@ from fastapi import HTTPException
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.web.shared.limits import parse
+from kg_api.web.shared import limits
+from kg_api.web.shared.limits import MAX_DEPTH, MAX_VALUES, OutOfBounds, check_bounds, parse
 
 SCALARS = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | st.text()
 VALUES = st.recursive(
@@ -64,3 +67,46 @@ def test_unusual_valid_json_is_left_to_models() -> None:
     assert math.isinf(parse(b"1e400"))
     assert parse(rb'"\ud800"') == "\ud800"
     assert parse(b"9" * 4000) == int("9" * 4000)
+
+
+SMALL_SCALARS = st.none() | st.integers() | st.text(st.sampled_from('[]{},:"\\\\n😀a'))
+SMALL_VALUES = st.recursive(SMALL_SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
+
+
+def depth_of(value: Any) -> int:
+    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if inner is None else 1 + max(map(depth_of, inner), default=0)
+
+
+@given(value=SMALL_VALUES, ascii_only=st.booleans())
+def test_depth_is_counted_outside_of_strings(value: Any, ascii_only: bool) -> None:
+    depth, content = depth_of(value), json.dumps(value, ensure_ascii=ascii_only).encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(limits, "MAX_DEPTH", depth)
+        check_bounds(content)
+        if depth:
+            patch.setattr(limits, "MAX_DEPTH", depth - 1)
+            with pytest.raises(OutOfBounds):
+                check_bounds(content)
+
+
+@pytest.mark.parametrize("unit", [b"[],", b"{},", b"1,", b'"",', b'{"a":1},'])
+def test_many_tiny_values_are_rejected_before_parsing(unit: bytes) -> None:
+    content = b"[" + unit * (63_000_000 // len(unit)) + b"0]"
+    tracemalloc.start()
+    begun = time.process_time()
+    try:
+        with pytest.raises(HTTPException, match="more than 100,000 values"):
+            parse(content)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert time.process_time() - begun < 10  # 0.1 s; it was 52
+    assert peak < 5_000_000
+
+
+def test_json_within_the_limits_is_accepted() -> None:
+    assert len(parse(b"[" + b"1," * (MAX_VALUES - 3) + b"1]")) == MAX_VALUES - 2
+    assert parse(b"[" * MAX_DEPTH + b"]" * MAX_DEPTH)
+    with pytest.raises(HTTPException, match="nested too deeply"):
+        parse(b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1))

@@ -1,11 +1,28 @@
+from __future__ import annotations
+
+import random
+import re
+import unicodedata
+from pathlib import Path
 from typing import Any
 
+import pypdfium2 as pdfium
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import ListFlowable, ListItem, PageBreak, Paragraph, Table
 
+from kg_api.convert import pdf
+from kg_api.convert.isolated.pool import note_skipped_images
 from kg_api.convert.pdf import convert
+from kg_api.convert.pdf.layout import find_columns
+from kg_api.convert.pdf.letters import get_visible_text
+from kg_api.convert.shared.accounting import find_missing
+from kg_api.errors import UnreadableDocument
 from kg_api.text.markdown import blocks
 from tests.unit.convert.pdf.files import BODY, STORY, drawn, heading, lines, listing, paragraphs, story
+from tests.unit.convert.pdf.raw_pdf import annotation, appearance, page, shows, widget
 
 CODE = 'def hello(name):\n    if name:\n        print("Hello", name)\n\n    return  1   # two blanks'
 
@@ -127,3 +144,225 @@ def test_document_properties_become_metadata() -> None:
         "tags": ["sea", "ships", "books"],
         "language": "en-GB",
     }
+
+
+DATA = Path(__file__).parents[3] / "data"
+FILES = [*DATA.glob("*.pdf"), *(DATA / "files").glob("*.pdf")]
+NUMBER = re.compile(r"\d+")
+
+
+def read_simply(data: bytes) -> list[str]:
+    """Return the text of each page in the order of its content."""
+    with pdfium.PdfDocument(data) as document:
+        return [get_visible_text(page.get_textpage().get_text_range()) for page in document]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_every_word_is_stored_without_invented_numbers(path: Path) -> None:
+    data = path.read_bytes()
+    made, simple = convert(data), read_simply(data)
+    assert not [note for note in made.notes if "words of the pages" in note]
+    shown = re.sub(r"!\[[^\]]*\]\([^)]*\)|^(?:#+|\d+\\?[.)]) ", " ", made.text, flags=re.MULTILINE)
+    shown = unicodedata.normalize("NFKC", shown.replace("⁄", "/"))
+    there = set(NUMBER.findall(unicodedata.normalize("NFKC", "\n".join(simple))))
+    whole = re.sub(r"\s", "", "".join(simple))
+    assert [each for each in NUMBER.findall(shown) if each not in there and each not in whole] == []
+    repeated = next((note for note in made.notes if "repeated headers" in note), "")
+    missing = find_missing(simple, made.text)
+    assert missing is None or (repeated and missing.words < 0.05 * len(made.text.split())), missing
+
+
+def test_missing_words_become_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A layout that loses a column leads to a note."""
+    monkeypatch.setattr(pdf, "find_columns", lambda pieces, page: find_columns(pieces[::2], page))
+    (note,) = convert(FILES[0].read_bytes()).notes[-1:]
+    assert re.fullmatch(r'skipped: [\d,]+ words of the pages, e\.g\. ".*"', note)
+
+
+GUIDE = Path(__file__).parents[3] / "data" / "amd-user-guide.pdf"
+
+
+def test_a_manual_made_by_latex() -> None:
+    found = convert(GUIDE.read_bytes())
+    for sentence in (
+        "efficient",
+        "Duff",
+        "different",
+        "It uses an approximate minimum degree ordering algorithm [1, 2] to find a permutation matrix P",
+    ):
+        assert sentence in found.text
+    for title in ("# AMD User Guide", "## 1 Overview", "### 4.1 Control parameters", "## References"):
+        assert title in found.text.splitlines()
+    assert len(found.pages) == 18
+    assert found.notes == ("skipped: 18 repeated headers, footers, and page numbers on 18 pages",)
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"", "is empty"),
+        (b"  \n", "is empty"),
+        (b"GIF89a and more", "is not a PDF"),
+        (random.Random(1).randbytes(5000), "is not a PDF"),
+        (b"%PDF-1.7\n" + random.Random(2).randbytes(5000), "damaged or cut off"),
+    ],
+)
+def test_bytes_without_pdf_structure_are_rejected(data: bytes, says: str) -> None:
+    with pytest.raises(UnreadableDocument, match=says):
+        convert(data)
+
+
+def test_a_file_without_text_seems_to_be_scanned() -> None:
+    def picture(canvas: Canvas) -> None:
+        canvas.rect(100, 100, 300, 300, fill=1)
+
+    found = convert(drawn(picture, picture))
+    assert (found.text, found.pictures) == ("", (1, 2))
+    with pytest.raises(UnreadableDocument, match=r"scanned.*OCR is off.*ocrmypdf"):
+        note_skipped_images(found, "OCR is off")
+
+
+WHOLE = story(*paragraphs(STORY * 4))
+
+
+@given(st.lists(st.tuples(st.integers(0, len(WHOLE) - 1), st.integers(0, 255)), min_size=1, max_size=60))
+def test_damaged_file_is_read_or_rejected(changes: list[tuple[int, int]]) -> None:
+    data = bytearray(WHOLE)
+    for place, byte in changes:
+        data[place] = byte
+    _read_or_refuse(bytes(data))
+
+
+def _read_or_refuse(data: bytes) -> None:
+    try:
+        found = convert(data)
+    except UnreadableDocument:
+        return
+    assert found.pages[0] == 0
+    assert list(found.pages) == sorted(found.pages)
+    assert found.pages[-1] <= len(found.text)
+
+
+TEXT = ["The licence of the crane:", "Name:", "It ends in May."]
+DRAWN = "/AP << /N 8 0 R >>"
+FIELDS = "/Fields [7 0 R]"
+
+
+def field(entries: str, *more: bytes, form: str = FIELDS, rect: str = "150 676 350 696") -> str:
+    """Return the text of a page with one field in its second line."""
+    made = convert(page(TEXT, [7], [widget(entries, rect), *more], form=form))
+    assert made.notes == ()
+    return made.text.replace("\n\n", " | ")
+
+
+def line(value: str) -> str:
+    return f"The licence of the crane: | Name: {value} | It ends in May."
+
+
+@pytest.mark.parametrize(
+    ("entries", "drawn", "value"),
+    [
+        ("/FT /Tx /T (a) /V (Sample Ltd 42)", "Sample Ltd 42", "Sample Ltd 42"),
+        ("/FT /Tx /T (a) /V (Sample Ltd 42)", None, "Sample Ltd 42"),
+        ("/FT /Tx /T (a) /V (1234.5)", "1,234.50 EUR", "1234.5"),
+        ("/FT /Tx /T (a) /V (Sample Ltd 42, harbour 7)", "Sample Ltd 42, har", "Sample Ltd 42, harbour 7"),
+        ("/FT /Ch /Ff 131072 /T (a) /Opt [(Lisbon) (Porto)] /V (Porto)", "Porto", "Porto"),
+        ("/FT /Ch /Ff 131072 /T (a) /Opt [[(1) (Lisbon)] [(2) (Porto)]] /V (2)", None, "Porto"),
+        ("/FT /Ch /Ff 393216 /T (a) /Opt [(Lisbon)] /V (Faro)", None, "Faro"),
+        (
+            "/FT /Ch /Ff 2097152 /T (a) /Opt [(Lisbon) (Porto) (Faro)] /V [(Lisbon) (Faro)]",
+            None,
+            "Lisbon, Faro",
+        ),
+    ],
+)
+def test_form_value_is_placed_in_its_line(entries: str, drawn: str | None, value: str) -> None:
+    more = () if drawn is None else (shows(drawn),)
+    assert field(f"{entries} {DRAWN if more else ''}", *more) == line(value)
+
+
+def test_value_is_inherited_from_the_field() -> None:
+    parent = b"<< /FT /Tx /T (a) /V (Sample Ltd 42) /Kids [7 0 R] >>"
+    assert field("/Parent 8 0 R", parent, form="/Fields [8 0 R]") == line("Sample Ltd 42")
+
+
+def test_password_is_not_shown() -> None:
+    assert "secret" not in field("/FT /Tx /Ff 8192 /T (a) /V (secret)")
+    assert "*" not in field(f"/FT /Tx /Ff 8192 /T (a) /V (secret) {DRAWN}", shows("******"))
+
+
+@pytest.mark.parametrize("flags", [2, 32])
+def test_hidden_form_field_is_omitted(flags: int) -> None:
+    data = page(
+        TEXT, [7], [widget(f"/FT /Tx /T (a) /V (hidden 42) {DRAWN}"), shows("hidden 42")], form=FIELDS
+    )
+    assert "42" not in convert(data.replace(b"/F 4 ", b"/F %d " % flags)).text
+
+
+@pytest.mark.parametrize(("state", "mark"), [("Yes", "☒"), ("Off", "☐")])
+def test_box_is_checked_or_not(state: str, mark: str) -> None:
+    drawn = "/AP << /N << /Yes 8 0 R /Off 9 0 R >> >>"
+    entries = f"/FT /Btn /T (a) /V /{state} /AS /{state} {drawn}"
+    made = field(entries, shows("4"), appearance(""), rect="110 676 122 688")
+    assert made == line(mark)
+
+
+def test_chosen_radio_button_is_marked() -> None:
+    button = "/Parent 9 0 R /AS /{} /AP << /N << /{} 10 0 R >> >>"
+    objects = [
+        widget(button.format("a", "a"), "110 676 122 688"),
+        widget(button.format("Off", "b"), "110 636 122 648"),
+        b"<< /FT /Btn /Ff 49152 /T (pier) /V /a /Kids [7 0 R 8 0 R] >>",
+        shows("l"),
+    ]
+    text = convert(page(["Pier", "East", "West"], [7, 8], objects, form="/Fields [9 0 R]")).text
+    assert [each for each in text.replace("\n\n", "\n").split("\n") if each] == ["Pier", "East ☒", "West ☐"]
+
+
+@pytest.mark.parametrize(
+    ("shown", "form"),
+    [
+        (widget(f"/FT /Sig /T (a) {DRAWN}"), FIELDS),
+        (widget(f"/FT /Btn /Ff 65536 /T (a) {DRAWN}"), FIELDS),
+        (annotation("Stamp", DRAWN), None),
+        (annotation("FreeText", DRAWN), None),
+    ],
+    ids=["signature", "button", "stamp", "text"],
+)
+def test_what_is_only_drawn_is_noted(shown: bytes, form: str | None) -> None:
+    made = convert(page(TEXT, [7], [shown, shows("Signed by Ada on 7 May")], form=form))
+    assert made.notes == ("skipped: signatures, stamps, and buttons that are only drawn (1)",)
+
+
+@pytest.mark.parametrize(
+    ("kind", "entries", "drawn"),
+    [
+        ("FreeText", "/Contents (Moved to sheet 9) /DA (/F1 12 Tf 0 g)", "Moved to sheet 9"),
+        ("FreeText", "/Contents (Moved to sheet 9) /DA (/F1 12 Tf 0 g)", None),
+        ("Stamp", "/Contents (Moved to sheet 9)", None),
+    ],
+)
+def test_text_on_the_page_is_read(kind: str, entries: str, drawn: str | None) -> None:
+    shown = annotation(kind, f"{entries} {DRAWN if drawn else ''}", "72 690 272 710")
+    made = convert(page(["Plan of the harbour", "approved by the board"], [7], [shown, shows(drawn or "")]))
+    assert " ".join(made.text.split()) == "Plan of the harbour Moved to sheet 9 approved by the board"
+    assert made.notes == ()
+
+
+def test_comments_are_counted_with_an_example() -> None:
+    objects = [
+        annotation("Text", "/Contents (It must be 7 May)"),
+        annotation("Highlight", "/Contents (Ask the board)"),
+        annotation("Highlight", ""),
+        annotation("Popup", "/Contents (It must be 7 May)"),
+        annotation("Text", "/Contents (deleted) /F 2"),
+        annotation("Link", "/Contents (a link)"),
+    ]
+    made = convert(page(["The meeting is on 6 May"], range(7, 13), objects))
+    assert made.text == "The meeting is on 6 May"
+    assert made.notes == ('skipped: 2 comments on page 1, e.g. "It must be 7 May"',)
+
+
+def test_xfa_form_is_reported() -> None:
+    made = convert(page(["Please wait"], [], [b"(x)"], form="/Fields [] /XFA 7 0 R"))
+    assert [each.partition(".")[0] for each in made.notes] == ["skipped: the content of the XFA form"]

@@ -23,7 +23,7 @@ from tests.support.image_providers import KINDS, PICTURES, opened, opened_as_set
 from tests.support.image_server import ImageServer
 from tests.support.images import drawn, encoded, exif
 from tests.support.providers import CANARY
-from tests.unit.embed.test_openai import Atlas
+from tests.unit.embed.test_other_servers import Atlas
 
 
 def test_text_finds_images(server: ImageServer, embedder: RemoteImageEmbedder) -> None:

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kg_api.graph.jobs import speed
 from kg_api.schemas.filters import Condition, parse_conditions
-from kg_api.web.ui.rendering import Question, read_choice, write_condition
+from kg_api.web.ui.rendering import Question, pace, read_choice, time_left, write_condition
 from kg_api.web.ui.routes.library import read_edited_metadata
+from kg_api.web.ui.routes.queries import FACET_VALUES, count_values
 
 VALUES = st.one_of(st.text(max_size=20), st.integers(-(2**40), 2**40), st.booleans(), st.floats(-1e6, 1e6))
 
@@ -80,3 +83,48 @@ BEFORE: dict[str, Any] = {"tags": ["a", "b"], "author": "Ada", "year": 2024, "dr
 )
 def test_only_edited_values_are_changed(given: dict[str, str], changed: dict[str, Any]) -> None:
     assert read_edited_metadata(BEFORE, [*given], [*given.values()]) == changed
+
+
+def test_every_value_of_a_facet_can_be_chosen() -> None:
+    names = ["Ada", *(f"author {n}" for n in range(FACET_VALUES + 2)), "Ada"]
+    hits = [SimpleNamespace(document_id=str(n), metadata={"author": each}) for n, each in enumerate(names)]
+    facet = count_values(cast("Any", hits), "author", Question(text="dance"))
+    assert facet is not None
+    assert (facet.values[0].value, facet.values[0].documents) == ("Ada", 2)
+    assert (len(facet.values), len(facet.folded)) == (FACET_VALUES, 3)
+    assert {each.value for each in (*facet.values, *facet.folded)} == set(names)
+    assert all(each.question for each in facet.folded)
+
+
+@pytest.mark.parametrize(("field", "narrows"), [("date", True), ("modified", False)])
+def test_single_year_of_modification_is_hidden(field: str, narrows: bool) -> None:
+    years = [{field: "2026-01-01"}, {field: "2026-02-01"}, {}]
+    hits = [SimpleNamespace(document_id=str(n), metadata=each) for n, each in enumerate(years)]
+    assert (count_values(cast("Any", hits), field, Question(text="dance")) is not None) == narrows
+
+
+IN_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
+
+
+@pytest.mark.parametrize("seconds", [0.4, 7.0, 90.0, 4000.0, 200_000.0])
+@pytest.mark.parametrize(("moved", "left"), [(1, 3), (20, 5), (3, 100), (5000, 12_000)])
+def test_remaining_time_follows_the_rate(moved: int, left: int, seconds: float) -> None:
+    rate, rest = speed(moved, seconds, left)
+    assert rate > 0
+    assert rate * rest == pytest.approx(left, rel=0.01, abs=rate * 0.06)
+    number, _, unit = pace(rate).replace(",", "").partition(" ")
+    told_rate = float(number) / IN_SECONDS[unit.split()[-1]]
+    size, unit = time_left(rest).removeprefix("about ").split()
+    told_rest = int(size) * IN_SECONDS[unit.removesuffix("s")]
+    assert told_rest >= rest * 0.99
+    assert told_rest <= max(rest * 1.5 + 1, 1)
+    assert told_rate == pytest.approx(rate, rel=0.06)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(0.2, "about 1 second"), (9.5, "about 10 seconds"), (119, "about 119 seconds"), (150, "about 3 minutes"),
+     (7300, "about 3 hours"), (200_000, "about 3 days")],
+)  # fmt: skip
+def test_time_uses_a_suitable_unit(seconds: float, told: str) -> None:
+    assert time_left(seconds) == told
