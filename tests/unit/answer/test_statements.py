@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kg_api.graph.spaces import Space
 from kg_api.schemas.answers import AnswerRequest, Statement
-from kg_api.schemas.search import ContextWindow, MatchedChunk, Place, Ranks, SourceHit
+from kg_api.schemas.search import ContextWindow
 from kg_api.schemas.spaces import SimilarityCalibration
 from kg_api.search.answer import (
     INSTRUCTION,
@@ -23,24 +23,14 @@ from kg_api.search.answer import (
     list_passages,
 )
 from tests.support.embedders import small_embedder
+from tests.support.hits import make_hit, make_place
 
 LEASE = "A worker renews its lease every ten seconds.\n“Lost” leases go to another worker.\n"
 BREAD = "Bread needs flour, water, salt and time.\n"
 
 
 def passage(name: str, text: str, start: int = 100) -> PromptPassage:
-    place = Place(
-        source_id=f"id-{name}",
-        ontology="o",
-        document="d.md",
-        document_id="d",
-        paragraph=1,
-        heading=["H"],
-        start=start,
-        end=start + len(text),
-        full_text=text,
-    )
-    return PromptPassage(name, place)
+    return PromptPassage(name, make_place(f"id-{name}", text, start))
 
 
 SHOWN = [passage("1-aa", LEASE), passage("2-bb", BREAD, 7)]
@@ -136,25 +126,6 @@ def test_passages_are_sent_as_data_with_random_names() -> None:
 SPACE = Space("default", small_embedder().identity)
 
 
-def hit(name: str, similarity: float | None, ontology: str = "o", space: str | None = "default") -> SourceHit:
-    return SourceHit(
-        source_id=name,
-        ontology=ontology,
-        document="d",
-        document_id="d",
-        paragraph=0,
-        heading=[],
-        start=0,
-        end=4,
-        full_text="text",
-        similarity=similarity,
-        space=space if similarity is not None else None,
-        score=1,
-        ranks=Ranks(),
-        chunk=MatchedChunk(text="text", start=0, end=4),
-    )
-
-
 @pytest.mark.parametrize(
     ("calibration", "asked", "expected", "source"),
     [
@@ -175,20 +146,9 @@ def test_the_threshold_is_the_requests_or_the_models(
 
 
 def test_each_source_of_a_window_is_separate() -> None:
-    first, second = hit("a", 0.9), hit("b", 0.8)
+    first, second = make_hit(make_place("a"), 0.9), make_hit(make_place("b"), 0.8)
     first.context = [first, second.model_copy(update={"source_id": "n"})]
-    window = ContextWindow(
-        document_id="d",
-        ontology="o",
-        document="d",
-        heading=[],
-        start=0,
-        end=8,
-        text="",
-        source_ids=["a", "n"],
-        hits=["a"],
-        tokens=2,
-    )
+    window = ContextWindow.model_construct(source_ids=["a", "n"])
     passages = list_passages([window], [first])
     assert [each.place.source_id for each in passages] == ["a", "n"]
     assert len({each.name for each in passages}) == 2

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kg_api.errors import InvalidInput
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.schemas.answers import AugmentRequest
-from kg_api.schemas.search import MatchedChunk, Ranks, SourceHit
+from kg_api.schemas.search import MatchedChunk, SourceHit
 from kg_api.search.augment import (
     MAX_PIECES,
     MEASURED,
@@ -29,29 +29,15 @@ from kg_api.search.augment import (
     threshold,
 )
 from kg_api.text.markdown import blocks
+from tests.support.hits import make_hit, make_place
 
 ALL = Choices(per_piece=100, per_document=None, limit=100, deduplicate=False, by_rank=False)
 
 
 def hit(source: str, similarity: float | None, document: str | None = None, **more: Any) -> SourceHit:
-    text = more.pop("text", f"{source} says something of its own")
-    return SourceHit(
-        source_id=source,
-        ontology="notes",
-        document=document or source,
-        document_id=document or source,
-        paragraph=0,
-        heading=[],
-        start=0,
-        end=len(text),
-        full_text=text,
-        similarity=similarity,
-        space=None if similarity is None else more.pop("space", "default"),
-        score=0.0,
-        ranks=Ranks(),
-        chunk=MatchedChunk(text=text, start=0, end=len(text)),
-        **more,
-    )
+    text, name = more.pop("text", f"{source} says something of its own"), document or source
+    place = make_place(source, text, document=name, document_id=name, heading=[])
+    return make_hit(place, similarity, **{"space": None if similarity is None else "default", **more})
 
 
 def found(piece: int, *hits: SourceHit) -> list[PieceHit]:
@@ -164,14 +150,8 @@ def test_short_text_is_one_query() -> None:
     assert len(split_into_pieces("a word or two", request(), COUNTER).pieces) == 1
     assert len(split_into_pieces(LONG, request(one_query_tokens=8000), COUNTER).pieces) == 1
     short = " ".join(f"Sentence {n} says this." for n in range(20))
-    assert (
-        len(
-            split_into_pieces(
-                short, request(one_query_tokens=10, chunk_tokens=64, overlap_tokens=0), COUNTER
-            ).pieces
-        )
-        == 2
-    )
+    asked = request(one_query_tokens=10, chunk_tokens=64, overlap_tokens=0)
+    assert len(split_into_pieces(short, asked, COUNTER).pieces) == 2
 
 
 def test_long_text_is_sampled_evenly_and_counted() -> None:

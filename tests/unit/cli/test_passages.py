@@ -11,12 +11,7 @@ from kg_api.schemas.concepts import ConceptHit
 from kg_api.schemas.search import (
     Degradation,
     LeftOut,
-    MatchedChunk,
-    Place,
-    Ranks,
-    SourceHit,
     SourceHits,
-    SourcePlace,
     SourceWindow,
     WordMatch,
 )
@@ -31,6 +26,7 @@ from kg_cli.search.views import (
 )
 from kg_cli.terminal import console
 from kg_cli.terminal.console import styled
+from tests.support.hits import make_hit, make_place
 
 
 def test_concept_id_is_copyable_at_80_columns(
@@ -62,30 +58,19 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> Console:
     return screen
 
 
-PLACE = Place(
-    source_id="0123456789abcdef" * 2,
+PLACE = make_place(
+    "0123456789abcdef" * 2,
+    "A worker renews its lease [every] ten seconds.\n\n",
+    start=100,
     ontology="handbook",
     document="a long way/down/to the document.md",
-    document_id="f" * 32,
     paragraph=7,
     heading=["Part One", "Leases [draft]"],
-    start=100,
-    end=160,
-    full_text="A worker renews its lease [every] ten seconds.\n\n",
 )
 
 
 def hits(*similarities: float | None, degraded: tuple[Degradation, ...] = ()) -> SourceHits:
-    found = [
-        SourceHit(
-            **PLACE.model_dump(),
-            similarity=similarity,
-            score=0.5,
-            ranks=Ranks(vector=1),
-            chunk=MatchedChunk(text=PLACE.full_text, start=100, end=160),
-        )
-        for similarity in similarities
-    ]
+    found = [make_hit(PLACE, similarity) for similarity in similarities]
     return SourceHits(
         query_text="lease",
         mode="hybrid",
@@ -200,9 +185,7 @@ def test_context_marks_the_requested_paragraph(narrow: Console) -> None:
 
 LONG = "before " * 200 + "needle " + "after " * 200
 NEEDLE = (LONG.index("needle"), LONG.index("needle") + 6)
-SOURCE = SourcePlace(
-    source_id="s", ontology="o", document="d", document_id="i", paragraph=0, heading=[], start=100, end=160
-)
+SOURCE = make_place("s", "x" * 60, 100)
 
 
 def marked(text: Text) -> list[str]:

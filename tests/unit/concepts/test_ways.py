@@ -13,6 +13,7 @@ from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.concepts import Appearance, ReachedConcept
 from kg_api.schemas.concepts import Concept, ConceptHit, Evidence, Fits
 from kg_api.schemas.search import Place
+from tests.support.hits import make_place
 
 Edges = set[tuple[int, int]]
 
@@ -152,17 +153,8 @@ LENGTH = 12
 
 
 def place(document: str, paragraph: int) -> Place:
-    return Place(
-        source_id=f"{document}{paragraph}",
-        ontology="notes",
-        document=document,
-        document_id=document,
-        paragraph=paragraph,
-        heading=[],
-        start=10 * paragraph,
-        end=10 * paragraph + 10,
-        full_text="ten chars\n",
-    )
+    about = {"document": document, "document_id": document, "paragraph": paragraph, "heading": []}
+    return make_place(f"{document}{paragraph}", "ten chars\n", 10 * paragraph, **about)
 
 
 def appearance(document: str, paragraph: int) -> Appearance:

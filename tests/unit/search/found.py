@@ -14,6 +14,7 @@ from kg_api.search.rank import order
 from kg_api.search.retrieve import TEXT, VECTOR, Candidates, Hit
 from kg_api.search.scope import Scope
 from kg_api.spaces.snapshot import OntologySnapshot
+from tests.support.hits import make_place
 
 SAID = "  One fox runs over the hill.\n\n"
 START = 100
@@ -33,17 +34,7 @@ SPACE = Space(
 
 def place(identity: str, text: str = SAID) -> DescribedPlace:
     """Return a source that begins at character 100 of its document."""
-    return DescribedPlace(
-        source_id=identity,
-        ontology="notes",
-        document="a.md",
-        document_id="d",
-        paragraph=3,
-        heading=["Top"],
-        start=START,
-        end=START + len(text),
-        full_text=text,
-    )
+    return DescribedPlace(**make_place(identity, text, START, paragraph=3, heading=["Top"]).model_dump())
 
 
 def source(identity: str, ontology: str = "notes") -> FoundSource:

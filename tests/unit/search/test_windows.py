@@ -14,7 +14,6 @@ from kg_api.schemas.search import (
     ContextWindow,
     MatchedChunk,
     Place,
-    Ranks,
     SourceContext,
     SourceHit,
     SourceSearch,
@@ -23,6 +22,7 @@ from kg_api.schemas.vocabulary import MAX_CURSOR_CHARACTERS, MAX_PAGED_HITS
 from kg_api.search.plan import HitPage, read_page
 from kg_api.search.present import fit_to_budget, merge_windows
 from kg_api.search.rank import MIN_OVERLAP, group_near_duplicates, overlap
+from tests.support.hits import make_hit, make_place
 
 WORDS = st.text("ab c\né😀", min_size=1, max_size=12)
 DOCUMENTS = st.lists(st.lists(WORDS, min_size=1, max_size=12), min_size=1, max_size=3)
@@ -35,17 +35,7 @@ def tokens_of(texts: Sequence[str]) -> list[int]:
 def document(texts: Sequence[str], name: str = "d") -> list[Place]:
     starts = [sum(map(len, texts[:at])) for at in range(len(texts))]
     return [
-        Place(
-            source_id=f"{name}-{at}",
-            ontology="notes",
-            document=f"{name}.md",
-            document_id=name,
-            paragraph=at,
-            heading=[str(at)],
-            start=start,
-            end=start + len(text),
-            full_text=text,
-        )
+        make_place(f"{name}-{at}", text, start, document_id=name, paragraph=at, heading=[str(at)])
         for at, (start, text) in enumerate(zip(starts, texts, strict=True))
     ]
 
@@ -55,9 +45,7 @@ def hit(places: Sequence[Place], at: int, window: int | None, covers: Sequence[i
     around = None if window is None else [*places[max(0, at - window) : at + window + 1]]
     ids = [places[each].source_id for each in covers or (at,)]
     chunk = MatchedChunk(text=place.full_text, start=place.start, end=place.end, source_ids=ids)
-    return SourceHit(
-        **place.model_dump(), similarity=None, score=1.0, ranks=Ranks(), chunk=chunk, context=around
-    )
+    return make_hit(place, chunk=chunk, context=around)
 
 
 def read(windows: Sequence[ContextWindow]) -> list[list[str]]:

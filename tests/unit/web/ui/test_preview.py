@@ -7,6 +7,7 @@ from lxml.html import document_fromstring
 from kg_api.schemas.documents import DocumentSummary
 from kg_api.schemas.search import Place, WordMatch
 from kg_api.web.ui.rendering import Question, render
+from tests.support.hits import make_place
 
 BEES = DocumentSummary(
     document_id="d1",
@@ -23,19 +24,7 @@ BEES = DocumentSummary(
 
 
 def place(paragraph: int, text: str, page: int | None) -> Place:
-    return Place.model_construct(
-        source_id=f"s{paragraph}",
-        document_id="d1",
-        ontology="notes",
-        document="bees.pdf",
-        paragraph=paragraph,
-        heading=["Dance"],
-        start=0,
-        end=len(text),
-        full_text=text,
-        page=page,
-        image=None,
-    )
+    return make_place(f"s{paragraph}", text, document_id="d1", paragraph=paragraph, page=page)
 
 
 def show(form: str, page: int | None, number: int | None = 2) -> str:

@@ -4,7 +4,6 @@ import hashlib
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,6 +13,7 @@ from lxml.html import fragment_fromstring
 from kg_api.schemas.search import Ranks, SourceHit, WordMatch
 from kg_api.web.ui.markdown import TAGS, render_markdown
 from kg_api.web.ui.rendering import FOLDER, SHOWN_CHARACTERS, _templates, excerpt, reasons, split_by_marks
+from tests.support.hits import make_hit, make_place
 
 
 @pytest.mark.parametrize("sign", ["\u202e", "\u2066", "\x1b", "\x9b", "\x07"])
@@ -109,25 +109,8 @@ def test_matches_are_marked_within_elements() -> None:
 
 
 def hit(shown: str, *matches: tuple[int, int], **ranks: int) -> SourceHit:
-    given: dict[str, Any] = {
-        "source_id": "s",
-        "ontology": "o",
-        "document": "d",
-        "document_id": "i",
-        "paragraph": 0,
-        "heading": [],
-        "start": 0,
-        "end": len(shown),
-        "full_text": shown,
-        "similarity": 0.5,
-        "matched_chunk": None,
-        "score": 1.0,
-        "space": None,
-        "concepts": None,
-        "ranks": Ranks(**ranks),
-        "matches": [WordMatch(start=start, end=end) for start, end in matches],
-    }
-    return SourceHit.model_construct(**given)
+    marks = [WordMatch(start=start, end=end) for start, end in matches]
+    return make_hit(make_place("s", shown), similarity=0.5, ranks=Ranks(**ranks), matches=marks)
 
 
 @given(st.text(max_size=80), st.lists(st.tuples(st.integers(0, 90), st.integers(0, 90)), max_size=6))
@@ -138,12 +121,7 @@ def test_pieces_are_the_whole_text(text: str, matches: list[tuple[int, int]]) ->
 
 def test_matches_are_marked() -> None:
     pieces = split_by_marks("a bee and a bee", [WordMatch(start=12, end=15), WordMatch(start=2, end=5)])
-    assert [tuple(each) for each in pieces] == [
-        ("a ", False),
-        ("bee", True),
-        (" and a ", False),
-        ("bee", True),
-    ]
+    assert [*map(tuple, pieces)] == [("a ", False), ("bee", True), (" and a ", False), ("bee", True)]
 
 
 @given(st.integers(0, 3400), st.integers(1, 40))
