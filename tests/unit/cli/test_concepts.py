@@ -57,9 +57,8 @@ STEP = PathStep(subject="[", type="ends in", object="r", sources=["s1", "s2", "s
 def test_found_concepts_are_a_table(printed: Printed) -> None:
     hit = {**LEASE.model_dump(), "similarity": 0.876, "score": 0.1}
     by_words = {**RETRY.model_dump(), "similarity": None, "score": 0.1}
-    views.print_hits(
-        ConceptHits.model_validate({"query_text": "q", "concepts": [hit, by_words], "degraded": NOTE})
-    )
+    found = {"query_text": "q", "concepts": [hit, by_words], "degraded": NOTE}
+    views.print_hits(ConceptHits.model_validate(found))
     for told in ("0.88", "[lease]", "tenancy", "A right for some time.", "notes, 2 sources", "[b]told[/b]"):
         assert told in printed()
 
@@ -80,30 +79,18 @@ def test_concept_is_shown_with_its_evidence(printed: Printed) -> None:
     details = {**LEASE.model_dump(), "evidence": [QUOTE], "more_evidence": 1, "more_related": 3}
     backwards = related(concept=concept("worker"), outgoing=False, type="holds")
     views.print_concept(ConceptDetails.model_validate({**details, "related": [related(), backwards]}))
-    for told in (
-        "“One fox”",
-        "4-11",
-        "likeness 0.93",
-        "[lease] ends in retry",
-        "worker holds [lease]",
-        "1 quote, 3 related",
-    ):
+    for told in ("“One fox”", "4-11", "likeness 0.93", "[lease] ends in retry", "worker holds [lease]"):
         assert told in printed()
+    assert "1 quote, 3 related" in printed()
 
 
 def test_what_nothing_proves_is_marked(printed: Printed) -> None:
     said = UnverifiedQuote(quote="made up", source_id="s", document="a.md", paragraph=3)
     doubtful = LEASE.model_copy(update={"verified": False})
     details = {**doubtful.model_dump(), "evidence": [], "more_evidence": 0, "related": [], "more_related": 0}
-    views.print_concept(
-        ConceptDetails.model_validate({**details, "unverified": [said], "more_unverified": 2})
-    )
-    for told in (
-        "unverified: no quote proves it",
-        "“made up”",
-        "unverified: not in a.md ¶3, or only the name",
-        "2 unverified",
-    ):
+    details |= {"unverified": [said], "more_unverified": 2}
+    views.print_concept(ConceptDetails.model_validate(details))
+    for told in ("no quote proves it", "“made up”", "not in a.md ¶3, or only the name", "2 unverified"):
         assert told in printed()
     passage = ConceptPassage(source_id="s", carried_by=["s"], quotes=[], sources=[place("s")])
     views.print_passages(ConceptContext(concept=doubtful, window_size=0, passages=[passage], more_passages=0))
@@ -129,12 +116,10 @@ def test_a_way_is_its_statements(printed: Printed) -> None:
     assert "No path from [lease] to retry within 1 hop." in printed()
 
 
-HIT = {"ontology": "notes", "description": "", "search_terms": [], "sources": 2, "score": 0.1}
-
-
 class Searching(KgClient):
     def __init__(self, label: str, fits: str | None) -> None:
-        hit = {**HIT, "concept_id": "c" * 32, "label": label, "similarity": 0.5, "fits": fits}
+        found = concept(label, concept_id="c" * 32).model_dump()
+        hit = {**found, "score": 0.1, "similarity": 0.5, "fits": fits}
         self.found = ConceptHits.model_validate({"query_text": "q", "concepts": [hit], "degraded": []})
 
     def search_concepts(self, *_: Any, **__: Any) -> ConceptHits:  # pyright: ignore[reportIncompatibleVariableOverride]

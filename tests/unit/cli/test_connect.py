@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from kg_api.client.connection import ExpectedHome
 from kg_api.errors import ServiceUnreachable
 from kg_api.local import processes
 from kg_api.local.processes import Home
@@ -13,6 +13,21 @@ from kg_api.settings import load_settings
 from kg_cli.terminal.connect import connect_client, find_api_key, grant_to_follow, open_client, shown_address
 
 PORT = 8420
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    monkeypatch.setenv("KG_HOME", str(tmp_path))
+    monkeypatch.delenv("KG_API_URL", raising=False)
+    return Home(tmp_path)
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Return the arguments of each client that is opened."""
+    clients: list[dict[str, Any]] = []
+    monkeypatch.setattr("kg_api.client.KgClient", lambda url, **more: clients.append({"url": url, **more}))
+    return clients
 
 
 @pytest.mark.parametrize(
@@ -31,28 +46,22 @@ PORT = 8420
     ],
 )
 def test_folder_grant_is_sent_only_to_own_service(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listens: str, address: str, is_ours: bool
+    home: Home, monkeypatch: pytest.MonkeyPatch, listens: str, address: str, is_ours: bool
 ) -> None:
-    processes.announce(Home(tmp_path), listens, PORT)
-    monkeypatch.setenv("KG_HOME", str(tmp_path))
+    processes.announce(home, listens, PORT)
     monkeypatch.setenv("KG_API_URL", address)
     assert (grant_to_follow("/notes", "notes") is not None) == is_ours
 
 
-def test_the_address_that_kg_up_remembers_is_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    home = Home(tmp_path)
+def test_the_address_that_kg_up_remembers_is_ours(home: Home) -> None:
     processes.announce(home, "192.168.0.5", PORT)
     home.remember(api=PORT, api_host="192.168.0.5")
-    monkeypatch.setenv("KG_HOME", str(tmp_path))
-    monkeypatch.delenv("KG_API_URL", raising=False)
     assert grant_to_follow("/notes", "notes")
 
 
-def test_grant_without_known_host_needs_loopback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    home = Home(tmp_path)
+def test_grant_without_known_host_needs_loopback(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     processes.announce(home, "", PORT)
     home.service_file.write_text('{"services": [{"port": 8420}]}')
-    monkeypatch.setenv("KG_HOME", str(tmp_path))
     for address, is_ours in (("http://127.0.0.1:8420", True), ("http://:8420", False)):
         monkeypatch.setenv("KG_API_URL", address)
         assert (grant_to_follow("/notes", "notes") is not None) == is_ours
@@ -73,32 +82,22 @@ def test_grant_without_known_host_needs_loopback(tmp_path: Path, monkeypatch: py
     ],
 )
 def test_credentials_are_sent_only_to_the_announced_address(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listens: str, address: str, *, is_sent: bool
+    home: Home, opened: list[dict[str, Any]], listens: str, address: str, *, is_sent: bool
 ) -> None:
     """Whoever listens at another one of this machine would be given it."""
-    processes.announce(Home(tmp_path), listens, PORT)
-    monkeypatch.setenv("KG_HOME", str(tmp_path))
-    sent: list[object] = []
-    monkeypatch.setattr("kg_api.client.KgClient", lambda _url, api_key, **_: sent.append(api_key))
+    processes.announce(home, listens, PORT)
     connect_client(address, load_settings())
-    assert (sent != [None]) == is_sent
+    assert (opened[0]["api_key"] is not None) == is_sent
 
 
-def test_service_of_a_home_without_supervisor_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_service_of_a_home_without_supervisor_is_found(home: Home, opened: list[dict[str, Any]]) -> None:
     """In a container, `kg serve` runs without a supervisor."""
-    processes.announce(Home(tmp_path), "0.0.0.0", PORT)
-    monkeypatch.setenv("KG_HOME", str(tmp_path))
-    monkeypatch.delenv("KG_API_URL", raising=False)
-    found: list[str] = []
-    monkeypatch.setattr("kg_api.client.KgClient", lambda url, **_: found.append(url))
+    processes.announce(home, "0.0.0.0", PORT)
     open_client()
-    assert found == ["http://127.0.0.1:8420"]
+    assert opened[0]["url"] == "http://127.0.0.1:8420"
 
 
-def test_dead_service_is_forgotten_by_next_one(tmp_path: Path) -> None:
-    home = Home(tmp_path)
+def test_dead_service_is_forgotten_by_next_one(home: Home) -> None:
     processes.announce(home, "127.0.0.1", PORT)
     [entry] = home.service_entries()
     home.service_file.write_text(json.dumps({"services": [entry | {"pid": 2**22}]}))
@@ -107,32 +106,22 @@ def test_dead_service_is_forgotten_by_next_one(tmp_path: Path) -> None:
 
 
 def test_only_recorded_addresses_must_prove_their_home(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Home, opened: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home = Home(tmp_path).create()
-    home.remember(api=PORT, api_host="127.0.0.1")
-    monkeypatch.setenv("KG_HOME", str(tmp_path))
-    monkeypatch.delenv("KG_API_URL", raising=False)
-    expected: list[ExpectedHome | None] = []
-    monkeypatch.setattr(
-        "kg_api.client.KgClient", lambda _url, expected_home, **_: expected.append(expected_home)
-    )
+    home.create().remember(api=PORT, api_host="127.0.0.1")
     open_client()
     monkeypatch.setenv("KG_API_URL", f"http://127.0.0.1:{PORT}")
     open_client()
-    assert [each and each.instance for each in expected] == [home.instance(), None]
+    first, second = (each["expected_home"] for each in opened)
+    assert (first.instance, second) == (home.instance(), None)
 
 
-def test_other_program_on_the_port_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    processes.announce(Home(tmp_path), "127.0.0.1", PORT)
-    monkeypatch.setenv("KG_HOME", str(tmp_path))
-    monkeypatch.delenv("KG_API_URL", raising=False)
-    expected: list[ExpectedHome] = []
-    monkeypatch.setattr(
-        "kg_api.client.KgClient", lambda _url, expected_home, **_: expected.append(expected_home)
-    )
+def test_other_program_on_the_port_is_named(
+    home: Home, opened: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    processes.announce(home, "127.0.0.1", PORT)
     open_client()
-    assert "is taken by" in expected[0].describe_other()
+    assert "is taken by" in opened[0]["expected_home"].describe_other()
     monkeypatch.setattr(Home, "instance", lambda _: None)
     with pytest.raises(ServiceUnreachable, match="never started"):
         open_client()
@@ -151,11 +140,9 @@ def test_displayed_url_contains_no_secrets(address: str, shown: str) -> None:
     assert shown_address(address) == shown
 
 
-def test_second_service_leaves_first_its_rights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    home = Home(tmp_path)
+def test_second_service_leaves_first_its_rights(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     processes.announce(home, "127.0.0.1", PORT)
     processes.announce(home, "127.0.0.1", PORT + 1)
-    monkeypatch.setenv("KG_HOME", str(tmp_path))
     for port in (PORT, PORT + 1):
         address = f"http://127.0.0.1:{port}"
         monkeypatch.setenv("KG_API_URL", address)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,14 +21,9 @@ from kg_cli.terminal import console
 QUEUE = QueueStatus(
     queued=2, waiting=1, running=1, stalled=1, failed=0, oldest_waiting_seconds=4, backlog_age_seconds=9
 )
+STARTED = datetime(2026, 1, 1, tzinfo=UTC)
 WORKER = WorkerInfo(
-    name="here:7",
-    host="here",
-    pid=7,
-    started_at=datetime(2026, 1, 1, tzinfo=UTC),
-    seen_seconds_ago=1,
-    alive=True,
-    job=None,
+    name="here:7", host="here", pid=7, started_at=STARTED, seen_seconds_ago=1, alive=True, job=None
 )
 STATUS = StackStatus(
     api_url="http://127.0.0.1:1",
@@ -52,12 +48,8 @@ def test_status_counts_jobs(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_status_lists_workers_that_down_does_not_stop(capsys: pytest.CaptureFixture[str]) -> None:
-    others = [
-        WORKER,
-        WORKER.model_copy(update={"pid": 8}),
-        WORKER.model_copy(update={"alive": False, "pid": 9}),
-    ]
-    jobs = QUEUE.model_copy(update={"workers": others})
+    others = [WORKER.model_copy(update=each) for each in ({"pid": 8}, {"alive": False, "pid": 9})]
+    jobs = QUEUE.model_copy(update={"workers": [WORKER, *others]})
     report.print_status(replace(STATUS, jobs=jobs, processes=[RunningProcess("worker", 7)]))
     assert "workers  8 on here: started with `kg worker`" in capsys.readouterr().out
 
@@ -76,9 +68,8 @@ def test_pending_documents_are_reported(
 
 @pytest.mark.parametrize("say", [report.print_started, report.print_status])
 def test_failed_jobs_are_mentioned_with_their_command(
-    say: object, capsys: pytest.CaptureFixture[str]
+    say: Callable[[StackStatus], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert callable(say)
     say(DIED)
     assert (
         "3 jobs failed within a day. For the reasons: kg jobs list --state failed" in capsys.readouterr().err
@@ -114,9 +105,8 @@ def test_up_opens_the_page_for_a_person(
 
 def test_status_shows_deaths_and_next_start(capsys: pytest.CaptureFixture[str]) -> None:
     worker = RoleStatus("pausing", None, 7, "log", 6, time.time() + 59.9, "SIGKILL")
-    troubled = replace(
-        STATUS, supervisor_pid=1, roles={"worker": worker}, processes=[RunningProcess("api", 2)]
-    )
+    up = [RunningProcess("api", 2)]
+    troubled = replace(STATUS, supervisor_pid=1, roles={"worker": worker}, processes=up)
     report.print_status(troubled)
     told = " ".join(capsys.readouterr().out.split())
     for words in ("died 7 times", "SIGKILL", "started again 6 times", "next start in 60 s"):

@@ -10,9 +10,17 @@ from kg_api.client import KgClient
 from kg_api.errors import DatabaseUnavailable, KgError, TooBusy, TooLarge, UnreadableDocument
 from kg_api.schemas.documents import DocumentOutcome, Ingested, IngestedBatch, SourceChanges
 from kg_api.schemas.problems import build_problem
-from kg_api.text.files import FileToIngest
+from kg_api.text.files import FileSelection, FileToIngest
 from kg_cli.documents import ingestion
-from kg_cli.documents.ingestion import BYTES_A_BATCH, FILES_A_BATCH, Destination, divide, upload
+from kg_cli.documents.ingestion import (
+    BYTES_A_BATCH,
+    FILES_A_BATCH,
+    Destination,
+    describe_notes,
+    divide,
+    show_preview,
+    upload,
+)
 from tests.support.images import drawn, encoded
 
 Answer = Callable[[dict[str, Any]], DocumentOutcome]
@@ -139,3 +147,29 @@ def test_a_service_that_stays_away_ends_the_upload(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(ingestion, "retry_while_unavailable", lambda call: call())
     with pytest.raises(DatabaseUnavailable):
         send(Service(DatabaseUnavailable("away")), files(tmp_path, a=b"x", b=b"x"))
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_preview_with_json_prints_table_to_stderr(
+    capsys: pytest.CaptureFixture[str], *, as_json: bool
+) -> None:
+    with KgClient("http://127.0.0.1:9") as client:
+        show_preview(client, FileSelection(), Destination("notes"), yes=True, as_json=as_json)
+    told = capsys.readouterr()
+    assert ("nothing is stored yet" in told.out) == (not as_json)
+    assert ("nothing is stored yet" in told.err) == as_json
+    assert told.out == "" or not as_json
+
+
+def test_notes_of_many_files_are_grouped() -> None:
+    many = [ingested(f"{n}.pdf", f"{n} repeated headers on {n} pages are left out") for n in range(2, 7)]
+    few = [
+        ingested("a.txt", "read as cp1252"),
+        ingested("b.txt", "read as cp1252", "has 2 hidden characters"),
+    ]
+    assert list(describe_notes([*many, *few])) == [
+        "5 files, such as 2.pdf: 2 repeated headers on 2 pages are left out",
+        "a.txt: read as cp1252",
+        "b.txt: read as cp1252",
+        "b.txt: has 2 hidden characters",
+    ]

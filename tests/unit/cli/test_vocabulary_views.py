@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
+from kg_api.graph.relations import report_unknown_type
 from kg_api.schemas.concepts import (
     ConceptMerges,
     RelationshipType,
@@ -11,6 +13,7 @@ from kg_api.schemas.concepts import (
     TypeMerges,
     TypeProposals,
 )
+from kg_api.schemas.embedding import RefusedSources
 from kg_cli.admin import concepts as concept_views
 
 MARKED = "is a [bold]kind[/bold] of [x]"
@@ -39,6 +42,11 @@ def _concept_merges(by: str) -> ConceptMerges:
     )
 
 
+def _proposals(ontology: str, *proposals: dict[str, Any]) -> TypeProposals:
+    about = {"ontology": ontology, "min_similarity": 0.7, "compared": 2, "notes": []}
+    return TypeProposals.model_validate({**about, "proposals": proposals})
+
+
 def test_tables_print_names_unescaped(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -47,15 +55,25 @@ def test_tables_print_names_unescaped(
     concept_views.print_relationship_merges(_type_merges(MARKED))
     like = {"name": MARKED, "similarity": 0.9, "relations": 1, "shared": 0, "examples": [MARKED]}
     proposal = {"into": MARKED, "relations": 1, "examples": [MARKED], "merged": [like]}
-    proposals = {
-        "ontology": "notes",
-        "min_similarity": 0.7,
-        "compared": 2,
-        "proposals": [proposal],
-        "notes": [],
-    }
-    concept_views.print_proposals(TypeProposals.model_validate(proposals))
+    concept_views.print_proposals(_proposals("notes", proposal))
     concept_views.print_merges(_concept_merges(MARKED))
     told = capsys.readouterr().out
     assert "\\" not in told
     assert told.count(MARKED) == 2 + 4 + 4 + 3
+
+
+def test_hint_for_type_merge_names_the_ontology(capsys: pytest.CaptureFixture[str]) -> None:
+    proposal = {"into": "needs", "relations": 1, "examples": [], "merged": []}
+    concept_views.print_proposals(_proposals("my notes", proposal))
+    assert "merge INTO TYPE... --ontology 'my notes'" in capsys.readouterr().err
+
+
+def test_unknown_type_names_the_list_command() -> None:
+    assert "`kg admin relationship-types list --ontology notes`" in str(
+        report_unknown_type("notes", ["needs"])
+    )
+
+
+def test_empty_rejected_list_suggests_no_retry(capsys: pytest.CaptureFixture[str]) -> None:
+    concept_views.print_rejected(RefusedSources(ontology="notes", total=0, sources=[]))
+    assert capsys.readouterr().err == "rejected: 0 sources\n"

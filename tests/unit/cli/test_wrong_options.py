@@ -91,15 +91,8 @@ def test_types_are_read_from_the_values() -> None:
         "title": "Pumps = all",
         "uri": "file:///a",
         "metadata": {
-            "n": 3,
-            "x": 1.5,
-            "draft": True,
-            "names": "a,b",
-            "zip": "0123",
-            "t": "",
-            "tags": ["oncall", "7"],
-            "years": [2024, 2025],
-            "old": None,
+            "n": 3, "x": 1.5, "draft": True, "names": "a,b", "zip": "0123", "t": "",
+            "tags": ["oncall", "7"], "years": [2024, 2025], "old": None,
         },
     }
 
@@ -112,13 +105,8 @@ def test_empty_metadata_change_is_rejected(values: list[str]) -> None:
 
 def test_metadata_options_have_the_same_types() -> None:
     given = ["author=Ada", "year=2025", 'code="7"', "draft=false"]
-    assert read_metadata(given, ["tags=a, b"]) == {
-        "author": "Ada",
-        "year": 2025,
-        "code": "7",
-        "draft": False,
-        "tags": ["a", "b"],
-    }
+    read = {"author": "Ada", "year": 2025, "code": "7", "draft": False, "tags": ["a", "b"]}
+    assert read_metadata(given, ["tags=a, b"]) == read
     assert read_metadata([], []) == {}
 
 
@@ -193,12 +181,11 @@ def test_command_path_is_shown_if_not_on_path(own: Path, monkeypatch: pytest.Mon
     assert runnable() == "./kg", "a bare name is looked for on PATH"
 
 
-def test_the_name_is_enough_where_path_finds_it(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_running_kg_on_path_is_named_without_path(
+    own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", str(own.parent))
     assert runnable() == "kg"
-
-
-def test_another_kg_on_path_is_not_meant(own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = tmp_path / "other" / "kg"
     other.parent.mkdir()
     other.write_bytes(own.read_bytes())
