@@ -6,10 +6,8 @@ from email.message import EmailMessage
 import pytest
 
 from kg_api.convert.mail import convert
-from kg_api.convert.shared.accounting import find_missing
 from kg_api.errors import UnreadableDocument
 from tests.unit.convert.gate import kinds
-from tests.unit.convert.readers import find_invented_numbers, read_mail
 
 PLAIN = """Hello Bob,
 
@@ -154,9 +152,6 @@ def multipart(kind: str, *parts: bytes) -> bytes:
 
 def body_of(mail: bytes) -> tuple[str, tuple[str, ...]]:
     got = convert(TOP + mail)
-    missing = find_missing(read_mail(TOP + mail, got.text).split("\n"), got.text)
-    assert missing is None or any(note.startswith(("left out", "attachments")) for note in got.notes)
-    assert not find_invented_numbers(read_mail(TOP + mail, got.text), got.text)
     return got.text.removeprefix("# S\n\nFrom: a@example.org\n\n"), got.notes
 
 
