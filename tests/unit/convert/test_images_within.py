@@ -3,7 +3,6 @@ from __future__ import annotations
 import base64
 import io
 import json
-import zipfile
 from email.message import EmailMessage
 from typing import Any, cast
 
@@ -25,6 +24,7 @@ from kg_api.ingest.reader import place_images
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.schemas.documents import Converted, SourceRecord
 from tests.support.images import drawn, encoded, png_of
+from tests.unit.convert.test_epub import book
 
 BOAT, PLAN = encoded(drawn(64, 48), "JPEG"), encoded(drawn(40, 90))
 
@@ -98,34 +98,19 @@ def test_there_is_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     assert made.notes == ("skipped: images beyond the first 2 (3)",)
 
 
-def book(chapter: str, **files: bytes) -> bytes:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
-        archive.writestr(
-            "META-INF/container.xml",
-            '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
-            '<rootfile full-path="OEBPS/book.opf"/></rootfiles></container>',
-        )
-        archive.writestr(
-            "OEBPS/book.opf",
-            '<package xmlns="http://www.idpf.org/2007/opf"><manifest>'
-            '<item id="a" href="text/a.xhtml" media-type="application/xhtml+xml"/></manifest>'
-            '<spine><itemref idref="a"/></spine></package>',
-        )
-        archive.writestr("OEBPS/text/a.xhtml", f"<html><body>{chapter}</body></html>")
-        for name, content in files.items():
-            archive.writestr(f"OEBPS/images/{name.replace('__', ' ')}.jpg", content)
-    return made.getvalue()
-
-
 def test_images_of_an_epub_are_read() -> None:
     chapter = (
         '<p>The boat.</p><img alt="Red" src="../images/red%20boat.jpg"/><p>No more.</p>'
         '<img alt="Broken" src="../images/broken.jpg"/><img alt="Gone" src="../images/gone.jpg"/>'
         '<img alt="Out" src="../../../../etc/passwd"/>'
     )
-    made = convert_epub(book(chapter, red__boat=BOAT, broken=BOAT[:99]))
-    assert made.text == "The boat.\n\n![Red](red%20boat.jpg)\n\nNo more.\n\nBroken Gone Out\n"
+    images = {"red boat": BOAT, "broken": BOAT[:99]}
+    more = {f"OEBPS/images/{name}.jpg": content for name, content in images.items()}
+    made = convert_epub(book(more={**more, "OEBPS/text/one a.xhtml": f"<html><body>{chapter}</body></html>"}))
+    assert (
+        made.text.partition("A note.\n\n")[2]
+        == "The boat.\n\n![Red](red%20boat.jpg)\n\nNo more.\n\nBroken Gone Out\n"
+    )
     assert [each.image.content_type for each in sources(made, "epub") if each.image] == ["image/jpeg"]
     assert made.notes == ("skipped: images in an unsupported format, or damaged (1)",)
 
@@ -139,9 +124,11 @@ def test_images_of_a_word_document_are_read() -> None:
     found = convert_docx(made.getvalue())
     assert [each.image.content_type for each in found.images] == ["image/jpeg"]
     assert [text for text, kind in shown(found) if kind] == ["![The harbour.](image1)"]
-    assert [
-        text.strip() for text in (found.text[: found.images[0].start], found.text[found.images[0].end :])
-    ] == ["The harbour.", "The end."]
+    (image,) = found.images
+    assert (found.text[: image.start].strip(), found.text[image.end :].strip()) == (
+        "The harbour.",
+        "The end.",
+    )
 
 
 def test_images_of_slides_are_read_with_their_slide() -> None:
