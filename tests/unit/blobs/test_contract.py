@@ -27,19 +27,23 @@ def put(store: BlobStore, content: bytes, generation: str | None = GENERATION) -
     return name
 
 
-@pytest.fixture(params=["folder", "bucket"])
-def store(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[BlobStore]:
-    if request.param == "folder":
-        yield open_blobs(BlobSettings(), tmp_path / "blobs")
-        return
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY_ID)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
-    with s3_server() as bucket:
-        asked = S3Settings(bucket=BUCKET, endpoint=bucket.url, region=REGION, prefix="kg", seconds=5)
-        yield open_blobs(BlobSettings(s3=asked), tmp_path / "blobs")
-    assert not (tmp_path / "blobs").exists()
+    with s3_server() as served:
+        yield served
+
+
+@pytest.fixture(params=["folder", "bucket"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BlobStore]:
+    settings = BlobSettings()
+    if request.param == "bucket":
+        url = request.getfixturevalue("bucket").url
+        asked = S3Settings(bucket=BUCKET, endpoint=url, region=REGION, prefix="kg", seconds=5)
+        settings = BlobSettings(s3=asked)
+    yield open_blobs(settings, tmp_path / "blobs")
+    assert request.param == "folder" or not (tmp_path / "blobs").exists()
 
 
 @pytest.mark.parametrize("content", [b"picture", b"", b"\x00\xff" * 100_000], ids=["small", "empty", "large"])
@@ -101,15 +105,9 @@ def kept(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.rglob("*") if path.is_file())
 
 
-def put_file(store: FileBlobStore, content: bytes) -> str:
-    name = format_blob_name(compute_blob_key(content), "0123456789abcdef" * 2)
-    store.put(name, content)
-    return name
-
-
 def test_files_are_readable_by_their_owner_only(tmp_path: Path) -> None:
     store = FileBlobStore(tmp_path / "blobs")
-    name = put_file(store, b"picture")
+    name = put(store, b"picture")
     path = tmp_path / "blobs" / name[:2] / name
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
@@ -118,11 +116,11 @@ def test_files_are_readable_by_their_owner_only(tmp_path: Path) -> None:
 @pytest.mark.parametrize("damaged", [b"", b"pict", b"PICTURE"])
 def test_damaged_file_is_rejected_and_stored_again(tmp_path: Path, damaged: bytes) -> None:
     store = FileBlobStore(tmp_path)
-    name = put_file(store, b"picture")
+    name = put(store, b"picture")
     (tmp_path / name[:2] / name).write_bytes(damaged)
     with pytest.raises(FileLost, match="damaged"):
         store.read(name)
-    put_file(store, b"picture")
+    put(store, b"picture")
     assert store.read(name) == b"picture"
 
 
@@ -133,29 +131,21 @@ def test_a_write_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.M
     store = FileBlobStore(tmp_path)
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(FileStoreFull, match="free some space"):
-        put_file(store, b"picture")
+        put(store, b"picture")
     assert kept(tmp_path) == []
 
 
 def test_unfinished_files_of_dead_processes_are_swept(tmp_path: Path) -> None:
     store = FileBlobStore(tmp_path)
-    name = put_file(store, b"picture")
+    name = put(store, b"picture")
     (tmp_path / name[:2] / f"{files._BEING_WRITTEN}x").write_bytes(b"half")
     assert store.delete_partial_files() == 0
     assert store.delete_partial_files(older_than=-1) == 1
     assert kept(tmp_path) == [name]
 
 
-NAME = format_blob_name(compute_blob_key(b"picture"), "0123456789abcdef" * 2)
+NAME = format_blob_name(compute_blob_key(b"picture"), GENERATION)
 Open = Callable[..., S3BlobStore]
-
-
-@pytest.fixture
-def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY_ID)
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
-    with s3_server() as served:
-        yield served
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import json
 import os
 import struct
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -48,10 +49,6 @@ def cut(bundle: HandmadeBundle, size: int) -> None:
     bundle.path.write_bytes(bundle.path.read_bytes()[:-size])
 
 
-def cut_line(bundle: HandmadeBundle) -> None:
-    cut(bundle, len(bundle.path.read_bytes().splitlines(keepends=True)[-1]))
-
-
 def swap(bundle: HandmadeBundle) -> None:
     bundle.path.write_bytes(bundle.path.read_bytes().replace(b"The first", b"The FIRST"))
 
@@ -74,51 +71,37 @@ def blob_link(bundle: HandmadeBundle) -> None:
 
 
 def told(**changes: Any) -> Spoil:
-    def spoil(bundle: HandmadeBundle) -> None:
-        bundle.manifest.update(changes)
-        bundle.save_manifest()
-
-    return spoil
+    return lambda bundle: (bundle.manifest.update(changes), bundle.save_manifest())
 
 
 def file_told(**changes: Any) -> Spoil:
     """A manifest that says something else of the file of lines."""
+    return lambda bundle: (bundle.manifest["files"][0].update(changes), bundle.save_manifest())
+
+
+def said(at: int, items: str = "", **changes: Any) -> Spoil:
+    """A line, or the first of its `items`, with other values."""
 
     def spoil(bundle: HandmadeBundle) -> None:
-        bundle.manifest["files"][0].update(changes)
-        bundle.save_manifest()
-
-    return spoil
-
-
-def said(at: int, **changes: Any) -> Spoil:
-    def spoil(bundle: HandmadeBundle) -> None:
-        bundle.lines[at].update(changes)
+        line = bundle.lines[at]
+        (line[items][0] if items else line).update(changes)
         bundle.save()
 
     return spoil
 
 
-def source(**changes: Any) -> Spoil:
-    return lambda bundle: (bundle.lines[DOCUMENT]["sources"][0].update(changes), bundle.save())[1]
-
-
-def passage(**changes: Any) -> Spoil:
-    return lambda bundle: (bundle.lines[PASSAGES]["passages"][0].update(changes), bundle.save())[1]
-
-
-def chunk(**changes: Any) -> Spoil:
-    return lambda bundle: (bundle.lines[PASSAGES]["chunks"][0].update(changes), bundle.save())[1]
+source = partial(said, DOCUMENT, "sources")
+passage, chunk = (partial(said, PASSAGES, items) for items in ("passages", "chunks"))
 
 
 def raw(line: bytes) -> Spoil:
-    return lambda bundle: (bundle.path.write_bytes(bundle.path.read_bytes() + line + b"\n"), None)[1]
+    return lambda bundle: bundle.path.write_bytes(bundle.path.read_bytes() + line + b"\n")
 
 
 SPOILT: dict[str, tuple[Spoil, str]] = {
     "cut off in a line": (lambda bundle: cut(bundle, 5), "line 1: the next line is cut off"),
     "cut off between lines": (
-        cut_line,
+        lambda bundle: cut(bundle, len(bundle.path.read_bytes().splitlines(keepends=True)[-1])),
         "bytes instead of .* in the manifest. The file was cut off or changed",
     ),
     "a changed byte": (swap, "has another checksum"),
@@ -202,8 +185,7 @@ def test_chunk_beyond_its_stored_sources_is_rejected(place: dict[str, int], *, f
 
 def test_overlong_line_is_not_read(bundle: HandmadeBundle, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kg_api.transfer.bundles.MAX_LINE_BYTES", 400)
-    bundle.lines[DOCUMENT]["sources"][0].update(text="a" * 500)
-    bundle.save()
+    source(text="a" * 500)(bundle)
     with pytest.raises(InvalidInput, match="longer than 400 bytes"):
         check(bundle.folder)
     assert bundles.MAX_LINE_BYTES == 64 * 1024 * 1024

@@ -40,6 +40,15 @@ def name_of(chunking: Chunking) -> str:
     return f"{chunking.strategy}-{chunking.chunk_size}-{chunking.overlap}"
 
 
+def document(paragraphs: list[tuple[str, str]]) -> tuple[str, list[Paragraph]]:
+    text, found = "", list[Paragraph]()
+    for heading, said in paragraphs:
+        start = len(text)
+        text += f"{said}\n\n"
+        found.append(Paragraph(start, len(text), (heading,)))
+    return text, found
+
+
 def sources(text: str, name: str) -> list[Paragraph]:
     return [Paragraph(span.start, span.end, span.heading) for span in split(parse(text, name))]
 

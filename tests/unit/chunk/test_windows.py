@@ -12,20 +12,11 @@ from kg_api.spaces.chunk_plans import get_context_size, parts
 from kg_api.text.borders import ChunkSpan, Paragraph
 from kg_api.text.chunking import fit_chunks, split_to_chunks
 from kg_api.text.windows import Room, windows
-from tests.unit.chunk.shapes import EVERY, assert_whole, hashed, name_of
+from tests.unit.chunk.shapes import EVERY, assert_whole, document, hashed, name_of
 
 MOST = 60
 MODEL = DeterministicEmbedder(max_tokens=MOST)
 ROOM = get_context_size(MODEL)
-
-
-def document(paragraphs: list[tuple[str, str]]) -> tuple[str, list[Paragraph]]:
-    text, found = "", list[Paragraph]()
-    for heading, said in paragraphs:
-        start = len(text)
-        text += f"{said}\n\n"
-        found.append(Paragraph(start, len(text), (heading,)))
-    return text, found
 
 
 def numbered(count: int, words: int = 10, heading: str = "h", first: int = 0) -> list[tuple[str, str]]:

@@ -80,11 +80,8 @@ SPANS = SetQuery("q", "?", references=(Reference("d", 10, 20), Reference("d", 30
 
 
 def test_spans_by_their_characters() -> None:
-    found = [
-        FoundSpan(document="other", start=0, end=20),
-        FoundSpan(document="d", start=0, end=15),
-        FoundSpan(document="d", start=30, end=45),
-    ]
+    places = (("other", 0, 20), ("d", 0, 15), ("d", 30, 45))
+    found = [FoundSpan(document=name, start=start, end=end) for name, start, end in places]
     scored = score_questions("spans", [SPANS], {"q": answer("q", *found)}, 3)["q"]
     assert scored["token_recall@1"] == scored["hit_rate@1"] == 0
     assert scored["mrr@3"] == 0.5
@@ -109,21 +106,13 @@ def test_more_reading_never_lowers_recall(chunks: list[tuple[int, int]], elsewhe
 
 
 def test_judged_passages_of_one_document_are_separate() -> None:
-    query = SetQuery(
-        "q",
-        "text",
-        passages=(
-            *(JudgedPassage("a", 0, 10, 0), JudgedPassage("a", 10, 20, 2)),
-            *(JudgedPassage("a", 20, 30, 1), JudgedPassage("b", 0, 10, 0)),
-        ),
-    )
+    judged = (("a", 0, 10, 0), ("a", 10, 20, 2), ("a", 20, 30, 1), ("b", 0, 10, 0))
+    query = SetQuery("q", "text", passages=tuple(JudgedPassage(*each) for each in judged))
     spans = (("a", 0, 5), ("a", 40, 50), ("a", 12, 14), ("a", 15, 25), ("a", 22, 30), ("b", 0, 10))
     found = [FoundSpan(document=name, start=start, end=end) for name, start, end in spans]
-    answer = QuestionResult(query_id="q", found=found, ms=1)
-    scored = score_questions("passages", [query], {"q": answer}, 5)["q"]
-    assert (scored["hit_rate@1"], scored["mrr@5"], scored["recall@3"], scored["recall@5"]) == (
-        0, 1 / 3, 0.5, 1,
-    )  # fmt: skip
+    scored = score_questions("passages", [query], {"q": answer("q", *found)}, 5)["q"]
+    names = ("hit_rate@1", "mrr@5", "recall@3", "recall@5")
+    assert [scored[name] for name in names] == [0, 1 / 3, 0.5, 1]
     best = 2 + 1 / math.log2(3)
     assert scored["ndcg@5"] == pytest.approx((2 / math.log2(4) + 1 / math.log2(5)) / best)
 
@@ -184,13 +173,8 @@ def test_incomparable_results_are_rejected(other: EvalResult, told: str) -> None
 
 
 def test_percentiles() -> None:
-    assert compute_percentiles([float(n) for n in range(1, 102)]) == {
-        "p50": 51.0,
-        "p95": 96.0,
-        "p99": 100.0,
-        "mean": 51.0,
-        "max": 101.0,
-    }
+    expected = {"p50": 51.0, "p95": 96.0, "p99": 100.0, "mean": 51.0, "max": 101.0}
+    assert compute_percentiles([float(n) for n in range(1, 102)]) == expected
 
 
 @given(VALUES)

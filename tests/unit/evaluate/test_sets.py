@@ -61,7 +61,9 @@ def test_skipped_questions_are_reported(tmp_path: Path) -> None:
     assert found.notes == ("1 of 3 questions are skipped, because the set lists no answers for them",)
 
 
-BAD_CORPORA = {
+BAD: dict[str, dict[str, Any]] = {}
+"""What is wrong, by the file and the message."""
+BAD["corpus"] = {
     "line 2: the document 'leases' is listed twice": [CORPUS[0], CORPUS[0]],
     "line 1: _id: Field required": [{"text": "x"}],
     "line 1: text: Field required": [{"_id": "a"}],
@@ -71,22 +73,11 @@ BAD_CORPORA = {
     "format: Input should be 'markdown', 'text' or 'rst'": [{"_id": "a", "text": "x", "format": "pdf"}],
     "no documents": [],
 }
-
-
-@pytest.mark.parametrize("told", BAD_CORPORA)
-def test_invalid_corpus_is_rejected(tmp_path: Path, told: str) -> None:
-    with pytest.raises(InvalidInput, match=r"corpus\.jsonl") as refused:
-        read_set(write(tmp_path, corpus=BAD_CORPORA[told]))
-    assert told in str(refused.value)
-
-
-BAD_QUERIES = {
+BAD["queries"] = {
     "line 2: the question 'q1' is listed twice": [QUERIES[0], QUERIES[0]],
     "line 1: text: is blank": [{"_id": "q1", "text": " "}],
     "line 1: text: at most 20,000 characters are allowed": [{"_id": "q1", "text": "x" * 20_001}],
-    "a span or passage names the document 'nowhere', which is not in the corpus": [
-        spans("text", doc="nowhere")
-    ],
+    "a span or passage names the document 'nowhere', which is not in the": [spans("text", doc="nowhere")],
     "line 1: a span or passage names the document None": [spans("text")],
     "line 1: 'retries' has 'er one seco' from 32 to 43, not 'ten seconds'": [spans("text", doc="retries")],
     "line 1: spans: Input should be a valid array": [{**spans("text", doc="leases"), "spans": {}}],
@@ -98,16 +89,7 @@ BAD_QUERIES = {
     ],
     "no questions": [],
 }
-
-
-@pytest.mark.parametrize("told", BAD_QUERIES)
-def test_invalid_questions_are_rejected(tmp_path: Path, told: str) -> None:
-    with pytest.raises(InvalidInput, match=r"queries\.jsonl") as refused:
-        read_set(write(tmp_path, queries=BAD_QUERIES[told]))
-    assert told in str(refused.value)
-
-
-BAD_QRELS = {
+BAD["qrels"] = {
     "line 2: question 'q9' not found in this set": "query-id\tcorpus-id\tscore\nq9\tleases\t1\n",
     "line 1: document 'nowhere' not found in this set": "q1\tnowhere\t1\n",
     "line 1: 'q1 leases 1' is not a judgement: write query-id": "q1 leases 1\n",
@@ -117,10 +99,10 @@ BAD_QRELS = {
 }
 
 
-@pytest.mark.parametrize("told", BAD_QRELS)
-def test_invalid_judgements_are_rejected(tmp_path: Path, told: str) -> None:
-    with pytest.raises(InvalidInput, match=r"qrels\.tsv") as refused:
-        read_set(write(tmp_path, qrels=BAD_QRELS[told]))
+@pytest.mark.parametrize(("file", "told"), [(file, told) for file, bad in BAD.items() for told in bad])
+def test_invalid_set_is_rejected(tmp_path: Path, file: str, told: str) -> None:
+    with pytest.raises(InvalidInput, match=rf"{file}\.(jsonl|tsv)") as refused:
+        read_set(write(tmp_path, **{file: BAD[file][told]}))
     assert told in str(refused.value)
 
 
@@ -240,8 +222,7 @@ def test_a_set_that_is_written_is_read_again(tmp_path: Path) -> None:
     folder = tmp_path / "made"
     write_set(folder, documents, queries, {"seed": 0})
     found = read_set(folder)
-    assert found.documents == tuple(documents)
-    assert found.queries == tuple(queries)
+    assert (found.documents, found.queries) == (tuple(documents), tuple(queries))
     assert found.targets == ("documents", "spans")
 
 
@@ -260,17 +241,11 @@ def test_offsets_lead_back_to_the_same_text(text: str, title: str, data: st.Data
     assert text[found.start : found.end] == sent.text[start:end]
 
 
-MANY_QUERIES = [SetQuery(f"q{n}", "?") for n in range(400)]
-
-
 def test_smaller_tiers_are_subsets_of_larger_ones() -> None:
-    pilot, standard, full = (
-        sample_queries(MANY_QUERIES, "pilot"),
-        sample_queries(MANY_QUERIES, "standard"),
-        sample_queries(MANY_QUERIES, "full"),
-    )
-    assert [len(pilot), len(standard), len(full)] == [50, 300, 400]
-    names = [{query.query_id for query in tier} for tier in (pilot, standard, full)]
+    many = [SetQuery(f"q{n}", "?") for n in range(400)]
+    tiers = [sample_queries(many, name) for name in ("pilot", "standard", "full")]
+    assert [len(tier) for tier in tiers] == [50, 300, 400]
+    names = [{query.query_id for query in tier} for tier in tiers]
     assert names[0] < names[1] < names[2]
-    assert sample_queries(MANY_QUERIES[::-1], "pilot") == pilot[::-1]
-    assert len({sample_hash(tier) for tier in (pilot, standard, full)}) == 3
+    assert sample_queries(many[::-1], "pilot") == tiers[0][::-1]
+    assert len({sample_hash(tier) for tier in tiers}) == 3
