@@ -55,13 +55,6 @@ def test_document_is_deleted_by_exact_name_only(kg: Kg, document: str) -> None:
     assert "deleted: 1 document, 1 source" in done.stderr
 
 
-def test_create_option_configures_ontology_before_first_document(kg: Kg, document: str) -> None:
-    assert document
-    command = ("admin", "source-embeddings", "config", "--ontology", "new", "--no-on-ingest")
-    made = kg(*command, "--create", "--json")
-    assert (made.returncode, json.loads(made.stdout)["config"]["embed_on_ingest"]) == (0, False)
-
-
 def test_filtered_deletion_requires_its_preview(kg: Kg, document: str, service: Service) -> None:
     """After the preview, one document no longer matches and another one does, so the number is the
     same."""

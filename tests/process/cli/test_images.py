@@ -65,30 +65,6 @@ def test_images_are_ingested_listed_shown_and_saved(kg: Kg, folder: Path) -> Non
             assert [each["document"] for each in hits] == names
 
 
-def test_images_are_found_by_text_and_passage(kg: Kg, folder: Path) -> None:
-    (folder / "boat.jpg").write_bytes(BOAT)
-    (folder / "other.png").write_bytes(encoded(drawn(90, 120).rotate(180)))
-    (folder / "words.md").write_text("A red boat lies in the harbour.")
-    kg("ingest", str(folder), "--ontology", "notes")
-    smaller = folder / "smaller.webp"
-    smaller.write_bytes(encoded(drawn(300, 200), "WEBP"))
-
-    found = kg("images", "search", "--image", str(smaller), "--limit", "1")
-    assert (found.returncode, "No images were compared" in found.stderr) == (0, True), "none has a vector"
-    page = json.loads(kg("images", "list", "--ontology", "notes", "--json").stdout)
-    identity = next(each["source_id"] for each in page["images"] if each["document"] == "boat.jpg")
-    like = kg("images", "search", "--like", identity[:8], "--json")
-    assert json.loads(like.stdout)["source"]["source_id"] == identity
-    by_words = json.loads(kg("images", "search", "red boat", "--ontology", "notes", "--json").stdout)
-    assert by_words["images"][0]["source_id"] == identity
-
-    passages = " ".join(kg("images", "related", identity).stdout.split())
-    assert "A red boat lies in the harbour." in passages
-    pictures = " ".join(kg("images", "related", "notes/words.md#0", "--limit", "1").stdout.split())
-    assert "notes / boat.jpg" in pictures
-    assert kg("images", "related", "notes/words.md#0", "--same-document").stdout.strip() == ""
-
-
 def test_invalid_image_searches_are_rejected(kg: Kg, folder: Path) -> None:
     (folder / "page.png").write_text("<html>")
     page = str(folder / "page.png")

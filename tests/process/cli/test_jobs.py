@@ -50,24 +50,6 @@ def later(driver: neo4j.Driver, job_id: str, seconds: int) -> None:
         ).consume()
 
 
-def test_a_job_is_shown_for_people(kg: Kg, driver: neo4j.Driver, job: str) -> None:
-    change(driver, job, {"error": REASON.strip(), "done": 2, "attempts": 3})
-    later(driver, job, 200)
-    ran = kg("jobs", "show", job)
-    assert ran.returncode == 0, ran.stderr
-    words = " ".join(ran.stdout.split())
-    assert "source embedding notes" in words
-    assert f"id {job}" in words
-    assert "queued, retried in 3 min" in words
-    assert "progress 2/5" in words
-    assert "time slices 3" in words
-    assert "ago)" in words
-    assert REASON.strip() in words, "the reason in full"
-    assert "-> follow it: kg jobs watch" in ran.stderr
-    assert "None" not in ran.stdout
-    assert max(map(len, ran.stdout.splitlines())) <= 80
-
-
 def test_rejected_texts_are_shown_with_reasons(
     kg: Kg, service: Service, driver: neo4j.Driver, graph: Graph
 ) -> None:
@@ -101,19 +83,6 @@ def test_cancel_and_retry(kg: Kg, job: str) -> None:
     again = kg("jobs", "retry", job)
     assert (again.returncode, f"kg jobs watch {job}" in again.stderr) == (0, True), again.stderr
     assert json.loads(kg("jobs", "show", job, "--json").stdout)["state"] == "queued"
-
-
-def test_the_queue_is_shown_with_its_workers(kg: Kg, graph: Graph, driver: neo4j.Driver, job: str) -> None:
-    later(driver, job, 100)
-    assert "kg worker" in kg("jobs", "queue").stderr
-    sign_of_life(graph, "a-worker-with-a-long-name-4711-deadbeef", host="here", pid=4711)
-    ran = kg("jobs", "queue")
-    words = " ".join(ran.stdout.split())
-    assert "queued 1, 1 of them retried later" in words
-    assert "a-worker-with-a-long-name-4711-deadbeef" in words
-    assert max(map(len, ran.stdout.splitlines())) <= 80
-    told = json.loads(kg("jobs", "queue", "--json").stdout)
-    assert (told["queued"], told["waiting"], told["workers"][0]["pid"]) == (1, 1, 4711)
 
 
 def findings(service: Service) -> list[DoctorFinding]:

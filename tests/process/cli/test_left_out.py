@@ -6,29 +6,6 @@ from pathlib import Path
 from tests.process.cli.conftest import Kg
 
 
-def test_ignored_and_excluded_files_are_listed(kg: Kg, folder: Path) -> None:
-    for name in ("a.md", "b.log", "draft.md"):
-        (folder / name).write_text("some text")
-    (folder / "module").mkdir()
-    (folder / "module" / "__init__.py").touch()
-    (folder / ".gitignore").write_text("*.log\n")
-    ran = kg("ingest", str(folder), "--ontology", "notes", "--exclude", "draft*", "--json")
-    assert ran.returncode == 0, ran.stderr
-    told = json.loads(ran.stdout)
-    assert [each["document"] for each in told["documents"]] == ["a.md"]
-    assert {Path(each["path"]).name: each["reason"] for each in told["left_out_files"]} == {
-        "b.log": "ignored by .gitignore",
-        "draft.md": "excluded by --exclude",
-        "__init__.py": "empty file",
-    }
-    more = kg("ingest", str(folder), "--ontology", "notes", "--no-gitignore", "--include", "*.log")
-    assert (more.returncode, "1 document created" in more.stdout) == (0, True)
-    nothing = kg("ingest", str(folder), "--ontology", "notes", "--include", "*.none")
-    assert (nothing.returncode, "all files were skipped" in nothing.stderr) == (3, True)
-    wrong = kg("ingest", str(folder), "--ontology", "notes", "--exclude", "!")
-    assert (wrong.returncode, "--exclude" in wrong.stderr) == (2, True), wrong.stderr
-
-
 def test_unsupported_files_are_reported_with_converters(kg: Kg, folder: Path) -> None:
     for name in ("a.odt", "b.odt", "c.doc", "d.heic", "LICENSE"):
         (folder / name).write_bytes(b"\x00")

@@ -70,22 +70,7 @@ def test_a_watch_ends_with_its_jobs_by_events(
     assert [f"job {job_id} is cancelled" in said for job_id in (job, other)] == [True, True]
 
 
-def test_job_is_polled_until_it_ends(kg: Kg) -> None:
-    asked: list[str] = []
-
-    def answer(request: Request) -> Reply:
-        asked.append(request.path)
-        done = asked.count("/jobs/j1") * 3
-        state = "succeeded" if done == 9 else "running"
-        return Reply(200, json.dumps({**FIELDS, "state": state, "done": done}).encode())
-
-    with answering(answer) as url:
-        ran = kg("jobs", "watch", "j1", env={"KG_API_URL": url})
-    assert ran.returncode == 0, ran.stderr
-    assert asked == ["/jobs/j1"] * 3
-
-
-def test_watch_waits_for_an_unavailable_database(kg: Kg) -> None:
+def test_job_is_polled_while_the_database_is_away(kg: Kg) -> None:
     asked: list[str] = []
 
     def answer(request: Request) -> Reply:

@@ -9,19 +9,6 @@ from tests.process.cli.conftest import Kg
 from tests.support.cypher import rows
 
 
-def test_ontology_language_is_set_and_shown(kg: Kg, folder: Path) -> None:
-    (folder / "haus.txt").write_text("Häuser streichen")
-    assert kg("ingest", str(folder), "--ontology", "bau").returncode == 0
-    assert "bau: auto" in kg("admin", "language", "--ontology", "bau").stdout
-    chosen = kg("admin", "language", "de", "--ontology", "bau")
-    assert (chosen.returncode, "bau: de" in chosen.stdout, "1 source" in chosen.stderr) == (0, True, True)
-    again = json.loads(kg("admin", "language", "de", "--ontology", "bau", "--json").stdout)
-    assert again == {"ontology": "bau", "language": "de", "complete": True, "indexed": 0}
-    unknown = kg("admin", "language", "xx", "--ontology", "bau")
-    assert (unknown.returncode, "'xx'" in unknown.stderr) == (2, True)
-    assert kg("admin", "language", "de", "--ontology", "bauu").returncode == 4
-
-
 def test_ingest_and_doctor_warn_about_unsupported_languages(
     kg: Kg, folder: Path, driver: neo4j.Driver, tmp_path: Path
 ) -> None:

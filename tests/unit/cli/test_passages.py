@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.text import Text
 
-from kg_api.schemas.answers import HybridHits
+from kg_api.schemas.answers import AnswerCounts, Answered, Citation, HybridHits, Statement
 from kg_api.schemas.concepts import ConceptHit
 from kg_api.schemas.search import (
     Degradation,
@@ -21,8 +21,10 @@ from kg_cli.search.views import (
     find_marks,
     mark,
     print_context,
+    print_end,
     print_hits,
     print_hybrid,
+    print_statement,
 )
 from kg_cli.terminal import console
 from kg_cli.terminal.console import styled
@@ -181,6 +183,33 @@ def test_context_marks_the_requested_paragraph(narrow: Console) -> None:
     assert shown[0] == "handbook / a long way/down/to the document.md"
     assert [line[0] for line in shown if "¶" in line] == [">", " "]
     assert "Next." in shown
+
+
+def answered(*citations: Citation, reason: str | None = None) -> Answered:
+    counts = {name: 0 for name, field in AnswerCounts.model_fields.items() if field.is_required()}
+    told = AnswerCounts(**{**counts, "statements": len(citations), "shown": 1, "without_citation": 2})
+    usual = {"question": "q", "text": "", "refusal": None, "sources": [], "thresholds": [], "degraded": []}
+    given = {**usual, "counts": told, "model": "writer", "timings_ms": {"total": 3.0}, "statements": []}
+    return Answered.model_validate(
+        {**given, "answered": bool(citations), "reason": reason, "citations": list(citations)}
+    )
+
+
+def test_statements_are_numbered_and_their_places_follow(narrow: Console) -> None:
+    quote = {"quote": "[bold]every[/bold] ten seconds", "score": 1.0, "number": 1, "citation": "s#4-9"}
+    cited = Citation(**quote, **PLACE.model_dump(include=set(Citation.model_fields)))
+    print_statement(Statement(text="It renews [bold]every[/bold] ten seconds.", citations=[cited, cited]))
+    print_end(answered(cited))
+    shown = " ".join(narrow.export_text().split())
+    assert shown.startswith("It renews [bold]every[/bold] ten seconds. [1][1] [1] handbook / a long way/down")
+    assert "Leases [draft] > ¶7 “[bold]every[/bold] ten seconds” s#4-9" in shown
+    assert "2 statements were omitted" in shown
+    assert "1 statement from 1 passage by writer" in shown
+
+
+def test_missing_answer_shows_its_reason(narrow: Console) -> None:
+    print_end(answered(reason="no passage is similar enough"))
+    assert "No answer: no passage is similar enough." in narrow.export_text()
 
 
 LONG = "before " * 200 + "needle " + "after " * 200
