@@ -216,15 +216,10 @@ def test_the_log_holds_counts_and_no_texts(web: httpx.Client, writing: Service) 
 
 
 GARBAGE = {
-    "": "the answer is empty",
     "<think>what is a lease?</think>": "the answer is empty",
     "Every ten seconds, I should think.": "list of statements is missing",
-    '{"statements": null}': "list of statements is missing",
-    '{"answer": "every ten seconds"}': "list of statements is missing",
-    '["every ten seconds"]': "list of statements is missing",
     '{"statements": [{"text": "It renews its': "cut off",
     '{"statements": [{"text": "A worker renews its lease."}]}': "is a statement with quotes",
-    '[{"answer": "every ten seconds", "source": 1}]': "is a statement with quotes",
 }
 
 

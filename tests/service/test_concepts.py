@@ -40,20 +40,6 @@ def test_several_ontologies_are_searched_by_rest_and_mcp(
     assert ids
 
 
-@pytest.mark.parametrize(
-    ("path", "told"),
-    [
-        ("/concepts/paths?from=a&to=b", "no concept matches 'a'"),
-        ("/concepts/none", "not found"),
-        ("/concepts/none/context", "not found"),
-        ("/concepts/none/related", "not found"),
-        ("/ontologies/none/concepts", "not found"),
-    ],
-)
-def test_unknown_concepts_are_not_found(http: httpx.Client, path: str, told: str) -> None:
-    assert told in problem(http.get(path), 404)
-
-
 LEASE, LEASES = (concept_id("notes", each) for each in ("lease", "leases of workers"))
 
 

@@ -5,7 +5,6 @@ import neo4j
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.errors import NotFound
 from kg_api.graph.client import Graph
 from kg_api.settings import load_settings
 from tests.service.asking import embedded, ingest, problem
@@ -45,17 +44,6 @@ def test_invalid_configuration_is_rejected_unchanged(
     assert said in response.text
     shown = http.get("/ontologies/notes/embedding-config").json()
     assert shown["config"]["strategy"] == "paragraph"
-
-
-def test_disabled_embedding_runs_on_request(kg: KgClient, graph: Graph) -> None:
-    kg.set_embedding_config("notes", embed_on_ingest=False)
-    assert kg.ingest_text("One.", ontology="notes", document="a").job_id is None
-    started = kg.embed_ontology("notes")
-    assert (started.due, started.job_id is None) == (1, False)
-    run_jobs(graph)
-    assert kg.embed_ontology("notes").job_id is None
-    with pytest.raises(NotFound):
-        kg.embed_ontology("none")
 
 
 def test_a_preview_stores_nothing(kg: KgClient) -> None:

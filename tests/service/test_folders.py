@@ -4,15 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import neo4j
 import pytest
 
-from kg_api.client import KgClient
-from kg_api.errors import InvalidInput
 from kg_api.graph.client import Graph
-from tests.neo4j_server import Neo4jServer
-from tests.service.asking import nodes, problem
-from tests.support.running import serve
+from tests.service.asking import problem
 from tests.support.sync import put, work
 
 
@@ -54,18 +49,3 @@ def test_folders_that_are_not_there_are_not_found(http: httpx.Client) -> None:
         problem(http.request(method, path), 404)
     problem(http.post("/folders/no/scan", json={}), 404)
     problem(http.post("/folders/no/scan", json={"all": True}), 422)
-
-
-def test_a_service_allows_only_some_folders(
-    server: Neo4jServer, tmp_path: Path, graph: Graph, driver: neo4j.Driver
-) -> None:
-    del graph
-    service = serve(server, tmp_path, KG_SYNC__ROOTS="/srv/one:/srv/two/")
-    before = nodes(driver)
-    with KgClient(service.url) as kg:
-        for path in ("/srv", "/srv/one-more", "/etc", "/srv/three"):
-            with pytest.raises(InvalidInput, match="KG_SYNC__ROOTS"):
-                kg.add_folder(path, ontology="notes")
-        assert nodes(driver) == before
-        assert [kg.add_folder(path, ontology="notes").path for path in ("/srv/one", "/srv/two/x")]
-    assert service.stop() == 0

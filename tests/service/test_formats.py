@@ -5,8 +5,6 @@ import io
 from typing import Any
 
 import httpx
-import pytest
-from docx import Document
 from mcp_types import ImageContent
 from PIL import Image
 from reportlab.pdfgen.canvas import Canvas
@@ -34,15 +32,6 @@ def pdf() -> bytes:
         canvas.drawString(72, 700, sentence)
         canvas.showPage()
     canvas.save()
-    return made.getvalue()
-
-
-def docx() -> bytes:
-    made, document = io.BytesIO(), Document()
-    document.core_properties.author = "Grace"
-    document.add_heading("Berries", 1)
-    document.add_paragraph(SAID[1])
-    document.save(made)
     return made.getvalue()
 
 
@@ -74,18 +63,6 @@ def test_pdf_is_found_by_text_with_its_page(http: httpx.Client) -> None:
         assert http.get("/documents", params={"where": f"page={page}"}).json()["total"] == records
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "author"), [("a.html", PAGE.encode(), "Ada"), ("a.docx", docx(), "Grace")]
-)
-def test_html_and_word_omit_navigation_and_headers(
-    http: httpx.Client, name: str, content: bytes, author: str
-) -> None:
-    upload(http, content, name)
-    (hit,) = found(http, "blueberries")
-    assert hit["full_text"].strip() == f"# Berries\n\n{SAID[1]}"
-    assert (hit["heading"], hit["metadata"]["author"], hit["page"]) == (["Berries"], author, None)
-
-
 def test_html_may_be_sent_as_text_unlike_pdf(http: httpx.Client) -> None:
     documents = [
         {"ontology": "notes", "document": "a.html", "text": PAGE},
@@ -97,15 +74,6 @@ def test_html_may_be_sent_as_text_unlike_pdf(http: httpx.Client) -> None:
     assert refused["problem"]["status"] == 422
     assert "kg ingest FILE" in refused["problem"]["detail"]
     assert text["ingested"]["change"] == "created"
-
-
-@pytest.mark.parametrize("name", ["a.pdf", "a.docx", "a.epub", "a.xlsx", "a.pptx", "a.ipynb"])
-def test_broken_file_is_rejected_with_advice(http: httpx.Client, name: str) -> None:
-    response = http.post(
-        "/documents", files={"file": (name, b"PK\x03\x04 broken")}, data={"ontology": "notes"}
-    )
-    assert problem(response, 422)
-    assert http.get("/ontologies").json()["ontologies"] == []
 
 
 def test_front_matter_is_metadata_and_no_passage(http: httpx.Client) -> None:

@@ -42,12 +42,6 @@ def test_changed_metadata_is_stored(http: httpx.Client, changed: dict[str, Any])
     assert {name: read[name] for name in about} == {**about, **changed}
 
 
-def test_metadata_round_trips(http: httpx.Client) -> None:
-    metadata = {"text": "é", "yes": True, "number": 7, "part": 0.5, "nothing": None, "long": 2**62}
-    stored = ingest(http, "text", metadata=metadata)
-    assert http.get(f"/documents/{stored['document_id']}").json()["metadata"] == metadata
-
-
 def test_format_can_be_specified(http: httpx.Client) -> None:
     assert ingest(http, "Title\n=====\n\ntext", document="a", format="rst")["title"] == "Title"
     assert ingest(http, "# Title\n\ntext", document="b")["title"] == "b"
@@ -59,24 +53,6 @@ def test_an_upload_is_a_document(http: httpx.Client) -> None:
     read = http.get(f"/documents/{response.json()['document_id']}").json()
     assert (read["document"], read["format"], read["text"]) == ("leases.md", "markdown", MARKDOWN)
     assert (read["metadata"], read["uri"]) == ({"n": 1}, "file:///l.md")
-
-
-@pytest.mark.parametrize(
-    ("content", "text", "told"),
-    [
-        pytest.param("Grüße".encode("utf-16"), "Grüße", "", id="utf-16"),
-        pytest.param("Viele Grüße aus Köln, schöne Straße".encode("cp1252"), None, "cp1252", id="guessed"),
-        pytest.param("a\u200bb\u202ec".encode(), None, "2 hidden characters", id="hidden"),
-    ],
-)
-def test_encoding_is_detected_and_guesses_are_reported(
-    http: httpx.Client, content: bytes, text: str | None, told: str
-) -> None:
-    answer = upload(http, content, "a.txt").json()
-    assert told in " ".join(answer["notes"])
-    assert bool(answer["notes"]) == bool(told)
-    if text is not None:
-        assert http.get(f"/documents/{answer['document_id']}").json()["text"] == text
 
 
 @pytest.mark.parametrize(

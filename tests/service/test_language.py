@@ -76,17 +76,6 @@ def test_documents_in_unsupported_languages_are_counted(
     assert listed["languages"] == {"english": 2, "german": 1}
 
 
-def test_synonyms_are_set_read_used_and_taken_away(http: httpx.Client, kg: KgClient) -> None:
-    ingest(http, "the kubernetes cluster\n\nsomething else", ontology="a")
-    assert kg.synonyms("a").groups == []
-    assert kg.set_synonyms("a", [["k8s", "kubernetes"]]).groups == [["k8s", "kubernetes"]]
-    assert kg.synonyms("a").groups == [["k8s", "kubernetes"]]
-    expect_found(kg, "K8S", "the kubernetes cluster\n\nsomething else")
-    assert kg.search_sources("kuberntes", mode="text").did_you_mean[0].meant == ["kubernetes"]
-    assert kg.set_synonyms("a", []).groups == []
-    expect_found(kg, "K8S")
-
-
 def test_invalid_synonyms_and_unknown_ontology_are_rejected(http: httpx.Client, kg: KgClient) -> None:
     ingest(http, "a text", ontology="a")
     with pytest.raises(NotFound, match="ontology 'aa' not found"):

@@ -5,7 +5,7 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.graph.client import Graph
-from tests.service.asking import embedded, found, ingest, search
+from tests.service.asking import embedded, ingest, search
 
 
 def test_empty_library_returns_empty_lists(http: httpx.Client) -> None:
@@ -68,17 +68,6 @@ def test_document_returns_all_its_fields(http: httpx.Client) -> None:
         "metadata": {"n": 1},
         "text": text,
     }
-
-
-def test_deleting_an_ontology_twice_is_harmless(http: httpx.Client) -> None:
-    for name in ("a", "b"):
-        ingest(http, f"text {name}", document=name, ontology="gone")
-    ingest(http, "text kept", ontology="kept")
-    assert http.delete("/ontologies/gone").json() == {"documents": 2, "sources": 2, "notes": []}
-    again = http.delete("/ontologies/gone").json()
-    assert (again["documents"], again["sources"], len(again["notes"])) == (0, 0, 1)
-    assert [each["ontology"] for each in http.get("/ontologies").json()["ontologies"]] == ["kept"]
-    assert found(http, "text") == ["text kept"]
 
 
 @pytest.mark.parametrize("name", ["Büro 2", "v1.2-final", "本棚", "a_b", "हिन्दी"])

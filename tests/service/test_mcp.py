@@ -129,11 +129,6 @@ def test_foreign_hosts_and_origins_are_rejected(
         assert response.json()["result"]
 
 
-@BOTH
-def test_no_session_is_kept(http: httpx.Client, body: Any, headers: dict[str, str]) -> None:
-    assert "mcp-session-id" not in post(http, body, headers).headers
-
-
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "HEAD", "OPTIONS"])
 @pytest.mark.parametrize("headers", [MODERN, HEADERS], ids=[CURRENT, BEFORE])
 def test_only_post_is_allowed(http: httpx.Client, method: str, headers: dict[str, str]) -> None:

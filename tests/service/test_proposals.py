@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import pytest
-
 from kg_api.client import KgClient
-from kg_api.errors import NotFound
 from kg_api.graph.client import Graph
 from kg_api.schemas.proposals import Proposal
 from kg_api.schemas.vocabulary import LINKED
@@ -38,17 +35,6 @@ def test_accepted_link_is_in_graph_and_related_sources(told: KgClient) -> None:
     assert "link" in ways[ids[1]]
     told.undo_proposal(found.proposal_id)
     assert told.source_graph(ids, min_similarity=0.99).edges == []
-
-
-def test_unknown_proposals_and_ontologies_are_not_found(told: KgClient) -> None:
-    for unknown in ("0" * 32, "nothing"):
-        with pytest.raises(NotFound, match="kg proposals list"):
-            told.accept_proposal(unknown)
-    for ask in (told.proposal, told.reject_proposal, told.concept):
-        with pytest.raises(NotFound, match="nothing found at"):
-            ask("a/b")
-    with pytest.raises(NotFound, match="ontology 'note' not found"):
-        told.proposals("note")
 
 
 def test_empty_list_explains_the_search_state(kg: KgClient, graph: Graph) -> None:

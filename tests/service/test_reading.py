@@ -34,16 +34,6 @@ def test_document_is_read_completely(kg: KgClient, document_id: str) -> None:
     assert (len(tiny.sources), tiny.next) == (1, 1), "one paragraph is given whatever it has"
 
 
-def test_reading_accepts_every_name_and_starts_at_source(kg: KgClient, document_id: str) -> None:
-    third = kg.source(f"{NAME}#3")
-    for called in (NAME, f"notes/{NAME}", document_id[:8]):
-        assert kg.read_document(called).start == 0
-    for called in (third.source_id, f"notes/{NAME}#3", f"{document_id[:8]}#3"):
-        assert kg.read_document(called).sources[0].source_id == third.source_id
-    assert kg.read_document(f"{NAME}#3", ontology="notes").start == 3
-    assert kg.read_document(NAME, ontology="notes", start=5).start == 5
-
-
 def test_unknown_document_suggests_the_nearest(kg: KgClient, document_id: str) -> None:
     with pytest.raises(
         NotFound, match=r"document 'instal\.md' not found \(did you mean 'guide/install\.md'\?"

@@ -2,10 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from kg_api.client import KgClient
-from kg_api.errors import NotFound
 from kg_api.graph.client import Graph
 from tests.service.conftest import sharing
 from tests.support.concepts import state
@@ -64,13 +61,6 @@ def test_filters_leave_nothing_out_that_fits(told: KgClient) -> None:
     assert [each.type.casefold() for each in found.relationships] == ["needs"]
     assert told.search_relationships("flowers", types=["no such type"]).relationships == []
     assert told.search_relationships("the way", min_similarity=1.0).relationships == []
-
-
-def test_unknown_ontology_is_reported(told: KgClient) -> None:
-    told.ingest_text("nothing", ontology="empty", document="a")
-    assert any("state no relationships" in each for each in effects(told, "empty"))
-    with pytest.raises(NotFound, match="'gone'"):
-        effects(told, "gone")
 
 
 def effects(kg: KgClient, ontology: str) -> list[str]:

@@ -40,12 +40,6 @@ def like(source: str) -> str:
     return f"/queries/sources/{source}/similar"
 
 
-@pytest.mark.parametrize("path", [like("none"), "/queries/sources/none/related", GRAPH])
-def test_an_unknown_source_is_not_found(http: httpx.Client, path: str) -> None:
-    body = {"source_ids": ["none"]} if path == GRAPH else {}
-    assert "source" in problem(http.post(path, json=body), 404)
-
-
 def test_too_many_documents_for_a_graph_are_rejected(http: httpx.Client, graph: Graph) -> None:
     for number in range(6):
         store_document(graph, record("d", ["text"], f"o{number}"))

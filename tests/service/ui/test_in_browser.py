@@ -67,17 +67,6 @@ def pages(ids: dict[str, str]) -> dict[str, str]:
     }
 
 
-@pytest.mark.usefixtures("ids")
-def test_typing_updates_hits_and_url(page: Page) -> None:
-    page.goto("/ui/search")
-    page.keyboard.type("waggle dance")
-    expect(page.locator(".hits .hit").first).to_contain_text("waggle dance")
-    expect(page).to_have_url("/ui/search?q=waggle+dance")
-    page.reload()
-    expect(page.locator("#q")).to_have_value("waggle dance")
-    expect(page.locator(".hits .hit mark").first).to_have_text("waggle dance")
-
-
 def test_filters_keep_the_typed_query(page: Page, http: httpx.Client) -> None:
     for name, author in (("a", "Ada"), ("b", "Ada"), ("c", "Bob")):
         body = {"ontology": "notes", "document": f"{name}.md", "text": f"The dance of {name}.\n"}
