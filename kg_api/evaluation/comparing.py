@@ -124,7 +124,6 @@ def compare(
         intervals={label: each.intervals for label, each in by_label.items()},
         latency_ms={label: each.latency_ms for label, each in by_label.items()},
         degraded={label: each.degraded for label, each in by_label.items()},
-        refused={label: each.refused for label, each in by_label.items()},
         tests=tests,
     )
 

@@ -81,7 +81,6 @@ def build_result(
         latency_ms=compute_percentiles([each.ms for each in answers.values()]),
         stages_ms={name: compute_percentiles(stages[name]) for name in sorted(stages)},
         degraded=dict(Counter(part for each in answers.values() for part in set(each.degraded))),
-        refused=dict(Counter(each.refusal for each in answers.values() if each.refusal)),
         config=dict(run.config),
         data=run.data,
         kg=dict(run.kg),

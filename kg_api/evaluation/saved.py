@@ -136,7 +136,6 @@ def _summarise(name: str, result: EvalResult) -> EvalSummary:
         intervals={each: result.intervals[each] for each in main if each in result.intervals},
         latency_ms=result.latency_ms,
         degraded=result.degraded,
-        refused=result.refused,
     )
 
 

@@ -88,7 +88,6 @@ class QuestionResult(Answer):
     ms: float
     timings_ms: dict[str, float] = Field(default_factory=dict[str, float])
     degraded: list[str] = Field(default_factory=list[str])
-    refusal: str | None = None
 
 
 class EvalData(Answer):
@@ -111,8 +110,6 @@ class Measured(Answer):
     latency_ms: dict[str, float]
     """Latency of the whole request at the client."""
     degraded: dict[str, int]
-    refused: dict[str, int] = Field(default_factory=dict[str, int])
-    """Number of questions without an answer, by reason. Each counts as 0."""
     started_at: datetime
 
 
@@ -181,7 +178,6 @@ class Comparison(Answer):
     intervals: dict[str, dict[str, tuple[float, float]]]
     latency_ms: dict[str, dict[str, float]]
     degraded: dict[str, dict[str, int]]
-    refused: dict[str, dict[str, int]] = Field(default_factory=dict[str, dict[str, int]])
     tests: list[PairedTest]
     results: dict[str, str] = Field(default_factory=dict[str, str])
     """Saved result of each label: its name in the service, or its file for `kg eval compare`."""

@@ -17,7 +17,7 @@ TargetOption = Annotated[Target | None, option("Type of hits to judge. Default: 
 CorpusOption = Annotated[str | None, option("Ontology to ingest into. Default: new.", "--ontology", "-o")]
 InPlaceOption = Annotated[bool, option("Use an ontology that already contains the documents.", "--in-place")]
 ResultsOption = Annotated[Path | None, option("Folder of results. Default: `evaluations` in KG_HOME.")]
-MODE_HELP = "Mode of search: text, vector, hybrid, concepts, graph, augment, or answer."
+MODE_HELP = "Mode of search: text, vector, hybrid, concepts, or graph."
 group = make_group("Evaluate search quality, and compare.")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -27,9 +27,10 @@ from kg_api.schemas.evaluation import (
     QuestionSet,
     SetQuery,
 )
+from kg_api.schemas.search import SourceHits
 from kg_api.schemas.vocabulary import Target, Tier
 from kg_api.wording import pluralize
-from kg_cli.evaluate.choice import Choice, ModeAnswer, parse_choice
+from kg_cli.evaluate.choice import Choice, parse_choice
 from kg_cli.evaluate.make import Corpus, in_place, store_missing_documents, wait_for_concepts
 from kg_cli.jobs.report import retry_while_unavailable
 from kg_cli.terminal import console
@@ -115,7 +116,7 @@ def _run(
         "limit": settings.limit,
         **choice.asked(target, settings.limit),
         "mode": choice.mode,
-        "endpoint": choice.asks.endpoint.path,
+        "endpoint": "/queries/sources/search",
         **corpus.description,
     }
     sample = sample_queries(queries, settings.tier)
@@ -124,16 +125,16 @@ def _run(
 
 
 def _search(client: KgClient, run: Run, choice: Choice, corpus: Corpus, query: SetQuery) -> QuestionResult:
-    parameters = {**choice.asked(run.target, run.limit), "ontology": corpus.ontology}
-    call = partial(choice.asks.endpoint.ask, client, query.text, parameters)
+    parameters: dict[str, Any] = {**choice.asked(run.target, run.limit), "ontology": corpus.ontology}
 
-    def ask_timed() -> tuple[ModeAnswer, float]:
+    def ask_timed() -> tuple[SourceHits, float]:
         begun = time.perf_counter()
-        return call(), (time.perf_counter() - begun) * 1000
+        return client.search_sources(query.text, **parameters), (time.perf_counter() - begun) * 1000
 
     answer, milliseconds = retry_while_unavailable(ask_timed)
     found = list[FoundSpan]()
-    for document, start, end in answer.found:
+    spans = ((each.document, each.chunk.start, each.chunk.end) for each in answer.sources)
+    for document, start, end in dict.fromkeys(spans):
         sent = corpus.sent.get(document)
         as_found = FoundSpan(document=document, start=start, end=end)
         found.append(sent.find_span(start, end) if sent else as_found)
@@ -142,8 +143,7 @@ def _search(client: KgClient, run: Run, choice: Choice, corpus: Corpus, query: S
         found=found,
         ms=round(milliseconds, 3),
         timings_ms=answer.timings_ms,
-        degraded=[part for part in answer.degraded if part != "spelling"],
-        refusal=answer.refusal,
+        degraded=[each.part for each in answer.degraded if each.part != "spelling"],
     )
 
 
@@ -218,14 +218,7 @@ def print_result(saved: SavedResult) -> None:
         console.note(note)
     for part, count in result.degraded.items():
         console.note(f"{count} of {result.data.asked} answers were degraded ({part}): not as requested")
-    if result.refused:
-        _print_rejected("", result.data.asked, result.refused)
     console.say(f"saved: {saved.path}")
-
-
-def _print_rejected(label: str, asked: int, refused: Mapping[str, int]) -> None:
-    reasons = ", ".join(f"{reason}: {count}" for reason, count in refused.items())
-    console.note(f"{label}{sum(refused.values())} of {asked} questions failed ({reasons}) and count as 0")
 
 
 def print_comparison(comparison: Comparison) -> None:
@@ -265,6 +258,3 @@ def print_comparison(comparison: Comparison) -> None:
     for label, parts in comparison.degraded.items():
         for part, count in parts.items():
             console.note(f"{label}: {count} answers were degraded ({part})")
-    for label, refused in comparison.refused.items():
-        if refused:
-            _print_rejected(f"{label}: ", comparison.data.asked, refused)

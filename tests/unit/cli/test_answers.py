@@ -3,8 +3,8 @@ from __future__ import annotations
 import inspect
 from datetime import UTC, datetime
 from enum import Enum
-from types import SimpleNamespace, UnionType
-from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
 from pydantic import BaseModel
@@ -13,6 +13,7 @@ import kg_cli.main
 from kg_api.client import KgClient
 from kg_api.errors import InvalidInput
 from kg_api.schemas.problems import valid
+from kg_api.schemas.search import SourceSearch
 from kg_api.schemas.vocabulary import Target
 from kg_cli.evaluate.choice import MODES, parse_choice
 from kg_cli.terminal.answers import ANSWERED, Column, call_view, cell
@@ -102,41 +103,13 @@ def test_views_show_an_answer(command: str, capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize("mode", MODES)
 def test_service_accepts_the_request_of_every_mode(mode: str, target: Target) -> None:
     asked = parse_choice([f"mode={mode}"]).asked(target, 20)
-    endpoint = MODES[mode].endpoint
-    body = valid(endpoint.request, {endpoint.question: "what", "ontology": "notes", **asked})
-    assert body.model_dump()["mode"] in mode or mode in {"concepts", "graph", "augment", "answer"}
+    body = valid(SourceSearch, {"query_text": "what", "ontology": "notes", **asked})
+    assert body.mode in mode or mode in {"concepts", "graph"}
 
 
 def test_unknown_mode_lists_all_modes() -> None:
-    with pytest.raises(InvalidInput, match=r"unknown mode .fast.\. Modes: text, vector, .*answer"):
+    with pytest.raises(InvalidInput, match=r"unknown mode .fast.\. Modes: text, vector, .*graph"):
         parse_choice(["mode=fast"])
-
-
-def test_options_are_checked_per_mode() -> None:
-    assert parse_choice(["mode=answer", "limit=12", "window_size=0"]).search == {
-        "limit": 12,
-        "window_size": 0,
-    }
-    with pytest.raises(InvalidInput, match="mode augment has no option rrf_k"):
-        parse_choice(["mode=augment", "rrf_k=9"])
-
-
-def test_answer_result_is_its_citations_or_reason() -> None:
-    cited = SimpleNamespace(document="a.md", source_id="s", start=12, end=15)
-    ask = MODES["answer"].endpoint.ask
-    client = answering("answer", citations=[cited, cited], refusal=None)
-    assert ask(client, "q", {}).found == [("a.md", 12, 15)]
-    none = ask(answering("answer", citations=[], refusal="nothing_similar"), "q", {})
-    assert (none.found, none.refusal) == ([], "nothing_similar")
-
-
-def answering(method: str, **fields: Any) -> KgClient:
-    answer = SimpleNamespace(timings_ms={}, degraded=[], **fields)
-
-    def give(*_: object, **__: object) -> SimpleNamespace:
-        return answer
-
-    return cast("KgClient", SimpleNamespace(**{method: give}))
 
 
 def test_search_and_ontology_options_are_separated() -> None:
