@@ -520,7 +520,7 @@ def find_similar_sources(library: Library, arguments: SimilarArguments, pager: P
     passages = [
         _build_passage(
             each,
-            similarity=None if each.similarity is None else round(each.similarity, 4),
+            similarity=round(each.similarity, 4),
             ocr_confidence=each.ocr_confidence,
             near_duplicate=each.near_duplicate,
             duplicates=[copy.source_id for copy in each.duplicates] or None,

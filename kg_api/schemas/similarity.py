@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
@@ -32,14 +32,13 @@ class Duplicate(Answer):
     document: str
     document_id: str
     paragraph: int
-    similarity: float | None
+    similarity: float
 
 
 class SimilarSource(DescribedPlace):
-    similarity: float | None
-    """Cosine similarity of the nearest chunks, -1 to 1. Null: full-text result."""
+    similarity: float
+    """Cosine similarity of the nearest chunks, -1 to 1. Sort key."""
     score: float
-    """Sort key: similarity or full-text score."""
     chunk: MatchedChunk
     own_chunk: MatchedChunk
     """Nearest part of the requested source."""
@@ -50,9 +49,7 @@ class SimilarSource(DescribedPlace):
 
 class SimilarSources(Answer):
     source: Place
-    by: Literal["vector", "text"]
-    """Method of comparison. `text`: the source has no vector, and `degraded` explains the reason."""
-    space: str | None
+    space: str
     sources: list[SimilarSource]
     degraded: list[Degradation]
     timings_ms: dict[str, float]

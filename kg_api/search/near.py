@@ -1,24 +1,21 @@
-"""Parts that are used by all similarity searches: duplicates, scope, full-text search."""
+"""Parts that are used by all similarity searches: duplicates and scope."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 
 import numpy as np
 
 from kg_api.graph.client import Graph
 from kg_api.graph.filters import SourceFilter
-from kg_api.graph.fulltext import MAX_TERMS, SCOPES_A_QUERY, build_lucene_queries, terms
 from kg_api.graph.jobs import Progress
-from kg_api.graph.search import ChunkText, Filters, KeywordPassages, LaneHit, SpaceVectors, read_chunk_texts
+from kg_api.graph.search import ChunkText, SpaceVectors, read_chunk_texts
 from kg_api.graph.similar import NearSource, VectorPart, describe_places
 from kg_api.graph.spaces import Space
-from kg_api.schemas.base import build_document_scope
 from kg_api.schemas.search import Degradation, MatchedChunk, Place
-from kg_api.schemas.similarity import Duplicate, SimilarSearch, SimilarSource
-from kg_api.search.rank import PlaceReader, group_near_duplicates
+from kg_api.schemas.similarity import Duplicate, SimilarSource
+from kg_api.search.rank import group_near_duplicates
 from kg_api.search.retrieve import strip_chunk
 from kg_api.spaces.snapshot import OntologySnapshot
 
@@ -36,11 +33,10 @@ class Group:
     @property
     def duplicates(self) -> list[Duplicate]:
         """Copies, in the format for the response."""
-        return [build_duplicate(near.place, near.similarity) for near in self.others]
-
-
-def build_duplicate(place: Place, similarity: float | None) -> Duplicate:
-    return Duplicate(**place.model_dump(include=_NAMES), similarity=similarity)
+        return [
+            Duplicate(**near.place.model_dump(include=_NAMES), similarity=near.similarity)
+            for near in self.others
+        ]
 
 
 _NAMES = set(Duplicate.model_fields) - {"similarity"}
@@ -74,22 +70,12 @@ def group_duplicates(own: Place, found: Sequence[NearSource], *, together: bool)
         found: Unique sources, nearest first.
         together: Group near-duplicates.
     """
-    groups = group_by_shared_words(own, [near.place for near in found], together=together)
-    return [
-        Group(found[first], copy, [found[other] for other in others]) for copy, (first, *others) in groups
-    ]
-
-
-def group_by_shared_words(
-    own: Place, places: Sequence[Place], *, together: bool
-) -> list[tuple[bool, list[int]]]:
-    """Group indexes, and mark groups that are nearly the same as the query source."""
-    groups = group_near_duplicates([own.full_text, *(place.full_text for place in places)])
+    groups = group_near_duplicates([own.full_text, *(near.place.full_text for near in found)])
     copies = {index - 1 for index in groups[0]}
     if not together:
-        return [(at in copies, [at]) for at in range(len(places))]
-    members = [[index - 1 for index in group if index] for group in groups]
-    return [(group[0] in copies, group) for group in sorted(filter(None, members))]
+        return [Group(near, at in copies) for at, near in enumerate(found)]
+    members = sorted(filter(None, ([index - 1 for index in group if index] for group in groups)))
+    return [Group(found[at], at in copies, [found[other] for other in others]) for at, *others in members]
 
 
 # Nearest parts of two sources in the response
@@ -202,71 +188,4 @@ def describe_embedding_progress(
     return [Degradation(part="vectors", effect=effect) for effect in effects]
 
 
-# Full-text similarity for sources without vectors
-
 NO_VECTORS = SpaceVectors(vectors={}, properties={}, spaces={})
-MAX_HITS = 1000
-
-
-def find_similar_by_keywords(
-    graph: Graph, own: Place, request: SimilarSearch, scope: Comparable
-) -> list[SimilarSource]:
-    """Find sources that have the most keywords in common with a source, best first."""
-    within = Filters(request.ontologies, scope.documents, scope.sources)
-    besides = None if request.same_document else own.document_id
-    limit = max(50, 3 * request.limit)
-    while True:
-        best = find_sources_sharing_words(graph, own, within, limit, besides=besides)
-        places = PlaceReader(graph).read(each.source.source_id for each in best)
-        found = [
-            (places[each.source.source_id], each.score) for each in best if each.source.source_id in places
-        ]
-        groups = group_by_shared_words(own, [place for place, _ in found], together=request.group_duplicates)
-        if len(groups) >= request.limit or len(found) < limit - 1 or limit >= MAX_HITS:
-            break
-        limit = min(MAX_HITS, 4 * limit)
-    return [
-        SimilarSource(
-            **found[first][0].model_dump(),
-            similarity=None,
-            score=found[first][1],
-            chunk=to_matched_chunk(found[first][0]),
-            own_chunk=to_matched_chunk(own),
-            near_duplicate=copy,
-            duplicates=[build_duplicate(found[other][0], None) for other in others],
-        )
-        for copy, (first, *others) in groups[: request.limit]
-    ]
-
-
-def describe_limits(own: Place, request: SimilarSearch) -> list[Degradation]:
-    """Add notes on what a keyword comparison cannot do."""
-    effect = "the source has no vector yet, so kg searched for shared words, which is less precise"
-    degradations = [Degradation(part="vectors", effect=effect)]
-    left_out = len(terms(own.full_text)) - MAX_TERMS
-    if left_out > 0:
-        effect = f"kg used its first {MAX_TERMS} words and ignored {left_out}"
-        degradations.append(Degradation(part="query", effect=effect))
-    if request.min_similarity is not None:
-        degradations.append(
-            Degradation(part="query", effect="min_similarity was not applied, because it needs vectors")
-        )
-    return degradations
-
-
-def find_sources_sharing_words(
-    graph: Graph, own: Place, within: Filters, limit: int, *, besides: str | None = None
-) -> list[LaneHit]:
-    """Find other sources that have the most keywords in common with a source, best first."""
-    documents = within.document_ids
-    behind = documents is not None and len(documents) > SCOPES_A_QUERY
-    queries = build_lucene_queries(terms(own.full_text), within.ontologies, None if behind else documents)
-    if besides is not None:
-        queries = [f"{query} -scope:{build_document_scope(besides)}" for query in queries]
-    among = documents if behind else None
-    worded = [KeywordPassages(each, NO_VECTORS, limit, (), among, within.sources) for each in queries]
-    rows = graph.look_up([each.lookup for each in worded])
-    found = (each.hits(graph, row).found for each, row in zip(worded, rows, strict=True))
-    every = chain.from_iterable(found)
-    best = sorted(every, key=lambda each: (-each.score, each.source.source_id))[:limit]
-    return [each for each in best if each.source.source_id != own.source_id]

@@ -11,7 +11,6 @@ from kg_api.concepts.search import describe_missing_concepts, fuse_by_reciprocal
 from kg_api.graph.client import Graph
 from kg_api.graph.library import find_source, read_neighbours
 from kg_api.graph.search import (
-    TEXT_INDEX,
     Filters,
     LaneHit,
     NearestPassages,
@@ -34,7 +33,6 @@ from kg_api.search.near import (
     NO_VECTORS,
     comparable,
     describe_embedding_progress,
-    find_sources_sharing_words,
     sample_evenly,
 )
 from kg_api.search.notes import Stopwatch
@@ -135,15 +133,6 @@ def find_near_vectors(
         for hit in each.hits(graph, own).found
     ]
     return rank_by_similarity(query, found, lane)
-
-
-def find_by_shared_keywords(graph: Graph, query: RelatedQuery) -> Found:
-    """Find sources by keywords, if the source has no vector."""
-    found = find_sources_sharing_words(graph, query.own, query.within, query.depth)
-    return {
-        each.source.source_id: RelatedThrough(lane="words", rank=rank)
-        for rank, each in enumerate(found, start=1)
-    }
 
 
 def rank_by_similarity(query: RelatedQuery, found: Sequence[tuple[str, LaneHit]], lane: RelatedLane) -> Found:
@@ -310,22 +299,19 @@ class RelatedService:
         parts = sample_evenly(vectors.get(own.source_id, []), MAX_PARTS)
         scope = comparable(known.space_of(own.ontology), query.within.ontologies, known)
         if not parts:
-            return self._find_by_keywords(query, degradations)
+            effect = "the source has no vector yet, so kg did not search for similar text"
+            degradations.append(Degradation(part="vectors", effect=effect))
+            return {}
         names = [] if query.within.image else [space.index_name for space, _ in scope.slots]
         waiting = self._snapshots.populating(*names)  # images need no index, because all vectors are compared
-        degradations += _filling(waiting)
+        degradations += [
+            Degradation(part="vector_index", effect=f"the index {name} is {state}, so it was not searched")
+            for name, state in waiting.items()
+        ]
         degradations += [each for each in scope.degradations() if each not in degradations]
         degradations += describe_embedding_progress(self._progress.recent(), scope.ontologies)
         slots = [(space, names) for space, names in scope.slots if space.index_name not in waiting]
         return find_near_vectors(self._graph, query, parts, slots, "words")
-
-    def _find_by_keywords(self, query: RelatedQuery, degradations: list[Degradation]) -> Found:
-        effect = "the source has no vector yet, so kg searched for shared words, which is less precise"
-        degradations.append(Degradation(part="vectors", effect=effect))
-        if waiting := self._snapshots.populating(TEXT_INDEX):
-            degradations += _filling(waiting)
-            return {}
-        return find_by_shared_keywords(self._graph, query)
 
     def _join(self, lanes: Sequence[Found], limit: int) -> list[RelatedSource]:
         """Fuse by rank, because you cannot compare distances, concept weights, and cosines."""
@@ -347,9 +333,3 @@ class RelatedService:
 
 def _other(kind: SourceKind) -> SourceKind:
     return "passage" if kind == "image" else "image"
-
-
-def _filling(waiting: dict[str, str]) -> Iterable[Degradation]:
-    for name, state in waiting.items():
-        effect = f"the index {name} is {state}, so its full-text search was skipped"
-        yield Degradation(part="text_index" if name == TEXT_INDEX else "vector_index", effect=effect)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 
-from kg_api.errors import InvalidInput, TooBusy, Unavailable
+from kg_api.errors import Conflict, InvalidInput, TooBusy, Unavailable
 from kg_api.graph.client import Graph
 from kg_api.graph.library import find_source
-from kg_api.graph.search import TEXT_INDEX, Filters
+from kg_api.graph.search import Filters
 from kg_api.graph.similar import (
     NearSource,
     SimilarityQuery,
@@ -36,8 +36,6 @@ from kg_api.search.near import (
     comparable,
     deduplicate_sources,
     describe_embedding_progress,
-    describe_limits,
-    find_similar_by_keywords,
     group_duplicates,
     present_similar,
     sample_evenly,
@@ -77,7 +75,7 @@ class SimilarityService:
 
         Raises:
             NotFound: The source does not exist.
-            Unavailable: The source has no vector, and the full-text index is unavailable.
+            Conflict: The source has no vector.
         """
         watch = Stopwatch("similar_sources")
         own = find_source(self._graph, source_id)
@@ -88,12 +86,13 @@ class SimilarityService:
         with watch.stage("filter") if request.where else nullcontext():
             scope = self._narrow(request, scope, own.document_id)
         if not parts:
-            return self._search_by_keywords(own, request, scope, watch)
+            raise Conflict(
+                "the source has no vector yet, so kg cannot compare it. Its embedding job: kg jobs list"
+            )
         with watch.stage("nearest"):
             sources, degraded = self._search_by_vectors(own, parts, scope, request)
         return SimilarSources(
             source=own,
-            by="vector",
             space=scope.space.slug,
             sources=sources,
             degraded=[
@@ -224,26 +223,6 @@ class SimilarityService:
         found = [near for nears, _ in slots for near in nears]
         best_first = sorted(found, key=lambda near: -near.similarity)
         return best_first, any(more for _, more in slots)
-
-    def _search_by_keywords(
-        self, own: Place, request: SimilarSearch, scope: Comparable, watch: Stopwatch
-    ) -> SimilarSources:
-        waiting = self._snapshots.populating(TEXT_INDEX)
-        if waiting:
-            raise Unavailable(
-                f"the source has no vector yet, and the full-text index is {waiting[TEXT_INDEX]}. Try "
-                "again in a moment"
-            )
-        with watch.stage("text"):
-            sources = find_similar_by_keywords(self._graph, own, request, scope)
-        return SimilarSources(
-            source=own,
-            by="text",
-            space=None,
-            sources=sources,
-            degraded=[*describe_limits(own, request), *scope.unknown],
-            timings_ms=watch.milliseconds(),
-        )
 
 
 def _limit_scope(chosen: Chosen, scope: Comparable, left_out: str | None) -> Comparable:

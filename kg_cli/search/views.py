@@ -337,14 +337,13 @@ def print_similar(answer: SimilarSources) -> None:
         console.say("Nothing similar was found.")
         return
 
-    name = "" if answer.by == "vector" else "score "
     for number, each in enumerate(answer.sources, start=1):
         notes = ["near-duplicate"] if each.near_duplicate else []
         notes += [
             f"almost the same: {copy.ontology} / {copy.document} ¶{copy.paragraph}"
             for copy in each.duplicates
         ]
-        measure = f"{name}{each.score if each.similarity is None else each.similarity:.2f}"
+        measure = f"{each.similarity:.2f}"
         print_passage(number, each, each.chunk.text, identity=each.source_id, measure=measure, notes=notes)
     own = f"{answer.source.ontology} / {answer.source.document} ¶{answer.source.paragraph}"
     took = f"{answer.timings_ms['total']:.0f} ms"

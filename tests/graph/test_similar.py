@@ -9,7 +9,7 @@ from typing import Any
 import neo4j
 import pytest
 
-from kg_api.errors import NotFound
+from kg_api.errors import Conflict, NotFound
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document, store_documents
 from kg_api.schemas.base import digest
@@ -63,7 +63,7 @@ def test_similar_sources_cover_other_documents_of_all_ontologies(kg: Kg) -> None
     store(kg, "two", [f"{PLUMS}, they say", HONEY], "other")
     answer = similar(kg, "one", 1, limit=3)
     assert places(answer)[0] == ("other", "two", 0)
-    assert (answer.by, answer.space, answer.degraded) == ("vector", "default", [])
+    assert (answer.space, answer.degraded) == ("default", [])
     first = answer.sources[0]
     assert first.near_duplicate
     assert first.similarity == pytest.approx(first.score)
@@ -132,15 +132,11 @@ def test_nearest_chunks_of_both_sources_are_compared(kg: Kg, strategy: str) -> N
     assert {each.document for each in answer.sources} == {"two"}
 
 
-def test_source_without_vector_is_compared_by_keywords(kg: Kg) -> None:
+def test_source_without_vector_is_not_compared(kg: Kg) -> None:
     store(kg, "two", [PLUMS, APPLES + " gently"])
     store(kg, "late", [APPLES, "another text about apples"], embed=False)
-    answer = similar(kg, "late", min_similarity=0.5, limit=1)
-    assert (answer.by, answer.space) == ("text", None)
-    assert places(answer) == [("notes", "two", 1)]
-    assert (answer.sources[0].similarity, answer.sources[0].near_duplicate) == (None, True)
-    assert [each.part for each in answer.degraded] == ["vectors", "query"]
-    assert ("notes", "late", 1) in places(similar(kg, "late", same_document=True))
+    with pytest.raises(Conflict, match="no vector yet"):
+        similar(kg, "late")
     assert "embedding is in progress" in similar(kg, "two").degraded[0].effect
 
 

@@ -28,12 +28,12 @@ def printed(monkeypatch: pytest.MonkeyPatch) -> Printed:
     return written.getvalue
 
 
-def similar(*sources: SimilarSource, by: str = "vector") -> SimilarSources:
-    values = {"source": place("own"), "by": by, "space": None, "degraded": NOTE, "timings_ms": {"total": 3.0}}
+def similar(*sources: SimilarSource) -> SimilarSources:
+    values = {"source": place("own"), "space": "small", "degraded": NOTE, "timings_ms": {"total": 3.0}}
     return SimilarSources.model_validate({**values, "sources": sources})
 
 
-def source(similarity: float | None, *, same: bool = False) -> SimilarSource:
+def source(similarity: float, *, same: bool = False) -> SimilarSource:
     where = place("a")
     twin = Duplicate(
         source_id="b", ontology="o2", document="b.md", document_id="d2", paragraph=4, similarity=0.5
