@@ -56,9 +56,24 @@ def fetch(lock: Path, cache: Path, on_progress: Progress | None = None) -> list[
     return paths
 
 
+def find_damaged(lock: Path, cache: Path) -> list[Path]:
+    """Find the locked files that are missing or damaged."""
+    from jgo.env import LockFile  # noqa: PLC0415
+
+    entries = LockFile.load(lock).dependencies
+    paths = [_path(_artifact(cache, entry)) for entry in entries]
+    with ThreadPoolExecutor() as pool:
+        found = pool.map(_is_intact, paths, entries)
+        return [path for path, intact in zip(paths, found, strict=True) if not intact]
+
+
+def _is_intact(path: Path, entry: LockedDependency) -> bool:
+    return path.exists() and hashlib.sha256(path.read_bytes()).hexdigest() == entry.sha256
+
+
 def _fetch_one(session: Session, artifact: Artifact, entry: LockedDependency) -> Path:
     path = _path(artifact)
-    if path.exists() and hashlib.sha256(path.read_bytes()).hexdigest() == entry.sha256:
+    if _is_intact(path, entry):
         return path
     try:
         _download(session, artifact, path, entry.sha256)

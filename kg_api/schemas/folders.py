@@ -112,8 +112,6 @@ class Folder(Answer):
     removing: bool = False
     error: str | None
     """Error of the last scan. A failed scan removes nothing."""
-    looks_emptied: bool = False
-    """The last scan failed because the folder had no files. With `allow_empty`, it removes documents."""
     last_scan: FolderScan | None
 
 

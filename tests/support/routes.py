@@ -155,7 +155,6 @@ PAGES: Final[dict[str, KeyScope]] = {
     "GET /ui/folders/{folder_id}": "admin",
     "GET /ui/folders/{folder_id}/remove": "admin",
     "POST /ui/folders/{folder_id}/remove": "admin",
-    "GET /ui/folders/{folder_id}/scan": "admin",
     "POST /ui/folders/{folder_id}/scan": "admin",
     "GET /ui/graph/{source_id}": "read",
     "GET /ui/help": "read",

@@ -269,19 +269,9 @@ def folder_page(request: Request, container: Open, folder_id: FolderId) -> HTMLR
     return render("folders/found.html" if wants_part(request) else "folders/one.html", context)
 
 
-@pages.get("/ui/folders/{folder_id}/scan", "admin")
-def emptied_page(container: Open, folder_id: FolderId) -> Response:
-    found = documents.get_folder(container, folder_id)
-    if not found.looks_emptied:
-        return RedirectResponse(below("/ui/folders", folder_id), 303)
-    return render("folders/emptied.html", {"folder": found})
-
-
 @pages.post("/ui/folders/{folder_id}/scan", "admin", "Scan a folder now")
-def scan(request: Request, container: Open, folder_id: FolderId, *, allow_empty: Tick = False) -> Response:
-    return _to_folder(
-        request, documents.scan_folder(container, folder_id, ScanRequest(allow_empty=allow_empty))
-    )
+def scan(request: Request, container: Open, folder_id: FolderId) -> Response:
+    return _to_folder(request, documents.scan_folder(container, folder_id, ScanRequest()))
 
 
 @pages.get("/ui/folders/{folder_id}/remove", "admin")
