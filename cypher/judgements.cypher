@@ -4,12 +4,6 @@ MATCH (j:Judgement)
 WHERE j.ontology = $ontology AND j.question_id >= $from AND j.question_id <= $to
 RETURN count(*) AS judgements
 
-// name: count_questions
-// Count the judged questions of an ontology.
-MATCH (j:Judgement)
-WHERE j.ontology = $ontology AND j.question_id >= ''
-RETURN count(DISTINCT j.question_id) AS questions
-
 // name: delete
 // Delete the judgements of a question, for one source or all.
 MATCH (j:Judgement)
@@ -37,20 +31,6 @@ RETURN j {.judgement_id, .ontology, .question, .document_id, .document, .relevan
          kind: CASE WHEN s:Image THEN 'image' ELSE 'passage' END,
          image: CASE WHEN s:Image THEN s {.storage_key, .content_type, .width, .height, .bytes, .perceptual_hash} END} END AS source
 ORDER BY j.question_id, judgement.relevance DESC, judgement.judgement_id
-
-// name: questions
-// Return the judged questions of an ontology, last judged first.
-MATCH (j:Judgement)
-WHERE j.ontology = $ontology AND j.question_id >= ''
-WITH j.question_id AS question_id, min(j.question) AS question, max(j.judged_at) AS judged_at, count(*) AS judgements,
-     sum(CASE WHEN j.relevance > 0 THEN 1 ELSE 0 END) AS relevant
-ORDER BY judged_at DESC, question_id SKIP $offset LIMIT $limit
-RETURN question, judged_at, judgements, relevant,
-       COUNT {
-         MATCH (g:Judgement)
-         WHERE g.ontology = $ontology AND g.question_id = question_id AND NOT EXISTS { (:Source {source_id: g.source_id}) }
-       } AS gone
-ORDER BY judged_at DESC, question_id
 
 // name: write
 // Write the judgement of a source, and replace an earlier one. The source is locked, because the deletion of its

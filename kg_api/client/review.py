@@ -9,7 +9,6 @@ from kg_api.client.sending import request
 from kg_api.schemas.concepts import Decision
 from kg_api.schemas.documents import Approval, Approved, Rejected, Review, WaitingDocuments
 from kg_api.schemas.evaluation import (
-    JudgedQuestions,
     Judgement,
     JudgementRequest,
     Judgements,
@@ -116,11 +115,6 @@ class JudgementMethods:
         """List judgements by question. You can see the passages as they are now."""
         chosen = {"question": question, "offset": offset, "limit": limit}
         return get(Judgements, "ontologies", ontology, "judgements", **chosen)
-
-    @request
-    def judged_questions(self, ontology: str, *, offset: int = 0, limit: int = 100) -> Call[JudgedQuestions]:
-        path = ("ontologies", ontology, "judgements", "questions")
-        return get(JudgedQuestions, *path, offset=offset, limit=limit)
 
     @request
     def delete_judgements(

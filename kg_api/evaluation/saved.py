@@ -1,4 +1,4 @@
-"""Access to saved results: list, read, delete, compare."""
+"""Access to saved results: list, read, compare."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from kg_api.schemas.evaluation import (
     EvalResult,
     EvalSummaries,
     EvalSummary,
-    ResultDeleted,
     UnreadableResult,
 )
 from kg_api.suggestions import format_suggestion
@@ -44,18 +43,6 @@ class ScoredQuestion:
     ms: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedQuestion:
-    query_id: str
-    text: str | None
-    scores: Mapping[str, float]  # one metric by label
-    differences: Mapping[str, float]  # difference from the baseline by label
-
-    @property
-    def largest(self) -> float:
-        return max(map(abs, self.differences.values()), default=0.0)
-
-
 def sort_worst_first(result: EvalResult, by: str) -> list[ScoredQuestion]:
     """Sort the questions of a result, lowest score first, or slowest first for `ms`."""
     if by != LATENCY and by not in result.metrics:
@@ -67,23 +54,6 @@ def sort_worst_first(result: EvalResult, by: str) -> list[ScoredQuestion]:
     if by == LATENCY:
         return sorted(found, key=lambda each: (-(each.ms or 0.0), each.query_id))
     return sorted(found, key=lambda each: (each.scores.get(by, 0.0), each.query_id))
-
-
-def find_largest_differences(
-    results: Mapping[str, EvalResult], baseline: str, metric: str
-) -> list[ComparedQuestion]:
-    texts: dict[str, str] = {}
-    for each in results.values():
-        texts |= each.questions
-    first, *others = results.values()
-    found = list[ComparedQuestion]()
-    for name in first.per_query:
-        if all(name in each.per_query for each in others):
-            scores = {label: each.per_query[name].get(metric, 0.0) for label, each in results.items()}
-            base = scores[baseline]
-            differences = {label: score - base for label, score in scores.items() if label != baseline}
-            found.append(ComparedQuestion(name, texts.get(name), scores, differences))
-    return sorted(found, key=lambda each: (-each.largest, each.query_id))
 
 
 # Saved result. Reading needs no packages of `kg[eval]`.
@@ -199,15 +169,6 @@ class SavedResults:
 
     def find(self, name: str) -> EvalResult:
         return self._read(name, self._require_file(name))
-
-    def delete(self, name: str) -> ResultDeleted:
-        about = self._require_file(name).about
-        try:
-            (self._folder / f"{name}{ENDING}").unlink(missing_ok=True)
-        except OSError as error:
-            raise InvalidInput(f"{name} cannot be deleted: {error.strerror}") from None
-        of = about.ontology if isinstance(about, EvalSummary) else None
-        return ResultDeleted(name=name, ontology=of)
 
     def compare(self, names: Sequence[str], against: str) -> Comparison:
         """Compare results with `comparing.compare`, one comparison at a time."""

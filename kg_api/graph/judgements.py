@@ -13,8 +13,6 @@ from kg_api.graph.reach import require_visible
 from kg_api.graph.rows import convert_times
 from kg_api.schemas.base import build_judged_question_id, judgement_id
 from kg_api.schemas.evaluation import (
-    JudgedQuestion,
-    JudgedQuestions,
     Judgement,
     JudgementRequest,
     Judgements,
@@ -52,21 +50,6 @@ def list_judgements(
     if not total:
         require_ontologies(graph, ontology)
     return Judgements(judgements=list(map(_to_judgement, rows)), total=total, offset=offset, limit=limit)
-
-
-def count_questions(graph: Graph, ontology: str) -> int:
-    require_visible(ontology)
-    return graph.read("judgements/count_questions", ontology=ontology)[0]["questions"]
-
-
-def list_questions(graph: Graph, ontology: str, *, offset: int, limit: int) -> JudgedQuestions:
-    require_visible(ontology)
-    rows = graph.read("judgements/questions", ontology=ontology, offset=offset, limit=limit)
-    total = count_questions(graph, ontology)
-    found = [JudgedQuestion(**convert_times(row)) for row in rows]
-    if not total:
-        require_ontologies(graph, ontology)
-    return JudgedQuestions(questions=found, total=total, offset=offset, limit=limit)
 
 
 def delete_judgements(graph: Graph, ontology: str, question: str, source_id: str | None) -> JudgementsDeleted:

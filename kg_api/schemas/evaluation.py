@@ -148,11 +148,6 @@ class EvalSummaries(Page):
     """Files that are damaged, too large, or from a newer kg. Only for keys that see all ontologies."""
 
 
-class ResultDeleted(Answer):
-    name: str
-    ontology: str | None
-
-
 class PairedTest(Answer):
     metric: str
     label: str
@@ -226,18 +221,6 @@ class Judgement(Answer):
 
 class Judgements(Page):
     judgements: list[Judgement]
-
-
-class JudgedQuestion(Answer):
-    question: str
-    judgements: int
-    relevant: int
-    gone: int
-    judged_at: datetime
-
-
-class JudgedQuestions(Page):
-    questions: list[JudgedQuestion]
 
 
 class JudgementsDeleted(Answer):

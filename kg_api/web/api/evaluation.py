@@ -6,10 +6,9 @@ from typing import Annotated
 
 from fastapi import Query
 
-from kg_api.graph.judgements import delete_judgements, judge, list_judgements, list_questions
+from kg_api.graph.judgements import delete_judgements, judge, list_judgements
 from kg_api.schemas.base import NodeId
 from kg_api.schemas.evaluation import (
-    JudgedQuestions,
     JudgedText,
     Judgement,
     JudgementRequest,
@@ -48,13 +47,6 @@ def get_judgements(
     limit: PageSize = 100,
 ) -> Judgements:
     return list_judgements(container.graph, ontology, question, offset=offset, limit=limit)
-
-
-@router.get(f"{OF_ONTOLOGY}/questions", "read", "List the questions that have been judged")
-def get_judged_questions(
-    container: Open, ontology: Ontology, *, offset: Offset = 0, limit: PageSize = 100
-) -> JudgedQuestions:
-    return list_questions(container.graph, ontology, offset=offset, limit=limit)
 
 
 @router.delete(OF_ONTOLOGY, "write", "Delete judgements")

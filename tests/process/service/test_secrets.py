@@ -28,7 +28,7 @@ OF_OTHERS = ("AWS_SECRET_ACCESS_KEY", "OTEL_EXPORTER_OTLP_HEADERS", "KG_API_KEY"
 """Variables that are read by libraries or by a client."""
 PATHS = (
     *("/metrics", "/health", "/ready", "/openapi.json", "/jobs", "/queue", "/audit", "/keys", "/folders"),
-    *("/embedding/spaces", "/embedding-status", "/export", "/ui/jobs", "/ui/keys"),
+    *("/embedding/spaces", "/embedding-status", "/export", "/ui/jobs"),
     "/export/ontologies/notes",
 )
 COMMANDS = (

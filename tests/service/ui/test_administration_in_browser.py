@@ -21,7 +21,6 @@ def in_hand(kg: KgClient, graph: Graph, tmp_path: Path) -> dict[str, str]:
     followed = kg.add_folder(str(folder), ontology="notes").folder_id
     work(graph)
     kg.ingest_text("Birds.", ontology="birds", document=f"{'b' * 90}.md", review=True)
-    key = kg.create_key("ada").key_id
     return {
         "folders": "/ui/folders",
         "folder": f"/ui/folders/{followed}",
@@ -30,8 +29,6 @@ def in_hand(kg: KgClient, graph: Graph, tmp_path: Path) -> dict[str, str]:
         "approval of all": "/ui/review/approve?ontology=birds",
         "rejection of all": "/ui/review/reject?ontology=birds",
         "ontologies with work": "/ui/ontologies",
-        "keys": "/ui/keys",
-        "revocation of a key": f"/ui/keys/{key}/revoke",
     }
 
 

@@ -41,7 +41,6 @@ def pages(ids: dict[str, str]) -> dict[str, str]:
         "start": "/ui/search",
         "hits": "/ui/search?q=waggle+dance",
         "judging": "/ui/search?q=waggle+dance&judging=1",
-        "judged questions": "/ui/judgements",
         "ask": "/ui/ask?q=waggle+dance",
         "documents": "/ui/documents?ontology=notes",
         "concepts": "/ui/concepts?ontology=notes",

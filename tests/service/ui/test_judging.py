@@ -50,26 +50,3 @@ def test_rating_works_without_scripts(http: httpx.Client, kg: KgClient) -> None:
     assert shown(http, to.replace("judging=1", "")).xpath("//form[@class='judging']") == []
     elsewhere = {**dict(forms[-1].form_values()), "relevance": "1", "back": "https://elsewhere.example/"}
     assert http.post(forms[-1].get("action"), data=elsewhere).headers["location"] == "/ui/search"
-
-
-@pytest.mark.usefixtures("ids")
-def test_rated_questions_are_listed_opened_and_removed(http: httpx.Client, kg: KgClient) -> None:
-    assert "No rated questions in notes yet" in " ".join(words([shown(http, "/ui/judgements")]))
-    hits = kg.search_sources("waggle dance", mode="text").sources
-    for hit in hits:
-        kg.judge("notes", question="waggle dance", source_id=hit.source_id, relevance=2, by="Ann")
-    (row,) = shown(http, "/ui/judgements").xpath("//tbody/tr")
-    assert words(row.xpath("td"))[:4] == ["waggle dance", str(len(hits)), str(len(hits)), "0"]
-    (address,) = row.xpath(".//a/@href")
-    page = shown(http, address)
-    assert len(page.xpath("//form[@class='judging']")) == len(hits)
-    assert words(page.xpath("//p[@class='why']"))[0].startswith("Ann · ")
-    (form,) = page.xpath("//form[@class='judging']")[:1]
-    back = http.post(form.get("action"), data={**dict(form.form_values()), "relevance": "0"})
-    assert back.headers["location"] == address, "without scripts one stays where one was"
-    (look,) = page.xpath("//a[starts-with(@href, '/ui/judgements/delete')]/@href")
-    (form,) = shown(http, look).xpath("//form[@action='/ui/judgements/delete']")
-    answer = http.post(form.get("action"), data=dict(form.form_values()))
-    assert (answer.status_code, answer.headers["location"]) == (303, "/ui/judgements?ontology=notes")
-    assert kg.judgements("notes").total == 0
-    assert "No ratings of this question" in " ".join(words([shown(http, address)]))

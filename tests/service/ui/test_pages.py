@@ -295,30 +295,6 @@ def test_links_are_accepted_rejected_and_opened_again(http: httpx.Client, kg: Kg
     assert kg.proposal(proposed.proposal_id).state == "rejected"
 
 
-def test_key_is_created_displayed_once_replaced_and_revoked(http: httpx.Client, service: Service) -> None:
-    fields = {"name": "ada", "scope": "write", "ontologies": "notes, other", "valid_days": "30"}
-    made = http.post("/ui/keys", data=fields)
-    assert made.status_code == 201
-    (key,) = re.findall(r"kg_[0-9a-f]{8}_[\w-]{43}(?=<)", made.text)
-    with KgClient(service.url, api_key=key) as client:
-        assert client.ontologies().ontologies == []
-    page = http.get("/ui/keys")
-    assert key not in page.text
-    row = " ".join(words(shown(http, "/ui/keys").xpath("//tbody/tr/*")))
-    assert "write in notes, other" in row
-    assert "active until" in row
-    (rotate,) = shown(http, "/ui/keys").xpath("//form/@action[contains(., '/rotate')]")
-    replaced = http.post(rotate)
-    assert replaced.status_code == 201
-    assert key not in replaced.text
-    for revoke in shown(http, "/ui/keys").xpath("//a/@href[contains(., '/revoke')]"):
-        before = shown(http, revoke)
-        assert "scope write in notes, other" in " ".join(words([before]))
-        assert http.post(before.xpath("//main//form/@action")[0], follow_redirects=False).status_code == 303
-    assert shown(http, "/ui/keys").xpath("//a/@href[contains(., '/revoke')]") == []
-    assert http.get("/ui/keys/00000000/revoke").status_code == 404
-
-
 def give(http: httpx.Client, document: str, text: str, ontology: str = "birds", **more: str) -> None:
     sent = {"ontology": ontology, "document": document, "text": text, "review": True, **more}
     assert http.post("/documents", json=sent).status_code == 200

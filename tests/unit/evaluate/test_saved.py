@@ -10,7 +10,7 @@ import pytest
 from kg_api.errors import Forbidden, InvalidInput, NotFound
 from kg_api.evaluation.comparing import compare
 from kg_api.evaluation.results import Run, save_result
-from kg_api.evaluation.saved import SavedResults, find_largest_differences, sort_worst_first
+from kg_api.evaluation.saved import SavedResults, sort_worst_first
 from kg_api.graph.reach import limit_visible_ontologies
 from kg_api.schemas.evaluation import EvalResult, QuestionSet, SetDocument, SetQuery
 from tests.support.evaluations import answered, measured, save
@@ -92,26 +92,24 @@ def test_limited_key_sees_only_results_of_its_ontologies(results: SavedResults, 
 def test_names_do_not_leave_the_folder(results: SavedResults, tmp_path: Path, name: str) -> None:
     outside = save(tmp_path.parent, "secret", measured("a", [1]))
     (tmp_path / "link.json").symlink_to(outside)
-    for ask in (results.find, results.delete):
-        with pytest.raises(NotFound):
-            ask(name)
+    with pytest.raises(NotFound):
+        results.find(name)
     assert "link" not in names(results)
     assert outside.is_file()
     assert len(list(tmp_path.iterdir())) == 4
 
 
-def test_invisible_result_is_neither_deleted_nor_named(results: SavedResults, tmp_path: Path) -> None:
+def test_invisible_result_is_not_named(results: SavedResults) -> None:
     with limit_visible_ontologies(["bees"]):
         with pytest.raises(NotFound, match=r"result 'owl' not found. See the list"):
-            results.delete("owl")
+            results.find("owl")
         with pytest.raises(NotFound, match=r"result 'owls' not found. See the list"):
-            results.delete("owls")
+            results.find("owls")
         with pytest.raises(
             NotFound, match=r"result 'hybrd' not found \(did you mean 'hybrid'\?\)\. See the list"
         ):
-            results.delete("hybrd")
-        assert results.delete("hybrid").ontology == "bees"
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["owls.json", "text.json"]
+            results.find("hybrd")
+        assert results.find("hybrid").config["ontology"] == "bees"
 
 
 def test_comparison_reads_changed_results(results: SavedResults, tmp_path: Path) -> None:
@@ -149,11 +147,3 @@ def run(name: str, folder: Path) -> tuple[EvalResult, Path]:
     questions = QuestionSet(name, (SetDocument("a", "x"),), (QUERY,), (), "c", "d")
     wanted = Run("text", "documents", questions, [QUERY], 10, {"tier": "full"}, {})
     return save_result(wanted, {"q": answered(QUERY, 1)}, datetime.now(tz=UTC), folder)
-
-
-def test_the_largest_differences_come_first() -> None:
-    results = {"a": measured("a", [1, 1, 2]), "b": measured("b", [1, 4, 1]), "c": measured("c", [1, 1, 2])}
-    found = find_largest_differences(results, "a", "mrr@10")
-    assert [each.query_id for each in found] == ["q1", "q2", "q0"]
-    assert found[0].differences == {"b": -0.75, "c": 0.0}
-    assert (found[0].largest, found[0].text) == (0.75, "What is 1?")

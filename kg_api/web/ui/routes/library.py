@@ -14,7 +14,7 @@ from kg_api.container import Container
 from kg_api.errors import InvalidInput, KgError
 from kg_api.graph import library
 from kg_api.graph.fulltext import find_unfinished, parse_question_words
-from kg_api.graph.judgements import count_questions, read_relevances
+from kg_api.graph.judgements import list_judgements, read_relevances
 from kg_api.graph.names import list_ontology_names, list_searched_ontologies, report_unknown_ontology
 from kg_api.graph.review import count_waiting, list_waiting
 from kg_api.graph.search import read_concepts_of_sources
@@ -339,7 +339,7 @@ def deletion_page_ontologies(container: Open, ontology: Ontology) -> HTMLRespons
         "waiting": listed.waiting.get(ontology, 0),
         "folders": sum(each.ontology == ontology for each in list_folders(container).folders),
         "extraction": extraction,
-        "judged": count_questions(container.graph, ontology),
+        "judged": list_judgements(container.graph, ontology, None, offset=0, limit=1).total,
     }
     return render("ontologies/delete.html", context)
 

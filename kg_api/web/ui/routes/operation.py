@@ -1,8 +1,7 @@
-"""Pages of help, jobs, keys, and sign-in."""
+"""Pages of help, jobs, and sign-in."""
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Final, Literal
 
 from fastapi import Form, Query, Request, Response
@@ -11,15 +10,11 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from kg_api.access.keys import end_session, open_session
 from kg_api.container import Container
-from kg_api.errors import NotFound
 from kg_api.graph.jobs import page_of_jobs
-from kg_api.graph.names import note_on_ontologies
-from kg_api.schemas.operations import FINISHED, CreatedKey, KeyRotation, NewKey
-from kg_api.schemas.vocabulary import JobState, KeyScope
+from kg_api.schemas.operations import FINISHED
+from kg_api.schemas.vocabulary import JobState
 from kg_api.web.api import operations
-from kg_api.web.api.operations import CalledKey, create_key, list_keys, revoke_key, rotate_key
 from kg_api.web.shared.dependencies import JobId, Offset, Open
-from kg_api.web.shared.limits import valid
 from kg_api.web.shared.scoped import Routes
 from kg_api.web.shared.scopes import public
 from kg_api.web.shared.security import (
@@ -28,12 +23,11 @@ from kg_api.web.shared.security import (
     client_address,
     drop_cookies,
     keep_cookie,
-    note_outcome,
     read_caller,
     sent_session,
 )
 from kg_api.web.ui.links import address
-from kg_api.web.ui.rendering import FormText, Named, redirect_to_page, render, wants_part
+from kg_api.web.ui.rendering import Named, redirect_to_page, render, wants_part
 from kg_api.web.ui.sign_in import LOGIN, LOGOUT, NOT_KEPT, page_to_show
 
 pages = Routes()
@@ -83,61 +77,6 @@ def cancel(request: Request, container: Open, job_id: JobId) -> Response:
 @pages.post("/ui/jobs/{job_id}/retry", "write", "Retry a job", filtered=True)
 def retry(request: Request, container: Open, job_id: JobId) -> Response:
     return redirect_to_page(request, operations.retry(container, job_id), "/ui/jobs")
-
-
-# API keys
-
-
-@pages.get("/ui/keys", "admin")
-def keys_page(request: Request, container: Open) -> HTMLResponse:
-    listed = list_keys(container, request)
-    keys = sorted(listed.keys, key=lambda each: each.state != "active")
-    return render("keys/page.html", {"keys": keys, "required": listed.required})
-
-
-@pages.post("/ui/keys", "admin", "Create an API key")
-def create(
-    request: Request,
-    container: Open,
-    name: FormText = "",
-    scope: Annotated[KeyScope, Form()] = "read",
-    *,
-    ontologies: FormText = "",
-    valid_days: FormText = "",
-) -> HTMLResponse:
-    named = [each.strip() for each in re.split("[,\n]", ontologies) if each.strip()]
-    fields = {
-        "name": name,
-        "scope": scope,
-        "ontologies": named if ontologies.strip() else None,
-        "valid_days": valid_days or None,
-    }
-    return _created(request, container, create_key(container, request, valid(NewKey, fields)))
-
-
-@pages.post("/ui/keys/{key_id}/rotate", "admin", "Replace an API key")
-def rotate(request: Request, container: Open, key_id: CalledKey) -> HTMLResponse:
-    return _created(request, container, rotate_key(container, request, key_id, KeyRotation()))
-
-
-def _created(request: Request, container: Container, key: CreatedKey) -> HTMLResponse:
-    """Show the key that was created. If an ontology does not exist, add a note, since it may be misspelt."""
-    note_outcome(request, key)
-    notes = note_on_ontologies(container.graph, key.ontologies)
-    return render("keys/created.html", {"key": key, "notes": notes}, 201)
-
-
-@pages.get("/ui/keys/{key_id}/revoke", "admin")
-def revocation_page(request: Request, container: Open, key_id: CalledKey) -> HTMLResponse:
-    for each in list_keys(container, request).keys:
-        if each.key_id == key_id:
-            return render("keys/revoke.html", {"key": each})
-    raise NotFound(f"API key {key_id!r} not found. See the list of keys")
-
-
-@pages.post("/ui/keys/{key_id}/revoke", "admin", "Revoke an API key")
-def revoke(request: Request, container: Open, key_id: CalledKey) -> Response:
-    return redirect_to_page(request, revoke_key(container, request, key_id), "/ui/keys")
 
 
 # Sign-in
