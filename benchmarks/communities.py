@@ -279,7 +279,7 @@ def show(graph: Graph, ontology: str, number: int) -> None:
     """Print some communities, chosen by chance, to be read."""
     every = CommunityService(graph, SETTINGS).list_communities(ontology, offset=0, limit=1000).communities
     for each in random.Random(SEED).sample(every, min(number, len(every))):
-        print(f"{each.size:4} {each.inside:.2f}  {', '.join(each.labels)}")
+        print(f"{each.size:4}  {', '.join(each.labels)}")
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ class OntologyMethods:
     def community(
         self, ontology: str, community_id: str, *, concepts: int = 20, passages: int = 5
     ) -> Call[CommunityDetails]:
-        """Get a community, to see the main concepts, passages, and documents."""
+        """Get a community, to see the main concepts and passages."""
         path = ("ontologies", ontology, "communities", community_id)
         return get(CommunityDetails, *path, concepts=concepts, passages=passages)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -14,23 +13,19 @@ import structlog
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from kg_api.graph.client import Graph, Row, Transaction, portions
+from kg_api.graph.client import Graph, Row, Transaction
 from kg_api.graph.communities import (
     OntologySize,
-    begin_generation,
-    discard_portion,
     find_community,
     get_min_ties,
     page_of_communities,
-    publish,
     read_carried,
     read_details,
     read_size,
     read_states,
     read_tied,
+    replace_communities,
     require_state,
-    write_communities,
-    write_members,
 )
 from kg_api.graph.jobs import (
     COMMUNITY_DETECTION,
@@ -125,22 +120,12 @@ def compute_centrality(weights: Matrix, members: Places) -> Floats:
 
     A hub has heavy edges, but few of them inside. The highest value is 1, unless there are no edges inside.
     """
-    within, every = _compute_strengths(weights, members)
+    rows = weights[members]
+    within, every = (
+        np.asarray(each.sum(axis=1), dtype=np.float64).ravel() for each in (rows[:, members], rows)
+    )
     found = np.divide(within**2, every, out=np.zeros_like(within), where=every > 0)
     return found / max(float(found.max(initial=0.0)), 1e-12)
-
-
-def compute_inner_share(weights: Matrix, members: Places) -> float:
-    """Return the share of the members' edge weight that is between members."""
-    within, every = _compute_strengths(weights, members)
-    return float(within.sum() / max(float(every.sum()), 1e-12))
-
-
-def _compute_strengths(weights: Matrix, members: Places) -> tuple[Floats, Floats]:
-    """Return for each member the weight of its edges to other members, and of all its edges."""
-    rows = weights[members]
-    within, every = (np.asarray(each.sum(axis=1), dtype=np.float64) for each in (rows[:, members], rows))
-    return within.ravel(), every.ravel()
 
 
 def join_labels(labels: Iterable[str]) -> str:
@@ -232,35 +217,22 @@ def find_clusters(weights: Matrix, *, min_size: int) -> list[Places]:
 # From the concept graph to communities
 
 
-@dataclass(frozen=True, slots=True)
-class Detected:
-    """Communities of a concept graph as rows for the database."""
-
-    communities: list[Row]
-    members: list[Row]  # sorted by concept id
-    left_out: int  # concepts in no community: too small a group, or connections by chance
-
-
-def detect_communities(read: ConceptGraph, ontology: str, *, min_size: int) -> Detected:
+def detect_communities(read: ConceptGraph, ontology: str, *, min_size: int) -> list[Row]:
+    """Detect the communities of a concept graph, as rows for the database."""
     weights = weigh_associations(read.incidence)
     communities = list[Row]()
-    own: dict[str, list[Row]] = {}
     for number, members in enumerate(find_clusters(weights, min_size=min_size)):
-        identity = community_id(ontology, [read.concept_ids[int(node)] for node in members])
-        communities.append(
-            {"community_id": identity, "place": number, "inside": compute_inner_share(weights, members)}
-        )
         found = compute_centrality(weights, members)
-        for place, node in enumerate(np.argsort(-found, kind="stable")):
-            row: Row = {"community_id": identity, "place": place, "weight": float(found[node])}
-            own.setdefault(read.concept_ids[int(members[node])], []).append(row)
-    rows: list[Row] = [{"concept_id": each, "communities": some} for each, some in sorted(own.items())]
-    return Detected(communities, rows, len(read.concept_ids) - len(rows))
+        order = np.argsort(-found, kind="stable")
+        ids = [read.concept_ids[int(members[at])] for at in order]
+        row = {"community_id": community_id(ontology, ids), "place": number, "concept_ids": ids}
+        communities.append({**row, "weights": found[order].tolist()})
+    return communities
 
 
-# Summary of a generation of communities
+# Summary of communities
 
-VERSION: Final = 2  # version of the algorithm: a change detects communities again
+VERSION: Final = 3  # version of the algorithm: a change detects communities again
 
 
 class CommunitySummary(BaseModel):
@@ -289,19 +261,16 @@ def compute_community_fingerprint(settings: CommunitySettings) -> str:
     return digest("communities", str(VERSION), *map(str, used))
 
 
-# The job: read the concepts, cluster them, write the communities, publish them together
+# The job: read the concepts, cluster them, and replace the communities
 
 log = structlog.get_logger()
-
-WRITTEN_AT_ONCE: Final = 1000  # communities or concepts per transaction
-Write = Callable[[Transaction], bool]
 
 
 class CommunityDetection:
     """Handler of `community_detection` jobs.
 
     A job needs one consistent read, so it has no cursor and does not yield. After an interruption it starts
-    again and discards the communities written before.
+    again.
     """
 
     kind = COMMUNITY_DETECTION
@@ -318,40 +287,26 @@ class CommunityDetection:
                 return
 
     def _make(self, run: JobRun, ontology: str) -> None:
-        made = {"ontology": ontology, "generation": uuid.uuid4().hex}
         size = read_size(self._graph, ontology)
-
-        def commit(write: Write, done: int = 0) -> bool:
-            run.require_running()
-            return run.commit(write, after=run.cursor, done=done)
-
-        if not commit(partial(begin_generation, made=made)):
-            return
-        while run.commit(partial(discard_portion, ontology=ontology), after=run.cursor, done=0):
-            run.require_running()
         most = self._settings.max_concepts
         read = read_concept_graph(self._graph, ontology, most=most, between=run.require_running)
         found = detect_communities(read, ontology, min_size=self._settings.min_size)
-        run.expect(len(found.members))
+        grouped = sum(len(each["concept_ids"]) for each in found)
+        run.expect(grouped)
         summary = CommunitySummary(
             mark=compute_community_fingerprint(self._settings),
-            grouped=len(found.members),
-            left_out=found.left_out,
+            grouped=grouped,
+            left_out=len(read.concept_ids) - grouped,
             concepts=size.concepts,
             relationships=size.relationships,
             sources=size.sources,
+        ).model_dump_json()
+        write = partial(
+            replace_communities, ontology=ontology, communities=found, summary=summary, at=size.at
         )
-        communities = portions(found.communities, WRITTEN_AT_ONCE)
-        members = portions(found.members, WRITTEN_AT_ONCE)
-        publish_generation = partial(publish, made=made, summary=summary.model_dump_json(), at=size.at)
-        if (
-            all(commit(partial(write_communities, made=made, communities=some)) for some in communities)
-            and all(commit(partial(write_members, made=made, members=some), len(some)) for some in members)
-            and commit(publish_generation)
-        ):
-            log.info("communities detected", ontology=ontology, communities=len(found.communities))
-        else:
-            log.info("communities discarded: another job is running, or the ontology was deleted")
+        run.require_running()
+        if run.commit(write, after=run.cursor, done=grouped):
+            log.info("communities detected", ontology=ontology, communities=len(found))
 
 
 # Communities for users, and requests for detection by the backfill or by a user
@@ -394,7 +349,7 @@ class CommunityService:
         known = summary.model_dump(include={"grouped", "left_out", "concepts"}) if summary else {}
         return Communities(
             ontology=ontology,
-            communities=[_build_community(each) for each in found],
+            communities=[_build_community(each) for each in found if each["labels"]],
             computed_at=state.at,
             changed=summary.compute_change(read_size(self._graph, ontology, state.at)) if summary else 0.0,
             total=total,
@@ -405,18 +360,11 @@ class CommunityService:
         )
 
     def find(self, ontology: str, community: str, *, concepts: int, passages: int) -> CommunityDetails:
-        """Find a community with its main concepts, passages and documents."""
+        """Find a community with its main concepts and passages."""
         found = find_community(self._graph, ontology, community)
-        details = read_details(self._graph, found, concepts, passages)
-        computed_at = found["computed_at"]
-        return CommunityDetails.model_validate(
-            {
-                **_build_community(found).model_dump(),
-                "ontology": ontology,
-                "computed_at": computed_at,
-                **details,
-            }
-        )
+        details = read_details(self._graph, found["community_id"], concepts, passages)
+        name = join_labels(found["labels"])
+        return CommunityDetails.model_validate({**found, "name": name, "ontology": ontology, **details})
 
     def detect(self, ontology: str) -> JobStarted:
         """Request a detection now."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -61,14 +61,9 @@ def read_carried(graph: Graph, ontology: str) -> Iterator[list[list[str]]]:
         yield [row["concept_ids"] for row in rows]
 
 
-# Writing communities
-#
-# kg writes a complete generation before showing it.
+# Stored communities, replaced together
 
-# Concepts per community for its name. More than a name contains, because some may be deleted
-MAX_NAMED: Final = 10
-DISCARDED_AT_ONCE: Final = 5000
-Generation = Mapping[str, str]  # `ontology` and id of the `generation`
+MAX_NAMED: Final = 10  # concepts per community for its name. More than a name has, as some may be deleted
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,42 +82,15 @@ def require_state(graph: Reader, ontology: str) -> None:
         raise report_unknown_ontology(graph, ontology)
 
 
-def begin_generation(tx: Transaction, made: Generation) -> bool:
-    """Block writes of other generations. Return False if the ontology was deleted."""
-    return bool(tx.run("communities/begin", **made))
+def replace_communities(
+    tx: Transaction, ontology: str, communities: Sequence[Row], summary: str, at: datetime
+) -> bool:
+    """Replace the communities of an ontology. Return False if it was deleted."""
+    if not tx.run("communities/clear", ontology=ontology, summary=summary, at=at):
+        return False
+    tx.run("communities/write", ontology=ontology, rows=communities)
+    return True
 
-
-def write_communities(tx: Transaction, made: Generation, communities: Sequence[Row]) -> bool:
-    """Write communities. Return False if another generation has started or the ontology was deleted."""
-    held = bool(tx.run("communities/hold", **made))
-    if held:
-        tx.run("communities/write", **made, rows=communities)
-    return held
-
-
-def write_members(tx: Transaction, made: Generation, members: Sequence[Row]) -> bool:
-    """Write the communities of some concepts, sorted by id. Return False as `write_communities` does."""
-    held = bool(tx.run("communities/hold", **made))
-    if held:
-        tx.run("communities/write_members", **made, rows=members, named=MAX_NAMED)
-    return held
-
-
-def publish(tx: Transaction, made: Generation, summary: str, at: datetime) -> bool:
-    """Replace the visible generation. Idempotent. Return False as `write_communities` does."""
-    return bool(tx.run("communities/publish", **made, summary=summary, at=at))
-
-
-def discard_portion(tx: Transaction, ontology: str) -> int:
-    """Delete one batch of unused generations. Return its size, 0 at the end."""
-    limit = DISCARDED_AT_ONCE
-    gone = tx.run("communities/discard_members", ontology=ontology, limit=limit)
-    if not gone or gone[0]["discarded"]:
-        return gone[0]["discarded"] if gone else 0
-    return tx.run("communities/discard", ontology=ontology, limit=limit)[0]["discarded"]
-
-
-# Reading communities, always of one complete generation
 
 CENTRAL: Final = 30  # most central concepts of a community, which determine its passages
 
@@ -131,7 +99,7 @@ def page_of_communities(
     graph: Reader, ontology: str, offset: int, limit: int
 ) -> tuple[StoredState, list[Row], int]:
     """Return the state of an ontology, a page of communities by size, and their total number."""
-    rows = graph.read("communities/page", ontology=ontology, offset=offset, limit=limit)
+    rows = graph.read("communities/page", ontology=ontology, offset=offset, limit=limit, named=MAX_NAMED)
     if not rows:
         raise report_unknown_ontology(graph, ontology)
     state = convert_times(rows[0])
@@ -139,8 +107,9 @@ def page_of_communities(
 
 
 def find_community(graph: Reader, ontology: str, identifier: str) -> Row:
-    """Find the community with an id or a prefix of it, including its `generation`."""
-    rows = graph.read("communities/find", ontology=ontology, prefix=identifier, limit=MAX_OFFERED)
+    """Find the community with an id or a prefix of it."""
+    named = {"limit": MAX_OFFERED, "named": MAX_NAMED}
+    rows = graph.read("communities/find", ontology=ontology, prefix=identifier, **named)
     found = require_one("community_id", identifier, [row["community"] for row in rows])
     if found is None:
         require_state(graph, ontology)
@@ -151,15 +120,13 @@ def find_community(graph: Reader, ontology: str, identifier: str) -> Row:
     return {**found, "computed_at": convert_times(rows[0])["at"]}
 
 
-def read_details(graph: Graph, community: Row, concepts: int, passages: int) -> Row:
-    """Return the first `concepts` of a community, and its most relevant `passages` and `documents`."""
-    key = {name: community[name] for name in ("generation", "community_id")}
-    around = {**key, "most_concepts": CENTRAL, "limit": passages}
+def read_details(graph: Graph, community_id: str, concepts: int, passages: int) -> Row:
+    """Return the first `concepts` of a community, and its most relevant `passages`."""
+    around = {"community_id": community_id, "most_concepts": CENTRAL, "limit": passages}
     return {
-        "concepts": graph.read("communities/members", **key, offset=0, limit=concepts),
+        "concepts": graph.read("communities/members", community_id=community_id, limit=concepts),
         "passages": [
             {"weight": row["weight"], "concepts": row["concepts"], "source": Place.model_validate(row)}
             for row in drop_deleted_rows(graph.read("communities/passages", **around), Place)
         ],
-        "documents": graph.read("communities/documents", **around),
     }

@@ -16,8 +16,7 @@ class Community(Answer):
     """Id that is stable while the community has the same concepts."""
     name: str
     size: int
-    inside: float
-    """Share of the weight of its concepts' edges that stays inside, 0 to 1. Higher is more distinct."""
+    """Number of concepts at the detection."""
     labels: list[str]
 
 
@@ -44,17 +43,8 @@ class CommunityPassage(Answer):
     source: Place
 
 
-class CommunityDocument(Answer):
-    document_id: str
-    document: str
-    title: str
-    weight: float
-    concepts: int
-
-
 class CommunityDetails(Community):
     ontology: str
     concepts: list[CommunityConcept]
     passages: list[CommunityPassage]
-    documents: list[CommunityDocument]
     computed_at: datetime | None

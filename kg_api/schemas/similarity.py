@@ -107,11 +107,6 @@ class MapDocument(Answer):
     """Day, or first day of the month, of the metadata key `date`."""
 
 
-class MapCommunity(Answer):
-    community_id: str
-    name: str
-
-
 class PassageMap(Answer):
     """Passages of an ontology as points. Each column is as long as `source_ids`."""
 
@@ -121,10 +116,7 @@ class PassageMap(Answer):
     x: list[float]
     y: list[float]
     document: list[int]
-    community: list[int | None]
-    """Index in `communities` of the most frequent community of the passage's concepts. Null: none."""
     documents: list[MapDocument]
-    communities: list[MapCommunity]
     total: int
     explained: tuple[float, float]
     """Share of the vectors' variance on each axis, 0 to 1."""

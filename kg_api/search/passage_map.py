@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final
 
@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from kg_api.graph.client import Graph, portions
 from kg_api.graph.similar import count_sources, read_search_vectors
-from kg_api.schemas.communities import Community
 from kg_api.schemas.metadata import parse_moments
 from kg_api.schemas.search import Degradation
-from kg_api.schemas.similarity import MapCommunity, MapDocument, PassageMap
+from kg_api.schemas.similarity import MapDocument, PassageMap
 from kg_api.search.notes import Stopwatch
 from kg_api.spaces.snapshot import OntologySnapshot
 
@@ -89,17 +88,15 @@ DAY: Final = 10  # length of `2025-01-31`
 
 @dataclass(frozen=True, slots=True)
 class PassagePortion:
-    """Passages that have vectors, with documents and communities."""
+    """Passages that have vectors, with their documents."""
 
     source_ids: list[str]
     documents: list[str]  # ids
-    communities: list[str | None]
-    """Ids for the communities that have most concepts in common with each passage."""
     vectors: NDArray[np.float32]
 
 
 def read_passages(
-    graph: Graph, ontology: str, limit: int, known: OntologySnapshot, *, grouped: bool
+    graph: Graph, ontology: str, limit: int, known: OntologySnapshot
 ) -> Iterator[PassagePortion]:
     """Yield passages that have vectors, from the first `limit` passages by id.
 
@@ -116,20 +113,11 @@ def read_passages(
         found = read_search_vectors(graph, list(documents), known.answering, known.new)
         parts = {each: found[each] for each in documents if found.get(each)}
         means = [np.mean([part.vector for part in each], axis=0) for each in parts.values()]
-        portion = PassagePortion(
+        yield PassagePortion(
             source_ids=list(parts),
             documents=[documents[each] for each in parts],
-            communities=[None] * len(parts),
             vectors=np.array(means, dtype=np.float32),
         )
-        of = read_communities(graph, ontology, portion.source_ids) if grouped else {}
-        yield replace(portion, communities=[of.get(each) for each in portion.source_ids])
-
-
-def read_communities(graph: Graph, ontology: str, source_ids: Sequence[str]) -> dict[str, str]:
-    """Find the community that has most concepts in common with each source, if there is one."""
-    rows = graph.read("communities/of_sources", ontology=ontology, source_ids=list(source_ids))
-    return {row["source_id"]: row["community_id"] for row in rows}
 
 
 def read_documents(graph: Graph, document_ids: Sequence[str]) -> list[MapDocument]:
@@ -165,22 +153,16 @@ FITTED: Final = 3000  # vectors that determine the axes, because more make no vi
 DIGITS: Final = 4  # decimal places, one ten-thousandth of the map
 
 
-def build_map(
-    graph: Graph, ontology: str, limit: int, communities: Sequence[Community], known: OntologySnapshot
-) -> PassageMap:
-    """Build the map of an existing ontology and its named communities."""
+def build_map(graph: Graph, ontology: str, limit: int, known: OntologySnapshot) -> PassageMap:
+    """Build the map of an existing ontology."""
     watch = Stopwatch("passage_map")
     total = count_sources(graph, [ontology])
     with watch.stage("points"):
-        read, points, explained = _points(
-            read_passages(graph, ontology, limit, known, grouped=bool(communities))
-        )
+        read, points, explained = _points(read_passages(graph, ontology, limit, known))
     with watch.stage("documents"):
         ids = list(dict.fromkeys(chain.from_iterable(each.documents for each in read)))
         documents = read_documents(graph, ids)
     numbers = {each: at for at, each in enumerate(ids)}
-    groups = {each.community_id: at for at, each in enumerate(communities)}
-    of = [each for portion in read for each in portion.communities]
     return PassageMap(
         ontology=ontology,
         space=known.space_of(ontology).slug,
@@ -188,12 +170,10 @@ def build_map(
         x=points[:, 0].round(DIGITS).tolist(),
         y=points[:, 1].round(DIGITS).tolist(),
         document=[numbers[each] for portion in read for each in portion.documents],
-        community=[None if each is None else groups.get(each) for each in of],
         documents=documents,
-        communities=[MapCommunity(community_id=each.community_id, name=each.name) for each in communities],
         total=total,
         explained=explained,
-        degraded=[*_describe(total, min(limit, total), len(points)), *_unnamed({*of} - {None, *groups})],
+        degraded=_describe(total, min(limit, total), len(points)),
         timings_ms=watch.milliseconds(),
     )
 
@@ -215,7 +195,7 @@ def _points(passages: Iterable[PassagePortion]) -> tuple[Pieces, np.ndarray, tup
     for each in chain(first, coming):
         if each.source_ids:
             points.append(axes.points(each.vectors))
-            read.append(PassagePortion(each.source_ids, each.documents, each.communities, each.vectors[:0]))
+            read.append(PassagePortion(each.source_ids, each.documents, each.vectors[:0]))
     return read, scale_points(np.concatenate(points)), axes.explained
 
 
@@ -240,10 +220,3 @@ def _describe(total: int, read: int, shown: int) -> list[Degradation]:
         effect = f"{read - shown:,} of {read:,} passages have no vector yet and are missing"
         told.append(Degradation(part="vectors", effect=effect))
     return told
-
-
-def _unnamed(communities: Collection[str | None]) -> list[Degradation]:
-    if not communities:
-        return []
-    effect = f"{len(communities):,} communities beyond the largest are shown as if passages were of none"
-    return [Degradation(part="concepts", effect=effect)]

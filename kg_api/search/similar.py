@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 
@@ -19,7 +18,6 @@ from kg_api.graph.similar import (
     nearest,
     read_search_vectors,
 )
-from kg_api.schemas.communities import Community
 from kg_api.schemas.search import Degradation, Place
 from kg_api.schemas.similarity import (
     GraphRequest,
@@ -114,10 +112,8 @@ class SimilarityService:
         known = self._snapshots.known(request.ontologies or (), fresh=named)
         return build_graph(self._graph, self._remembered, request, known, self._progress)
 
-    def map(self, ontology: str, limit: int, communities: Sequence[Community]) -> PassageMap:
+    def map(self, ontology: str, limit: int) -> PassageMap:
         """Get the passages in an ontology as points, to show them on a map.
-
-        `communities` contains the named communities.
 
         Raises:
             NotFound: The ontology does not exist.
@@ -127,9 +123,7 @@ class SimilarityService:
         if not self._maps.acquire(blocking=False):
             raise TooBusy(f"{MAX_MAPS_AT_ONCE} maps are in progress. Try again in a few seconds")
         try:
-            return build_map(
-                self._graph, ontology, limit, communities, self._snapshots.known([state.ontology])
-            )
+            return build_map(self._graph, ontology, limit, self._snapshots.known([state.ontology]))
         finally:
             self._maps.release()
 

@@ -22,7 +22,7 @@ def test_an_overview_and_each_community_of_it(told: KgClient) -> None:
     second = told.communities("notes", offset=1, limit=1)
     assert second.communities == page.communities[1:]
     details = told.community("notes", second.communities[0].community_id, concepts=3, passages=2)
-    assert [len(details.concepts), len(details.passages), len(details.documents)] == [3, 2, 2]
+    assert [len(details.concepts), len(details.passages)] == [3, 2]
     assert details.name == second.communities[0].name
     assert {each.source.document for each in details.passages} <= {f"harbour.md/{at}.md" for at in range(8)}
     assert details.computed_at == page.computed_at

@@ -37,7 +37,6 @@ def test_near_passages_are_near_on_the_map(kg: KgClient, graph: Graph, driver: n
     (document,) = found.documents
     assert (document.document, document.date) == ("apart.md", "2025-03-01")
     assert {*found.document} == {0}
-    assert {*found.community} == {None}
 
 
 def test_large_ontology_is_sampled_and_reported(kg: KgClient, graph: Graph, driver: neo4j.Driver) -> None:

@@ -12,8 +12,8 @@ PROPERTIES: Final = {
         "name created_at changed_at space chunking embed_on_ingest paused slot serving previous activates "
         "leftovers image_space image_serving image_previous image_activates extraction extraction_spent "
         "extraction_receipts extraction_paused extraction_asked concepts_wanted_at "
-        "flagged_for unread_for held_at communities communities_at communities_generation "
-        "communities_building proposals proposed_for proposed_at proposals_dropped synonyms language "
+        "flagged_for unread_for held_at communities communities_at "
+        "proposals proposed_for proposed_at proposals_dropped synonyms language "
         "index_after index_after_paragraph"
     ),
     "Document": _words(  # folder_id to file_content: of the folder that it came from
@@ -66,7 +66,7 @@ PROPERTIES: Final = {
         "judgement_id ontology question_id question source_id document_id document relevance judged_by "
         "judged_at"
     ),
-    "Community": _words("generation community_id ontology level place inside"),
+    "Community": _words("generation community_id ontology level place concept_ids weights"),
     "ConceptName": _words("name_id ontology name"),
     "Instance": _words("instance_id ontology quote start end score said extracted_with"),
     "Chunk": _words(  # length: of chunks that kg 0.1 made; a migration takes it away
@@ -104,13 +104,11 @@ PROPERTIES: Final = {
 LABELS: Final = frozenset(PROPERTIES)
 RELATIONSHIPS: Final = _words(
     "IN_ONTOLOGY PART_OF CHUNK_OF CHILD_OF STORED_AS SHOWN_AS ORIGINAL HOLDS NAMES APPEARS_IN "
-    "EVIDENCED_BY FROM_SOURCE RELATED_TO MERGED_INTO PROPOSES LINKED_TO MOVED NEAR_TO MEMBER_OF "
-    "NAMED_BY OPENED_WITH"
+    "EVIDENCED_BY FROM_SOURCE RELATED_TO MERGED_INTO PROPOSES LINKED_TO MOVED NEAR_TO "
+    "OPENED_WITH"
 )
 RELATIONSHIP_PROPERTIES: Final = {
     "APPEARS_IN": _words("confidence verified extracted_with description terms unverified"),
-    "MEMBER_OF": _words("place weight"),
-    "NAMED_BY": _words("place"),
     "MOVED": _words("row"),
     "NEAR_TO": _words("space cosine"),
     "PROPOSES": _words("place start end"),

@@ -38,7 +38,6 @@ from kg_api.schemas.similarity import (
 )
 from kg_api.schemas.vocabulary import (
     MAX_MAP_POINTS,
-    MAX_PAGE,
     MAX_PARAGRAPH,
     MAX_TOKEN_BUDGET,
     MAX_WINDOW,
@@ -207,8 +206,7 @@ Points = Annotated[
 )
 def get_map(container: Open, ontology: Ontology, limit: Points = USUAL_MAP_POINTS) -> PassageMap:
     """Points are principal components of the vectors. `explained` is their share of the variance."""
-    communities = container.communities.list_communities(ontology, offset=0, limit=MAX_PAGE)
-    return container.similarity.map(ontology, limit, communities.communities)
+    return container.similarity.map(ontology, limit)
 
 
 @router.post(

@@ -8,11 +8,9 @@ import neo4j
 import pytest
 from playwright.sync_api import Page, expect
 
-from kg_api.client import KgClient
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from tests.service.ui.test_pages import shown, words
-from tests.support.communities import detect
 from tests.support.many_vectors import give_vectors
 from tests.support.records import record
 
@@ -79,7 +77,7 @@ def test_map_works_by_keyboard(page: Page, graph: Graph, driver: neo4j.Driver) -
 
 
 def test_without_scripts_its_groups_are_a_list(
-    http: httpx.Client, kg: KgClient, graph: Graph, driver: neo4j.Driver
+    http: httpx.Client, graph: Graph, driver: neo4j.Driver
 ) -> None:
     store(graph, driver, 3, 2)
     documents = shown(http, "/ui/map")
@@ -92,11 +90,6 @@ def test_without_scripts_its_groups_are_a_list(
     ]
     (first, _) = years.xpath("//section[@aria-labelledby='groups']//li/a/@href")
     assert words(shown(http, first).xpath("//tbody/tr/th/a")) == ["0.md"]
-    none = shown(http, "/ui/map?ontology=notes&colour=community")
-    assert words(none.xpath("//p[@class='nothing']")) == ["No communities in notes yet."]
-    detect(kg, graph)
-    communities = shown(http, "/ui/map?ontology=notes&colour=community")
-    assert len(communities.xpath("//section[@aria-labelledby='groups']//li")) == 2
 
 
 def test_ontology_without_documents_has_no_map(http: httpx.Client) -> None:

@@ -30,7 +30,6 @@ OF_EVERYTHING = (
     "/ui/jobs",
     "/ui/ontologies",
     "/ui/map",
-    "/ui/map?colour=community",
     "/ui/map?colour=date",
     "/ui/map/passages?ids={own_source}",
     "/ui/preview/{own_document}?q=ferry",

@@ -116,7 +116,7 @@ def concept_page(container: Open, concept_id: ConceptId, to: SoughtPhrase = "") 
 
 # Map of passages
 
-Colour = Literal["document", "community", "date"]
+Colour = Literal["document", "date"]
 LISTED: Final = 100
 SHOWN: Final = 200
 """Maximum number of selected passages to show."""
@@ -128,7 +128,7 @@ def map_page(container: Open, ontology: Named = "", colour: Colour = "document")
     ontologies = list_ontology_names(container.graph)
     ontology = ontology or (ontologies[0] if ontologies else "")
     context: dict[str, Any] = {"ontology": ontology, "ontologies": ontologies, "colour": colour}
-    context |= {"colours": get_args(Colour), "documents": None, "communities": None, "years": None}
+    context |= {"colours": get_args(Colour), "documents": None, "years": None}
     if ontology:
         list_searched_ontologies(container.graph, [ontology])  # reject invisible ontologies
         read_embedding_state(container.graph, ontology)  # reject missing ontologies
@@ -150,9 +150,6 @@ def chosen_passages(
 def _groups(container: Container, ontology: str, colour: Colour) -> dict[str, Any]:
     if colour == "document":
         return {"documents": list_documents(container, ontology, limit=LISTED)}
-    if colour == "community":
-        found = container.communities.list_communities(ontology, offset=0, limit=LISTED)
-        return {"communities": found}
     fields = {"fields": [{"field": "date", "by": "year"}], "ontology": [ontology], "limit": LISTED}
     return {"years": count_facets(container.graph, valid(FacetRequest, fields)).facets[0]}
 

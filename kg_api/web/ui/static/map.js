@@ -51,17 +51,15 @@ function divide(colour) {
   groups = largest.map(([key, count]) => ({ name: nameOf(colour, key), count }));
   groupOf = keys.map((key) => places.get(key) ?? groups.length);
   const rest = keys.length - groups.reduce((sum, each) => sum + each.count, 0);
-  if (rest) groups.push({ name: { document: "other documents", community: "other or no community", date: "other years or no date" }[colour], count: rest, rest: true });
+  if (rest) groups.push({ name: { document: "other documents", date: "other years or no date" }[colour], count: rest, rest: true });
 }
 
 function keyOf(colour, at) {
-  if (colour === "community") return found.community[at];
   if (colour === "date") return found.documents[found.document[at]].date?.slice(0, 4) ?? null;
   return found.document[at];
 }
 
 function nameOf(colour, key) {
-  if (colour === "community") return found.communities[key].name;
   return colour === "date" ? key : found.documents[key].title;
 }
 
