@@ -21,7 +21,7 @@ from kg_api.schemas.images import FoundImage, PlacedImage, StoredImage
 from kg_api.schemas.metadata import MetadataValue
 from kg_api.text.decoding import check_text, decode
 from kg_api.text.documents import detect_format
-from kg_api.text.image_references import count_linked_images, note_linked_images, take_inline_images
+from kg_api.text.image_references import take_inline_images
 from kg_api.text.sources import SPLITTER_VERSION
 
 Notes = tuple[str, ...]
@@ -146,10 +146,6 @@ def add_search_text(
 
 
 def _take_images(text: str) -> tuple[str, Notes]:
-    """Remove the images in data URLs from a Markdown text, and note the images that it lacks."""
-    linked = count_linked_images(text)
+    """Remove the images in data URLs from a Markdown text, with a note."""
     text, removed = take_inline_images(text)
-    return text, (
-        *((f"images in data URLs were removed from the text ({removed:,})",) if removed else ()),
-        *note_linked_images(linked),
-    )
+    return text, (f"images in data URLs were removed from the text ({removed:,})",) if removed else ()

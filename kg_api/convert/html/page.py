@@ -44,7 +44,7 @@ from kg_api.schemas.metadata import MetadataValue
 from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.settings import ConversionSettings
 from kg_api.text.decoding import binary_kind, declared_encoding, decode_declared
-from kg_api.text.image_references import from_data_uri, is_data_uri, note_linked_images
+from kg_api.text.image_references import from_data_uri, is_data_uri
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = frozenset({"ul", "ol", "dl", "menu", "dir"})
@@ -292,13 +292,10 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     if what := binary_kind(data):
         raise UnreadableDocument(f"the file is not HTML but {what}. Rename the file to match its content")
     text, notes = decode_declared(data, declared_encoding(data))
-    images, linked = ImagesWithin(settings), set[str]()
+    images = ImagesWithin(settings)
 
     def find_image(address: str) -> ReadImage | None:
-        if not is_data_uri(address):
-            linked.add(address)
-            return None
-        return images.read(from_data_uri(address))
+        return images.read(from_data_uri(address)) if is_data_uri(address) else None
 
     tree, writer = parse(text), MarkdownWriter()
     part, body = find_content(tree), tree.find("body")
@@ -312,7 +309,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
         around["content next to the main part"] = around.pop("", 0)
         left_out += around
     title, about = _read_head(tree)
-    notes = (*notes, *describe(left_out), *images.notes(), *note_linked_images(len(linked)))
+    notes = (*notes, *describe(left_out), *images.notes())
     return Converted(writer.text(), title, about, notes=notes, images=tuple(writer.images))
 
 

@@ -51,7 +51,6 @@ def test_a_page_as_markdown() -> None:
         "skipped: hidden parts (4 words)",
         "skipped: navigation (4 words)",
         "skipped: page headers and footers (5 words)",
-        "images that the text references are not read with it (1)",
     )
 
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from kg_api.text import sentences
 from kg_api.text.files import FolderRules, select
-from kg_api.text.image_references import count_linked_images
 from kg_api.text.sentences import guess_language, sentence_borders
 
 
@@ -61,50 +60,6 @@ def test_sentence_boundaries_increase_in_any_window(text: str, window: int) -> N
         borders = list(sentence_borders(text, 0, len(text)))
     assert borders == sorted(set(borders))
     assert all(0 < border < len(text) for border in borders)
-
-
-def test_markdown_code_references_no_image() -> None:
-    text = """\
----
-cover: "![f](front.png)"
----
-Write `![a](span.png)` or `` ![`](longer.png) `` \\`![b](real.png)\\` and ![c `x`](too.png).
-
-- ```markdown
-  ![d](fence.png)
-  ```
-> ~~~
-> <img src="quoted.png">
-
-    ![e](indented.png)
-
-Text <!-- ![g](inline.png) --> here, and `<img src="tag.png">` ![h](last.png "with `title`")
-
-| a `![i](cell.png)` | ![j](`row.png) |
-|---|---|
-| ![k](shown.png) | `x |
-
-<!-- ![l](comment.png)
-<img src="comment-tag.png"> -->
-
-<pre>![m](pre.png) <img src="pre-tag.png"></pre>
-
-<p><!-- <img src="no.png"> --><img src="logo.png"></p>
-"""
-    assert count_linked_images(text) == 6
-
-
-def test_linked_images_of_every_syntax_are_counted_once() -> None:
-    text = """\
-![a](img/a.png) ![b](<img/b c.png> "With a title") [![d](d.png)](https://a.example)
-![e][far] ![Far] ![no][nowhere] ![x](https://a.example/x.png) ![again](img/a.png)
-![f](data:image/png;base64,AA) [no picture](https://e.example)
-
-<p align="center"><img width=3 src='f.png'></p>
-
-[far]: img/far.png
-"""
-    assert count_linked_images(text) == 6
 
 
 ALL = FolderRules()
