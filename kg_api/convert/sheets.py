@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from kg_api.convert.ooxml.text import InlineText, Script
 from kg_api.convert.shared.markdown_text import MarkdownWriter, join_lines, write_paragraph, write_table
@@ -87,6 +88,8 @@ def join_runs(runs: Iterable[tuple[str, Script, bool]]) -> str:
 # Sheets and CSV files mark neither titles nor tables. They only have cells and gaps. A doubtful case stays
 # one table with its first row as the header, because a wrong split separates rows from their header.
 
+_JUDGED_ROWS = 200
+_SAMPLE = 20  # rows below a header that show the kind of its columns
 _VALUE = re.compile(
     r"""=.*|\#[A-Z/0!?]+|true|false
     |[<>≤≥~±]?\s*[+\-−(]?\s*[$€£¥₹]?\s*[+\-−]?[.,]?\d[\d.,\s'’]*(e[+-]?\d+)?\s*(%|‰|[$€£¥₹]|[A-Z]{3}\b)?\s*\)?
@@ -95,7 +98,7 @@ _VALUE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """Cells without words: number, date, formula, error, or sign for an unknown value."""
-_YEAR = re.compile(r"(?:1[5-9]|20|21)\d\d")
+_YEAR_OR_DATE = re.compile(r"(?:1[5-9]|20|21)\d\d(?:-\d\d){0,2}")
 
 Row = Sequence[str]
 
@@ -129,40 +132,20 @@ class _Group:
 
 
 def split_tables(rows: Sequence[Row]) -> Iterator[str | list[Row]]:
-    """Yield titles and tables in reading order. Rows without a header continue the table above."""
-    if len({at for row in rows for at, cell in enumerate(row) if cell}) == 1:
-        yield _trim([row for row in rows if any(row)])
-        return
-    table, held = list[Row](), list[Row]()
+    """Yield titles and tables in reading order, and neighboring tables from left to right."""
+    pending = list[_Group]()
     for group in _find_groups(rows):
         titles = group.count_titles()
-        if titles == len(group.rows):
-            held += group.rows  # a title, a label within the table above, or a remark below
+        columns = _find_columns(group.rows[titles:])
+        if len(columns) < 2:  # noqa: PLR2004
+            pending.append(group)
             continue
-        if titles and not table and not _is_header(group.rows[titles:]):
-            titles -= 1  # a header that names only one column
-        below = group.rows[titles:]
-        wider = bool(table) and _find_end(below) > _find_end(table)
-        apart = group.gap > 1 or wider or any(cell and is_value(cell) for cell in [*below, ()][1])
-        if table and not (apart and _is_header(below)):
-            table += [*held, *group.rows]
-        else:
-            yield from [_trim(table)] if table else []
-            yield from map(_join, [*held, *group.rows[:titles]])
-            table = below
-        held = []
-    yield from [_trim(table)] if table else []
-    yield from map(_join, held)
-
-
-def _is_header(rows: Sequence[Row]) -> bool:
-    """Check if the first of several rows names columns, by words or years."""
-    return len(rows) > 1 and all(not is_value(cell) or _YEAR.fullmatch(cell) for cell in rows[0] if cell)
-
-
-def _find_end(rows: Sequence[Row]) -> int:
-    """Count columns up to the last filled one."""
-    return max((at + 1 for row in rows for at, cell in enumerate(row) if cell), default=0)
+        yield from _split_groups(pending)
+        pending = []
+        yield from map(_join, group.rows[:titles])
+        for left, right in columns:
+            yield from _split_groups(_find_groups([row[left:right] for row in group.rows[titles:]]))
+    yield from _split_groups(pending)
 
 
 def _find_groups(rows: Sequence[Row]) -> list[_Group]:
@@ -181,6 +164,71 @@ def _find_groups(rows: Sequence[Row]) -> list[_Group]:
     return groups
 
 
+def _find_columns(rows: Sequence[Row]) -> list[tuple[int, int]]:
+    """Find the column ranges of neighboring tables."""
+    found = list[tuple[int, int]]()
+    end = 0
+    for at in sorted({at for row in rows for at, cell in enumerate(row) if cell}):
+        if not found or (at > end and _is_separate_table(rows, found[-1], at)):
+            found.append((at, at + 1))
+        else:
+            found[-1] = (found[-1][0], at + 1)
+        end = at + 1
+    return found
+
+
+def _is_separate_table(rows: Sequence[Row], one: tuple[int, int], left: int) -> bool:
+    """Check if a blank column separates tables: the right one has own labels or the left one's header."""
+    parts = ([row[part] for row in rows[:_JUDGED_ROWS]] for part in (slice(*one), slice(left, None)))
+    first, second = ([row for row in part if _count(row) > 1] for part in parts)
+    if min(len(first), len(second)) < 2:  # noqa: PLR2004 - a header and a row
+        return False
+    labels = [row[0] for row in second[1 : _SAMPLE + 1]]
+    words = sum(not is_value(label) for label in labels)
+    return 2 * words > len(labels) or {*filter(None, first[0])} >= {*filter(None, second[0])}
+
+
+def _split_groups(groups: Sequence[_Group]) -> Iterator[str | list[Row]]:
+    """Split groups into titles and tables. A group without a header continues the table above."""
+    one_column = (
+        len({at for group in groups for row in group.rows for at, cell in enumerate(row) if cell}) == 1
+    )
+    found, held = list[Row](), list[Row]()
+    for group in groups:
+        rows, titles = group.rows, 0 if one_column else group.count_titles()
+        if len(rows) == 1 and not found if one_column else titles == len(rows):
+            held += rows  # a title, a label within the table above, or a remark below
+            continue
+        if titles and not _is_header(rows[titles], rows[titles + 1 :]):
+            titles -= 1  # a header that names only one column
+        begins = group.gap > 1 and len(rows) > 1 if one_column else _begins_table(group, found)
+        if found and not begins:
+            found += [*held, *rows]
+        else:
+            yield from [_trim(found)] if found else []
+            yield from map(_join, [*held, *rows[:titles]])
+            found = [*rows[titles:]]
+        held = []
+    yield from [_trim(found)] if found else []
+    yield from map(_join, held)
+
+
+def _begins_table(group: _Group, above: Sequence[Row]) -> bool:
+    at = group.count_titles()
+    row, below = group.rows[at], group.rows[at + 1 :]
+    if above and [*filter(None, row)] == [*filter(None, above[0])]:
+        return True
+    if not below or not _is_header(row, below):
+        return False
+    wider = _find_end(group.rows) > _find_end(above)
+    return group.gap > 1 or wider or _count_contrasts(row, below) > 0
+
+
+def _find_end(rows: Sequence[Row]) -> int:
+    """Count columns up to the last filled one."""
+    return max((at + 1 for row in rows for at, cell in enumerate(row) if cell), default=0)
+
+
 def _count(row: Row) -> int:
     return len(row) - row.count("")
 
@@ -195,3 +243,38 @@ def _trim(rows: Sequence[Row]) -> list[Row]:
     if filled == [*range(len(filled))] and all(len(row) <= len(filled) for row in rows):
         return [*rows]
     return [[row[at] for at in filled if at < len(row)] for row in rows]
+
+
+def _is_header(row: Row, below: Sequence[Row]) -> bool:
+    """Check if a row can name columns: words, or ordered years, dates, or numbers above different values."""
+    cells = [*filter(None, row)]
+    values = [(at, cell) for at, cell in enumerate(row) if cell and is_value(cell)]
+    if len(cells) < 2:  # noqa: PLR2004
+        return False
+    if not values:
+        return True
+    if (row[0] and is_value(row[0])) or [cell for _, cell in values] != [
+        *dict.fromkeys(cell for _, cell in values)
+    ]:
+        return False
+    under = [below[0][at] for at, _ in values if below and at < len(below[0])]
+    dated = all(_YEAR_OR_DATE.fullmatch(cell) for _, cell in values)
+    if dated:
+        ordered = [cell for _, cell in values] in (
+            sorted(cell for _, cell in values),
+            sorted((cell for _, cell in values), reverse=True),
+        )
+        return ordered and not all(_YEAR_OR_DATE.fullmatch(cell) for cell in under)
+    numbers = [int(cell) for _, cell in values if cell.isdecimal()]
+    steps = {after - before for before, after in pairwise(numbers)}
+    return len(numbers) == len(values) > 2 and steps == {1} and under != [cell for _, cell in values]  # noqa: PLR2004
+
+
+def _count_contrasts(row: Row, below: Sequence[Row]) -> int:
+    """Count columns with words in this row and values below."""
+    found = 0
+    for at, cell in enumerate(row):
+        if cell and not is_value(cell):
+            column = [each[at] for each in below[:_SAMPLE] if at < len(each) and each[at]]
+            found += bool(column) and 2 * sum(map(is_value, column)) > len(column)
+    return found

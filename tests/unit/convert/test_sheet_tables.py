@@ -61,6 +61,33 @@ APART: dict[str, tuple[str, list[Block]]] = {
         ["Sites", [["Site", "Load"], ["Harbour", "40"]], "Parts", PARTS],
     ),
     "the same header again": ("Part|Price\nBolt|3\nNut|2\n\nPart|Price\nBolt|3\nNut|2", [PARTS, PARTS]),
+    "side by side": (
+        "Site|Load|Owner||Part|Price\nHarbour|40|Team A||Bolt|3\nAirport|55|Team B||Nut|2",
+        [SITES, PARTS],
+    ),
+    "side by side, of different length, below a title": (
+        (
+            "Report\n\nSite|Load|Owner||Part|Price\nHarbour|40|Team A||Bolt|3\nAirport|55|Team B||Nut|2\n"
+            "Dock|1|Team C"
+        ),
+        ["Report", [*SITES, ["Dock", "1", "Team C"]], PARTS],
+    ),
+    "side by side with the same names": (
+        "Year|Tons||Year|Tons\n1999|4||2001|6\n2000|5||2002|7",
+        [[["Year", "Tons"], ["1999", "4"], ["2000", "5"]], [["Year", "Tons"], ["2001", "6"], ["2002", "7"]]],
+    ),
+    "side by side below a title over both": (
+        "|||Report|\nSite|Load|Owner||Part|Price\nHarbour|40|Team A||Bolt|3\nAirport|55|Team B||Nut|2",
+        ["Report", SITES, PARTS],
+    ),
+    "side by side, then one below": (
+        "Site|Load||Part|Price\nHarbour|40||Bolt|3\nAirport|55||Nut|2\n\nA|B|C|D|E\nx|1|2|3|4",
+        [
+            [["Site", "Load"], ["Harbour", "40"], ["Airport", "55"]],
+            PARTS,
+            [["A", "B", "C", "D", "E"], ["x", "1", "2", "3", "4"]],
+        ],
+    ),
     "remark below": (
         "Part|Price\nBolt|3\nNut|2\n\nSource: the catalogue of 2025",
         [PARTS, "Source: the catalogue of 2025"],
@@ -70,6 +97,10 @@ APART: dict[str, tuple[str, list[Block]]] = {
         ["Loads by year", [["Site", "2023", "2024"], ["Harbour", "40", "41"]]],
     ),
     "title over one year": ("Loads\nSite|2024\nHarbour|40", ["Loads", [["Site", "2024"], ["Harbour", "40"]]]),
+    "title of a single column": (
+        "Instructions\n\nName\nAnn\nBob",
+        ["Instructions", [["Name"], ["Ann"], ["Bob"]]],
+    ),
 }
 
 
@@ -133,9 +164,8 @@ def test_blank_rows_do_not_split_a_table(name: str) -> None:
     [
         "Region|Q1|Q2||Q3|Q4\nNorth|1|2||3|4\nSouth|5|6||7|8",
         "Site|Load||Remark\nHarbour|40||closed\nAirport|55||open",
-        "Site|Load||Part|Price\nHarbour|40||Bolt|3\nAirport|55||Nut|2",
     ],
-    ids=["values", "remarks", "side by side"],
+    ids=["values", "remarks"],
 )
 def test_empty_spacer_column_is_removed(text: str) -> None:
     assert split(text) == [[[cell for cell in row if cell] for row in grid(text)]]
