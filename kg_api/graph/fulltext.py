@@ -283,7 +283,8 @@ class QuestionWords:
         )
         self._wanted = self._alone.union(*self._pairs)
         self._seen: dict[str, tuple[IndexToken, ...]] = {}
-        self._begin = frozenset(form[:2] for form in self._wanted if form)
+        begin = {form[:2] for form in self._wanted if form}
+        self._begin = [f" {letters}" for letters in begin if letters[0] not in begin or len(letters) == 1]
 
     def find(self, text: str) -> list[tuple[int, int]]:
         """Find the first 50 matches, with start and end. They are in order and do not overlap."""
@@ -338,13 +339,17 @@ class QuestionWords:
 
     def _find_ascii_tokens(self, text: str) -> Iterable[IndexToken]:
         """Look for the first letters only. A stem has the same first letters as its word."""
-        spaced, found = f" {text.translate(_ASCII_WORDS)} ", set[IndexToken]()
+        spaced, found = f" {text.translate(_ASCII_WORDS)} ", list[IndexToken]()
+        seen, find = self._seen, spaced.find
         for letters in self._begin:
-            at = spaced.find(f" {letters}")
+            at = find(letters)
             while at >= 0:
-                end = spaced.find(" ", at + 2)
-                found.update(IndexToken(at, end - 1, each.form) for each in self._match(spaced[at + 1 : end]))
-                at = spaced.find(f" {letters}", end)
+                end = find(" ", at + 2)
+                word = spaced[at + 1 : end]
+                tokens = seen[word] if word in seen else self._match(word)
+                if tokens:  # one, because the word has ASCII letters only
+                    found.append(IndexToken(at, end - 1, tokens[0].form))
+                at = find(letters, end)
         return sorted(found)
 
     def _match(self, word: str) -> tuple[IndexToken, ...]:
