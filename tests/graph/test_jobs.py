@@ -294,6 +294,7 @@ def test_queue_time_and_progress_are_not_stuck(graph: Graph, driver: neo4j.Drive
     assert jobs.heartbeat(graph, owner, stuck_seconds=STUCK_SECONDS)
     _let_pass(driver, 1.2 * STUCK_SECONDS)
     assert not jobs.heartbeat(graph, owner, stuck_seconds=STUCK_SECONDS)
+    assert rows(driver, "MATCH (j:Job) RETURN j.unique_key AS key") == [{"key": None}], "it can be requested"
 
 
 def _let_pass(driver: neo4j.Driver, seconds: float) -> None:

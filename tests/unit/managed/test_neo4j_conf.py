@@ -111,11 +111,14 @@ def test_neo4j_broken_at_start_is_restarted(tmp_path: Path, adopted: ProcessId) 
     assert not adopted.alive()
 
 
-def test_death_after_long_health_is_the_first_again(tmp_path: Path) -> None:
+def test_pauses_double_until_a_death_after_long_health(tmp_path: Path) -> None:
     clock, policy = Clock(), Policy()
     watch = Watch(sleeper(tmp_path, lambda: None), policy, clock)
-    for uptime, deaths in ((1.0, 1), (1.0, 2), (policy.healthy_after + 1, 1)):
-        clock.now += policy.max_pause
+    for pause, uptime, deaths in ((0, 1.0, 1), (1, 1.0, 2), (2, policy.healthy_after + 1, 1)):
+        clock.now += pause - 0.1
+        watch.attend(set())
+        assert watch.process is None
+        clock.now += 0.2
         watch.attend(set())
         assert watch.process is not None
         watch.process.kill()
