@@ -24,6 +24,7 @@ from kg_api.graph.proposals import (
 )
 from kg_api.graph.spaces import ensure_space
 from kg_api.schemas.base import concept_id, document_id
+from kg_api.schemas.proposals import Proposal
 from kg_api.schemas.vocabulary import LINKED, ProposalState
 from tests.support.concepts import extraction, found, labelled, quote, write
 from tests.support.cypher import rows
@@ -144,7 +145,7 @@ def test_passages_sharing_a_concept_are_not_proposed(graph: Graph) -> None:
     assert notes.all() == [], "reading found that both carry a concept"
 
 
-def test_merged_concepts_keep_their_links(graph: Graph, driver: neo4j.Driver) -> None:
+def pair_concepts(graph: Graph) -> tuple[Proposing, dict[frozenset[str | None], Proposal]]:
     notes = Proposing(graph, min_concept_similarity=-1, min_concept_contrast=-1, neighbours=9)
     texts = {"a.md": "Barn owls hunt.", "b.md": "Wood mice hide.", "c.md": "Field voles hide."}
     documents = [record(name, [text]) for name, text in texts.items()]
@@ -154,7 +155,20 @@ def test_merged_concepts_keep_their_links(graph: Graph, driver: neo4j.Driver) ->
     graph.write("concepts/want", ontology="notes")
     enqueue_slot(graph, "backfill")
     notes.work()
-    pairs = {frozenset(end.label for end in each.ends): each for each in notes.all(kind="concept")}
+    return notes, {frozenset(end.label for end in each.ends): each for each in notes.all(kind="concept")}
+
+
+def test_decision_outlives_its_concepts(graph: Graph, driver: neo4j.Driver) -> None:
+    notes, pairs = pair_concepts(graph)
+    rejected = pairs[frozenset({"Barn owls", "Field voles"})].proposal_id
+    notes.service.decide(rejected, "rejected", "Ada")
+    delete_document(graph, document_id("notes", "a.md"))
+    kept = "MATCH (p:Proposal) WHERE NOT (p)-[:PROPOSES]->() RETURN p.proposal_id AS id, p.reason AS reason"
+    assert rows(driver, kept) == [{"id": rejected, "reason": None}]
+
+
+def test_merged_concepts_keep_their_links(graph: Graph, driver: neo4j.Driver) -> None:
+    notes, pairs = pair_concepts(graph)
     assert len(pairs) == 3
     link = pairs[frozenset({"Barn owls", "Wood mice"})]
     notes.service.decide(link.proposal_id, "accepted", "Ada")
