@@ -9,6 +9,7 @@ import pytest
 from kg_api.client import KgClient
 from kg_api.errors import DatabaseUnavailable, KgError, TooBusy, TooLarge, UnreadableDocument
 from kg_api.schemas.documents import DocumentOutcome, Ingested, IngestedBatch, SourceChanges
+from kg_api.schemas.embedding import Cost
 from kg_api.schemas.problems import build_problem
 from kg_api.text.files import FileSelection, FileToIngest
 from kg_cli.documents import ingestion
@@ -19,6 +20,7 @@ from kg_cli.documents.ingestion import (
     describe_notes,
     divide,
     show_preview,
+    sum_costs,
     upload,
 )
 from tests.support.images import drawn, encoded
@@ -173,3 +175,9 @@ def test_notes_of_many_files_are_grouped() -> None:
         "b.txt: read as cp1252",
         "b.txt: has 2 hidden characters",
     ]
+
+
+def test_total_cost_is_unknown_if_one_is() -> None:
+    known = Cost(documents=1, sampled_documents=1, sources=2, chunks=3, tokens=4, seconds=5, price=0.5)
+    total = sum_costs([known, known.model_copy(update={"price": None})])
+    assert (total.tokens, total.seconds, total.price) == (8, 10, None)

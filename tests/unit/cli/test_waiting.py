@@ -8,8 +8,9 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.errors import DatabaseUnavailable, InvalidInput, KgError
+from kg_api.schemas.documents import EmbeddingStatus
 from kg_cli.jobs import report
-from kg_cli.jobs.report import retry_while_unavailable
+from kg_cli.jobs.report import _missing_sources, retry_while_unavailable
 from tests.unit.cli.test_stack_report import QUEUE, WORKER
 
 
@@ -58,3 +59,11 @@ def test_permanent_error_is_raised_at_once(capsys: pytest.CaptureFixture[str]) -
     with pytest.raises(InvalidInput):
         retry_while_unavailable(failing(1, InvalidInput("wrong")))
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(("building", "left"), [(False, 3), (True, 2)])
+def test_wait_is_for_stale_vectors_unless_they_answer(*, building: bool, left: int) -> None:
+    status = EmbeddingStatus(
+        ontology="notes", total=9, embedded=5, missing=1, stale=2, refused=1, searchable=6, building=building
+    )
+    assert _missing_sources(status) == left
