@@ -1,16 +1,20 @@
 from __future__ import annotations
 
 from itertools import groupby, pairwise
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kg_api.graph.client import Graph
+from kg_api.graph.vectors import SourceText
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.schemas.embedding import Chunking
-from kg_api.spaces.chunk_plans import get_context_size, parts
+from kg_api.spaces.chunk_plans import Planner, SourceGroup, get_context_size, parts
 from kg_api.text.borders import ChunkSpan, Paragraph
 from kg_api.text.chunking import fit_chunks, split_to_chunks
+from kg_api.text.contexts import contextual
 from kg_api.text.windows import Room, windows
 from tests.unit.chunk.shapes import EVERY, assert_whole, document, hashed, name_of
 
@@ -122,6 +126,15 @@ def test_chunk_limit_includes_the_context() -> None:
     found = fit_chunks("x" * 9, [ChunkSpan(0, 9)], noting, lambda _: "four")
     assert [(span.start, span.end) for span in found] == [(0, 6), (6, 9)]
     assert set(seen) == {"four\n\n"}
+
+
+def test_planned_chunk_fits_the_model_with_its_context() -> None:
+    planner = Planner(cast("Graph", None), Chunking(strategy="paragraph", chunk_size=250), MODEL, None)
+    source = SourceText("s", "d", 0, (), 0, "word " * 230, "hash")
+    found = planner.of_passages(
+        [SourceGroup([source])], lambda given: ["a few words of context"] * len(given)
+    )
+    assert len(MODEL.embed_passages([contextual(each.before, each.text) for each in found])) > 1
 
 
 def test_chunk_with_longer_context_is_cut_again() -> None:
