@@ -147,7 +147,9 @@ def test_details_show_quotes_with_positions_and_related_concepts(
         service.get_details("none")
 
 
-def test_related_concepts_come_hop_by_hop_each_once(service: ConceptService, ids: dict[str, str]) -> None:
+def test_related_concepts_come_hop_by_hop_each_once(
+    service: ConceptService, ids: dict[str, str], driver: neo4j.Driver
+) -> None:
     own = ids["Ada Lovelace"]
     one = service.find_related(own, 1, 10)
     assert [(each.concept.label, each.hops, each.via) for each in one.related] == [
@@ -163,6 +165,9 @@ def test_related_concepts_come_hop_by_hop_each_once(service: ConceptService, ids
     }
     assert len(service.find_related(own, 4, 2).related) == 2
     assert service.find_related(own, 2, 2).more_related == 1
+    both = "MATCH (a:Concept {label: 'Charles Babbage'}), (b:Concept {label: 'Thames'}) "
+    rows(driver, both + "CREATE (a)-[:RELATED_TO {type: 'saw', confidence: 0.1, source_id: 'x'}]->(b)")
+    assert len(service.find_related(own, 3, 10).related) == len(far)
 
 
 def test_statements_of_several_sources_are_summed_up(kg: Kg, service: ConceptService) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kg_api import errors
@@ -57,6 +57,7 @@ def test_call_parameters_match_their_operation() -> None:
 
 
 @given(st.text(min_size=1).filter(str.strip))
+@example("guide/../install.md")
 def test_id_is_one_escaped_path_segment(identity: str) -> None:
     asking: list[Callable[[KgClient], object]] = [
         lambda kg: kg.document(identity),
