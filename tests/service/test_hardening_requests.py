@@ -58,6 +58,7 @@ def test_76_key_in_url_is_rejected_and_hidden(door: httpx.Client, guarded: Servi
     ("more", "status"),
     [
         pytest.param(b"Authorization: Bearer KEY\r\nAuthorization: Bearer KEY\r\n", 401, id="77-twice"),
+        pytest.param(b"Authorization: Basic YTpi\r\nAuthorization: Bearer KEY\r\n", 401, id="77-two kinds"),
         pytest.param(b"Authorization: Bearer KEY, Bearer KEY\r\n", 401, id="77-two in one"),
         pytest.param(b"Authorization: Bearer " + b"x" * 1_000_000 + b"\r\n", 400, id="77-a megabyte"),
         pytest.param(b"Authorization: Bearer KEY\r\n evil: 1\r\n", 400, id="77-a folded line"),
