@@ -24,9 +24,8 @@ def provider_of(service: Service) -> Provider:
 
 
 def meaning(service: Service, status: int, body: object = None, **headers: str) -> Exception:
-    return classify(
-        status, {name.lower(): each for name, each in headers.items()}, body, provider_of(service)
-    )
+    lower = {name.lower(): each for name, each in headers.items()}
+    return classify(status, lower, body, provider_of(service))
 
 
 @SERVICES
@@ -54,24 +53,19 @@ def test_reply_about_a_setting_does_not_reject_text(service: Service, parameter:
         raise meaning(service, 400, {"error": {"message": "no", "param": parameter}})
 
 
-BODIES: list[tuple[str, Any]] = [
-    (
-        "OpenAI",
-        {"error": {"message": "said so", "type": "invalid_request_error", "param": None, "code": None}},
-    ),
-    (
-        "OpenAI's SDK and older vLLM",
-        {"object": "error", "message": "said so", "type": "BadRequestError", "code": 400},
-    ),
-    ("vLLM", {"error": {"message": "said so", "type": "BadRequestError", "param": None, "code": 400}}),
-    ("TEI", {"error": "said so", "error_type": "Validation"}),
-    ("Cohere", {"id": "7", "message": "said so"}),
-    ("FastAPI", {"detail": "said so"}),
-]
+SAID = {"message": "said so", "param": None}
+BODIES: dict[str, Any] = {
+    "OpenAI": {"error": {**SAID, "type": "invalid_request_error", "code": None}},
+    "OpenAI's SDK and older vLLM": {"object": "error", **SAID, "type": "BadRequestError", "code": 400},
+    "vLLM": {"error": {**SAID, "type": "BadRequestError", "code": 400}},
+    "TEI": {"error": "said so", "error_type": "Validation"},
+    "Cohere": {"id": "7", "message": "said so"},
+    "FastAPI": {"detail": "said so"},
+}
 
 
 @SERVICES
-@pytest.mark.parametrize("body", [body for _, body in BODIES], ids=[name for name, _ in BODIES])
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 def test_a_provider_s_own_words_are_never_repeated(service: Service, body: object) -> None:
     assert "said so" not in str(meaning(service, 422, body))
 

@@ -10,6 +10,7 @@ from kg_api import machine
 from kg_api.machine import cores, memory_bytes, service_processes
 
 GIB = 1024**3
+CFS = "cpu,cpuacct__cpu_of_cfs"
 TOTAL = psutil.virtual_memory().total
 
 
@@ -71,16 +72,8 @@ def test_memory_respects_the_container_limit(
         ("0::/\n", {"cpu_of_max": "200000 100000\n"}, 2),
         ("0::/\n", {"cpu_of_max": "50000 100000\n"}, 1),
         ("0::/a/b\n", {"a__cpu_of_max": "250000 100000\n"}, 3),
-        (
-            "3:cpu,cpuacct:/\n",
-            {"cpu,cpuacct__cpu_of_cfs_quota_us": "150000\n", "cpu,cpuacct__cpu_of_cfs_period_us": "100000\n"},
-            2,
-        ),
-        (
-            "3:cpu,cpuacct:/\n",
-            {"cpu,cpuacct__cpu_of_cfs_quota_us": "-1\n", "cpu,cpuacct__cpu_of_cfs_period_us": "100000\n"},
-            64,
-        ),
+        ("3:cpu,cpuacct:/\n", {f"{CFS}_quota_us": "150000\n", f"{CFS}_period_us": "100000\n"}, 2),
+        ("3:cpu,cpuacct:/\n", {f"{CFS}_quota_us": "-1\n", f"{CFS}_period_us": "100000\n"}, 64),
     ],
 )
 def test_cores_respect_the_container_limit(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -12,25 +13,15 @@ from kg_api.ingest.records import DocumentPages
 from kg_api.local.processes import Home
 from kg_api.mcp.tools import build_hit
 from kg_api.schemas.documents import Ingested, WordBox, unpack
-from kg_api.schemas.search import DescribedPlace, SourceHit
+from kg_api.schemas.search import DescribedPlace, Place
 from kg_api.settings import load_settings
 from kg_cli.search.views import format_title
 from kg_cli.stack import doctor
 from kg_cli.terminal.console import styled
+from tests.support.hits import make_hit, make_place
 
-PLACE = {
-    "source_id": "s",
-    "ontology": "notes",
-    "document": "a.pdf",
-    "document_id": "d",
-    "paragraph": 3,
-    "heading": [],
-    "start": 100,
-    "end": 120,
-    "page": 2,
-    "last_page": 2,
-    "full_text": "Blueberries",
-}
+WHERE: dict[str, Any] = {"document": "a.pdf", "paragraph": 3, "heading": [], "page": 2, "last_page": 2}
+PLACE = make_place("s", "Blueberries", 100, **WHERE).model_dump()
 READ = {**PLACE, "ocr": True, "ocr_confidence": 0.934}
 
 
@@ -52,14 +43,12 @@ def test_passage_of_ocr_page_is_marked_without_words() -> None:
 
 
 def test_hits_say_that_they_were_read_by_ocr() -> None:
-    assert (
-        "page 2 > ¶3 (OCR, confidence 0.93)"
-        in styled(format_title(DescribedPlace.model_validate(READ))).plain
+    read, written = (
+        styled(format_title(DescribedPlace.model_validate(each))).plain for each in (READ, PLACE)
     )
-    assert "OCR" not in styled(format_title(DescribedPlace.model_validate(PLACE))).plain
-    chunk = {"text": "Blueberries", "start": 100, "end": 120}
-    hit = SourceHit.model_validate({**READ, "similarity": None, "score": 1, "ranks": {}, "chunk": chunk})
-    assert build_hit(hit)["ocr_confidence"] == 0.934
+    assert "page 2 > ¶3 (OCR, confidence 0.93)" in read
+    assert "OCR" not in written
+    assert build_hit(make_hit(Place.model_validate(READ)))["ocr_confidence"] == 0.934
 
 
 @pytest.mark.parametrize(

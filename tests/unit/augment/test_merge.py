@@ -189,10 +189,6 @@ def words(text: str) -> int:
     return len(re.findall(r"\w+", text))
 
 
-def said(text: str, most: int, overlap: int) -> list[str]:
-    return [text[start:end] for start, end in cut(text, words, most, overlap)]
-
-
 TEXTS = st.lists(
     st.sampled_from(
         [
@@ -217,15 +213,9 @@ def test_pieces_cover_visible_text_in_order_within_size(text: str, most: int, ov
 HOSTILE = "# not a heading of the block\n\n```\nnever closed\n\n"
 
 
-def passages(*texts: str) -> list[MergedPassage]:
-    return [
-        MergedPassage((PieceHit(1, n, hit(f"s{n}", 0.9, text=text)),))
-        for n, text in enumerate(texts, start=1)
-    ]
-
-
 def context(*texts: str, budget: int | None = None) -> PackedContext:
-    return render_context(passages(*texts), lambda text: len(text.split()), budget)
+    hits = [PieceHit(1, n, hit(f"s{n}", 0.9, text=text)) for n, text in enumerate(texts, start=1)]
+    return render_context([MergedPassage((each,)) for each in hits], lambda text: len(text.split()), budget)
 
 
 def test_passage_follows_its_heading_and_citation() -> None:

@@ -62,24 +62,18 @@ def find_requests() -> Iterator[tuple[str, type[BaseModel]]]:
         models = vars(import_module(f"kg_api.client.{path.stem}"))
         for method in (each for each in ast.walk(ast.parse(path.read_text())) if is_function(each)):
             for call in (each for each in ast.walk(method) if isinstance(each, ast.Call)):
-                if any(map(is_call_of_locals, call.args)):
+                if "locals()" in map(ast.unparse, call.args):
                     first = next(each for each in method.body if not isinstance(each, ast.Expr))
                     assert call.lineno <= (first.end_lineno or 0), (
                         f"{method.name}: locals() holds more than options"
                     )
                     model = call.args[0]
-                    yield (
-                        method.name,
-                        models[model.id] if isinstance(model, ast.Name) else REQUESTS[method.name],
-                    )
+                    named = isinstance(model, ast.Name)
+                    yield method.name, models[model.id] if named else REQUESTS[method.name]
 
 
 def is_function(node: ast.AST) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
     return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-
-
-def is_call_of_locals(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and ast.unparse(node) == "locals()"
 
 
 REQUESTS.update(find_requests())
@@ -89,10 +83,6 @@ def options(name: str) -> dict[str, inspect.Parameter]:
     parameters = inspect.signature(getattr(AsyncKgClient, name)).parameters
     elsewhere = {"self", *ELSEWHERE.get(name, ())}
     return {each: parameter for each, parameter in parameters.items() if each not in elsewhere}
-
-
-def field_name(name: str, option: str) -> str:
-    return OTHER_NAMES.get(name, {}).get(option, option)
 
 
 def test_no_method_takes_options_without_names() -> None:

@@ -2,18 +2,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from kg_api.errors import Forbidden, InvalidInput, NotFound
 from kg_api.evaluation.comparing import compare
-from kg_api.evaluation.results import Run, save_result
 from kg_api.evaluation.saved import SavedResults, sort_worst_first
 from kg_api.graph.reach import limit_visible_ontologies
-from kg_api.schemas.evaluation import EvalResult, QuestionSet, SetDocument, SetQuery
-from tests.support.evaluations import answered, measured, save
+from tests.support.evaluations import measured, save
 
 
 @pytest.fixture
@@ -41,16 +38,14 @@ def test_the_newest_come_first_page_by_page(results: SavedResults) -> None:
 
 
 def test_invalid_result_files_are_listed_others_ignored(results: SavedResults, tmp_path: Path) -> None:
-    newer = measured("a", [1], format=2)
-    save(tmp_path, "newer", newer)
+    save(tmp_path, "newer", measured("a", [1], format=2))
     (tmp_path / "other form.json").write_text('{"format": 3}')
     (tmp_path / "cut.json").write_text((tmp_path / "text.json").read_text()[:500])
     (tmp_path / "bytes.json").write_bytes(b"\xff\xfe\x00")
     made = measured("a", [1])
-    lacking = made.model_copy(update={"per_query": {"q0": {}}})
-    save(tmp_path, "lacking", lacking)
-    both = compare([made, made], None, "first")
-    (tmp_path / "2026-set-comparison.json").write_text(both.model_dump_json())
+    save(tmp_path, "lacking", made.model_copy(update={"per_query": {"q0": {}}}))
+    both = compare([made, made], None, "first").model_dump_json()
+    (tmp_path / "2026-set-comparison.json").write_text(both)
     (tmp_path / "folder.json").mkdir()
     found = results.list_results(None, 0, 50)
     assert len(found.evaluations) == 3
@@ -101,14 +96,9 @@ def test_names_do_not_leave_the_folder(results: SavedResults, tmp_path: Path, na
 
 def test_invisible_result_is_not_named(results: SavedResults) -> None:
     with limit_visible_ontologies(["bees"]):
-        with pytest.raises(NotFound, match=r"result 'owl' not found. See the list"):
-            results.find("owl")
-        with pytest.raises(NotFound, match=r"result 'owls' not found. See the list"):
-            results.find("owls")
-        with pytest.raises(
-            NotFound, match=r"result 'hybrd' not found \(did you mean 'hybrid'\?\)\. See the list"
-        ):
-            results.find("hybrd")
+        for name, hint in (("owl", ""), ("owls", ""), ("hybrd", r" \(did you mean 'hybrid'\?\)")):
+            with pytest.raises(NotFound, match=rf"result '{name}' not found{hint}\. See the list"):
+                results.find(name)
         assert results.find("hybrid").config["ontology"] == "bees"
 
 
@@ -138,12 +128,3 @@ def test_reading_and_comparing_need_no_evaluation_packages() -> None:
     hidden = "import sys; sys.modules['ir_measures'] = None; "
     needed = "import kg_api.web.app, kg_api.evaluation.scores, kg_api.evaluation.saved"
     subprocess.run([sys.executable, "-c", hidden + needed], check=True)
-
-
-QUERY = SetQuery("q", "What?", {"a": 1})
-
-
-def run(name: str, folder: Path) -> tuple[EvalResult, Path]:
-    questions = QuestionSet(name, (SetDocument("a", "x"),), (QUERY,), (), "c", "d")
-    wanted = Run("text", "documents", questions, [QUERY], 10, {"tier": "full"}, {})
-    return save_result(wanted, {"q": answered(QUERY, 1)}, datetime.now(tz=UTC), folder)

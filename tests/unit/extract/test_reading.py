@@ -41,6 +41,10 @@ def concept(label: Any = "Ada Lovelace", **more: Any) -> dict[str, Any]:
     return {**known, "confidence": 0.9, **more}
 
 
+def relation(kind: str = "x", target: str = "Analytical Engine", **more: Any) -> dict[str, Any]:
+    return {"subject": "Ada Lovelace", "type": kind, "object": target, "confidence": 1, **more}
+
+
 def read(*concepts: Any, relations: Any = (), per_source: int = 6) -> Extraction:
     return verify_extraction(SOURCE, {"concepts": list(concepts), "relations": relations}, per_source)
 
@@ -49,23 +53,14 @@ def test_an_honest_answer_is_believed() -> None:
     answer = read(
         concept(search_terms=["Lady Lovelace", "ada lovelace"], description="A mathematician."),
         concept("Analytical Engine", quotes=["the Analytical Engine"]),
-        relations=[
-            {"subject": "Ada Lovelace", "type": "wrote for", "object": "analytical engine", "confidence": 1}
-        ],
+        relations=[relation("wrote for", "analytical engine")],
     )
     first, second = answer.concepts
-    assert (first.label, first.search_terms, first.description) == (
-        "Ada Lovelace",
-        ("Lady Lovelace",),
-        "A mathematician.",
-    )
+    assert (first.label, first.search_terms) == ("Ada Lovelace", ("Lady Lovelace",))
+    assert first.description == "A mathematician."
     assert TEXT[second.quotes[0].start : second.quotes[0].end] == "the Analytical Engine"
-    (relation,) = answer.relations
-    assert (relation.subject, relation.type, relation.object) == (
-        "Ada Lovelace",
-        "wrote for",
-        "Analytical Engine",
-    )
+    (link,) = answer.relations
+    assert (link.subject, link.type, link.object) == ("Ada Lovelace", "wrote for", "Analytical Engine")
     assert answer.unverified == 0
 
 
@@ -101,20 +96,18 @@ def test_surest_concepts_with_evidence_are_kept_in_order() -> None:
 
 
 @pytest.mark.parametrize(
-    "relation",
+    "said",
     [
-        {"subject": "Ada Lovelace", "type": "knows", "object": "Charles Babbage", "confidence": 1},
-        {"subject": "Ada Lovelace", "type": "is", "object": "ada lovelace", "confidence": 1},
-        {"subject": "Ada Lovelace", "type": " \x00", "object": "Analytical Engine", "confidence": 1},
-        {"subject": "Ada Lovelace", "type": "x", "object": "Analytical Engine", "confidence": "1"},
-        {"subject": ["Ada Lovelace"], "type": "x", "object": "Analytical Engine", "confidence": 1},
+        *(relation("knows", "Charles Babbage"), relation("is", "ada lovelace"), relation(" \x00")),
+        *(relation(confidence="1"), relation(subject=["Ada Lovelace"])),
         {"subject": "Ada Lovelace", "object": "Analytical Engine", "confidence": 1},
         "Ada Lovelace knows the Analytical Engine",
     ],
 )
-def test_relationships_need_known_concepts_and_a_type(relation: object) -> None:
-    answer = read(concept(), concept("Analytical Engine"), relations=[relation])
-    assert answer.relations == ()
+def test_relationships_need_known_concepts_and_a_type(said: object) -> None:
+    known = (concept(), concept("Analytical Engine"))
+    assert read(*known, relations=[said]).relations == ()
+    assert read(*known, relations=[relation()]).relations
 
 
 def test_lengths_are_bounded_and_unseen_characters_go() -> None:
@@ -128,13 +121,7 @@ def test_lengths_are_bounded_and_unseen_characters_go() -> None:
     assert (len(long.label), len(short.description)) == (LABEL, DESCRIPTION)
     assert len(long.search_terms) == MAX_TERMS
     assert max(map(len, long.search_terms)) == TERM
-    linked = read(
-        concept(),
-        concept("Analytical Engine"),
-        relations=[
-            {"subject": "Ada Lovelace", "type": "t" * 999, "object": "Analytical Engine", "confidence": 1}
-        ],
-    )
+    linked = read(concept(), concept("Analytical Engine"), relations=[relation("t" * 999)])
     assert len(linked.relations[0].type) == TYPE
 
 
@@ -163,10 +150,13 @@ def sources(count: int, words: int = 10) -> list[SourceText]:
 def test_batches_are_neighbours_and_bounded() -> None:
     document = sources(30)
     due = [document[at] for at in (0, 1, 2, *range(10, 25), 29)]
-    found = [
-        [each.at for each in batch] for batch in split_into_batches(build_extraction_passages(due, document))
+    batches = split_into_batches(build_extraction_passages(due, document))
+    assert [[each.at for each in batch] for batch in batches] == [
+        [0, 1, 2],
+        [*range(10, 18)],
+        [*range(18, 25)],
+        [29],
     ]
-    assert found == [[0, 1, 2], [*range(10, 18)], [*range(18, 25)], [29]]
     large = sources(3, words=1500)
     assert [len(batch) for batch in split_into_batches(build_extraction_passages(large, large))] == [1, 1, 1]
 
@@ -176,14 +166,9 @@ def test_cache_key_contains_every_input() -> None:
     document = sources(3)
     passage = build_extraction_passages(document[1:2], document)[0]
     other = build_extraction_passages(document[1:2], [sources(9)[8], *document[1:]])[0]
-    keys = {
-        hash_extraction_inputs("m", 6, about, passage),
-        hash_extraction_inputs("n", 6, about, passage),
-        hash_extraction_inputs("m", 5, about, passage),
-        hash_extraction_inputs("m", 6, DocumentAbout("U", {"date": "2024"}), passage),
-        hash_extraction_inputs("m", 6, about, other),
-    }
-    assert len(keys) == 5
+    inputs = [("m", 6, about, passage), ("n", 6, about, passage), ("m", 5, about, passage)]
+    inputs += [("m", 6, DocumentAbout("U", {"date": "2024"}), passage), ("m", 6, about, other)]
+    assert len({hash_extraction_inputs(*each) for each in inputs}) == 5
 
 
 def test_a_question_keeps_texts_in_its_data() -> None:

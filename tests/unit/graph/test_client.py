@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -14,6 +13,7 @@ from kg_api.errors import DatabasePanicked, DatabaseUnavailable, StorageFull, To
 from kg_api.graph import client
 from kg_api.graph.client import classify_fault
 from kg_api.graph.search import CachedRead
+from tests.support.running import wait_until
 
 NEEDS_RESTART = "The database has encountered a critical error, and needs to be restarted. Please see logs."
 
@@ -50,14 +50,12 @@ def test_a_wrong_statement_is_not_waited_for(code: str) -> None:
 
 
 def test_lockout_is_reported_with_its_reason() -> None:
-    fault = classify_fault(
-        told("Neo.ClientError.Security.AuthenticationRateLimit", "too many times"), "bolt://x"
-    )
+    limited = told("Neo.ClientError.Security.AuthenticationRateLimit", "too many times")
     wanted = (
         "Neo4j at bolt://x rejects all logins for a few seconds after too many wrong passwords. "
         "Check KG_NEO4J__PASSWORD and try again"
     )
-    assert str(fault) == wanted
+    assert str(classify_fault(limited, "bolt://x")) == wanted
 
 
 Clock = list[float]
@@ -111,6 +109,12 @@ def test_permanent_error_is_not_retried(clock: Clock) -> None:
     assert tries(clock, ClientError("no such function")) == 1
 
 
+def mask(code: str) -> ResultFailedError:
+    masked = ResultFailedError(None, "The result has failed.")  # pyright: ignore[reportArgumentType]
+    masked.__cause__ = told(code, "wrong")
+    return masked
+
+
 @pytest.mark.parametrize(
     ("cause", "expected"),
     [("Neo.TransientError.Transaction.DeadlockDetected", 5), ("Neo.ClientError.X.Y", 1)],
@@ -120,9 +124,7 @@ def test_transaction_repeats_after_a_masked_deadlock(
 ) -> None:
     """If a deadlock occurs while you read a result, the driver raises ResultFailedError."""
     monkeypatch.setattr(client.Graph._commit.retry, "sleep", lambda _: None)  # pyright: ignore[reportFunctionMemberAccess]
-    masked = ResultFailedError(None, "The result has failed.")  # pyright: ignore[reportArgumentType]
-    masked.__cause__ = Neo4jError._hydrate_neo4j(code=cause, message="deadlock")
-    graph = Reading(clock, masked, 0.01)
+    graph = Reading(clock, mask(cause), 0.01)
     with pytest.raises(ResultFailedError):
         graph._commit(lambda _: None)
     assert graph.tries == expected
@@ -136,8 +138,7 @@ def test_transaction_repeats_after_a_masked_deadlock(
     ],
 )
 def test_masked_error_keeps_its_own_class(code: str, expected: type[Exception], clock: Clock) -> None:
-    masked = ResultFailedError(None, "The result has failed.")  # pyright: ignore[reportArgumentType]
-    masked.__cause__ = Neo4jError._hydrate_neo4j(code=code, message="wrong")
+    masked = mask(code)
     graph = Reading(clock, masked, 0.01)
     graph._uri = "bolt://127.0.0.1"
     with pytest.raises(expected), graph._translate_errors():
@@ -167,25 +168,14 @@ class Database:
         return mine
 
 
-def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-
-
-def ask(reading: CachedRead[int], *, anew: bool = False) -> Callable[[], int]:
-    return lambda: reading.read(anew=anew)
-
-
 def test_concurrent_readers_share_the_running_read() -> None:
     database = Database()
     reading = CachedRead(database)
     with ThreadPoolExecutor(MANY) as pool:
         asked = [pool.submit(reading.read)]
-        until(lambda: database.begun == 1)
+        wait_until(lambda: database.begun == 1, PATIENCE)
         asked += [pool.submit(reading.read) for _ in range(MANY - 1)]
-        until(lambda: all(each.running() for each in asked))
+        wait_until(lambda: all(each.running() for each in asked), PATIENCE)
         time.sleep(SETTLED)
         database.let.release()
         assert [each.result() for each in asked] == [1] * MANY
@@ -199,9 +189,9 @@ def test_unavailable_database_is_queried_once_for_all_waiters() -> None:
     reading = CachedRead(database)
     with ThreadPoolExecutor(MANY) as pool:
         asked = [pool.submit(reading.read)]
-        until(lambda: database.begun == 1)
-        asked += [pool.submit(ask(reading, anew=bool(number % 2))) for number in range(MANY - 1)]
-        until(lambda: all(each.running() for each in asked))
+        wait_until(lambda: database.begun == 1, PATIENCE)
+        asked += [pool.submit(reading.read, anew=bool(number % 2)) for number in range(MANY - 1)]
+        wait_until(lambda: all(each.running() for each in asked), PATIENCE)
         time.sleep(SETTLED)
         database.let.release()
         for each in asked:

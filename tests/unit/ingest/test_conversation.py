@@ -87,14 +87,11 @@ def test_added_message_keeps_earlier_sections(texts: list[str], last: str) -> No
 
 
 def test_author_and_time_are_the_heading() -> None:
-    message = Message.model_validate(
-        {"author": "Ada", "timestamp": "2026-03-01T09:30:00+01:00", "text": "Hi"}
+    message, zulu, offset = (
+        Message.model_validate({"author": "Ada", "timestamp": f"2026-03-01T09:30:00{zone}", "text": "Hi"})
+        for zone in ("+01:00", "Z", "+00:00")
     )
     assert consolidate([message], "Talk")[0] == "# Talk\n\n## Ada — 2026-03-01T09:30:00+01:00\n\nHi\n\n"
-    zulu, offset = (
-        Message.model_validate({"author": "Ada", "timestamp": f"2026-03-01T09:30:00{zone}", "text": "Hi"})
-        for zone in ("Z", "+00:00")
-    )
     assert consolidate([zulu])[0] == consolidate([offset])[0]
 
 
@@ -195,15 +192,15 @@ def test_ocr_field_reaches_the_converter(sent: dict[str, str]) -> None:
     assert read.text == f"pdf {sent.get('ocr', 'auto')} 5"
 
 
-CHANGES: list[dict[str, Any]] = [
-    {"document": "b.pdf"},
-    {"uri": "file:///a"},
-    {"title": "A"},
-    {"metadata": {"tags": ["x"]}},
-    {"modified": "2026-01-01T00:00:00Z"},
-    {"ocr": "always"},
-    {"format": "text"},
-]
+CHANGES: dict[str, Any] = {
+    "document": "b.pdf",
+    "uri": "file:///a",
+    "title": "A",
+    "metadata": {"tags": ["x"]},
+    "modified": "2026-01-01T00:00:00Z",
+    "ocr": "always",
+    "format": "text",
+}
 
 
 def test_file_hash_covers_everything_that_affects_its_document() -> None:
@@ -211,7 +208,7 @@ def test_file_hash_covers_everything_that_affects_its_document() -> None:
     hashes = [
         reader.hash_sent(b"a", sent),
         reader.hash_sent(b"b", sent),
-        *(reader.hash_sent(b"a", replace(sent, **more)) for more in CHANGES),
+        *(reader.hash_sent(b"a", replace(sent, **{name: value})) for name, value in CHANGES.items()),
         replace(reader, keep_pdfs=True).hash_sent(b"a", sent),
     ]
     assert len({*hashes}) == len(hashes)

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -18,6 +19,7 @@ from kg_api.providers.embedding_port import RejectedTexts
 from kg_api.providers.retrying import RejectedText
 from kg_api.spaces.plans import EmbeddingState
 from kg_api.spaces.registry import CachedPassages, SpaceRegistry
+from tests.support.running import wait_until
 from tests.unit.jobs.fakes import FakeGraph
 from tests.unit.jobs.pictures import Job, Model, Picture, PictureTarget, Vectors, album, answer, pictures
 
@@ -78,18 +80,20 @@ class Flying:
         return self.job.told("after")
 
 
-def until(condition: Callable[[], bool]) -> None:
-    ends = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < ends
-        time.sleep(0.005)
+until = partial(wait_until, seconds=PATIENCE)
+
+
+def fly(captions: str = "abcdefghijklmnopqrstuvwxyz") -> tuple[Gates, Flying]:
+    """Start a pass that waits for its first three batches."""
+    gates = Gates()
+    gates.hold("a", "e", "i")
+    flying = Flying(captions, gates)
+    until(lambda: len(gates.begun) == AT_ONCE)
+    return gates, flying
 
 
 def test_concurrent_batches_are_bounded_and_written_in_order() -> None:
-    gates = Gates()
-    gates.hold("a", "e", "i")
-    flying = Flying("abcdefghijklmnopqr", gates)
-    until(lambda: len(gates.begun) == AT_ONCE)
+    gates, flying = fly("abcdefghijklmnopqr")
     gates.go("i")
     gates.go("e")
     until(lambda: "q" in gates.begun)
@@ -125,10 +129,7 @@ def test_failed_batch_ends_pass_and_is_repeated(monkeypatch: pytest.MonkeyPatch,
     assert flying.error.retry_after_seconds == 7
     assert flying.written == "abcdefgh", "what stands before it is kept, nothing behind it is written"
     assert flying.cursors[-1] == "pictures:p07"
-    again = Job(flying.cursors[-1])
-    EmbeddingPass[Picture, Vectors](again.run, SIZE, lambda: True).embed_target(
-        pictures(flying.album, Model(elsewhere=True), AT_ONCE)
-    )
+    go_over(flying.album, Job(flying.cursors[-1]), Model(elsewhere=True))
     assert flying.written == "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -145,10 +146,7 @@ def test_rejected_text_is_skipped_and_order_kept(monkeypatch: pytest.MonkeyPatch
 
 
 def test_lost_lease_ends_pass_without_further_writes() -> None:
-    gates = Gates()
-    gates.hold("a", "e", "i")
-    flying = Flying("abcdefghijklmnopqrstuvwxyz", gates)
-    until(lambda: len(gates.begun) == AT_ONCE)
+    gates, flying = fly()
     flying.job.lost.set()
     flying.end()
     assert isinstance(flying.error, LeaseLost)
@@ -159,10 +157,7 @@ def test_lost_lease_ends_pass_without_further_writes() -> None:
 
 
 def test_stop_writes_running_batches_and_starts_none() -> None:
-    gates = Gates()
-    gates.hold("a", "e", "i")
-    flying = Flying("abcdefghijklmnopqrstuvwxyz", gates)
-    until(lambda: len(gates.begun) == AT_ONCE)
+    gates, flying = fly()
     flying.job.stopping.set()
     for caption in "aei":
         gates.go(caption)

@@ -164,11 +164,8 @@ def answering(answer: Callable[[int], list[dict[str, Any]]]) -> FakeGraph:
         if name != BEAT:
             assert name == "jobs/end_parts"
             return []
-        assert {
-            **OWNER.parameters(),
-            "lease_seconds": 0.2,
-            "stuck_seconds": 60.0,
-        }.items() <= parameters.items()
+        given = {**OWNER.parameters(), "lease_seconds": 0.2, "stuck_seconds": 60.0}
+        assert given.items() <= parameters.items()
         return answer(next(beats))
 
     return FakeGraph(answers)
@@ -249,10 +246,7 @@ def job_run(
     [
         ({"stopping": True}, Stopped),
         ({"lost": True, "others": True}, LeaseLost),
-        (
-            {"lost": True, "others": True, "stopping": True},
-            LeaseLost,
-        ),  # it is not released, even during a stop
+        ({"lost": True, "others": True, "stopping": True}, LeaseLost),  # not released during a stop
         ({"others": True}, Yielded),
     ],
 )

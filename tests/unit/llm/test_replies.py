@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -322,17 +323,13 @@ def test_of_a_long_chunk_the_ends_are_sent() -> None:
 
 
 def test_context_key_contains_every_input() -> None:
-    other = Chunk("Another.", ("Report",))
-    keys = {
-        hash_context_inputs("m", PART, other),
-        hash_context_inputs("n", PART, other),
-        hash_context_inputs("m", DocumentPart("Report", (), "", PART.text), other),
-        hash_context_inputs("m", DocumentPart("Report", (("author", "Ada"),), "x", PART.text), other),
-        hash_context_inputs("m", PART, Chunk("Another.", ("Report", "Other"))),
-        hash_context_inputs("m", PART, Chunk("Another one.", ("Report",))),
-    }
-    assert len(keys) == 6
-    assert hash_context_inputs("m", PART, Chunk("Another.", ("Report",))) in keys
+    other, inputs = Chunk("Another.", ("Report",)), list[tuple[str, DocumentPart, Chunk]]()
+    inputs += [("m", PART, other), ("n", PART, other)]
+    inputs += [("m", replace(PART, **each), other) for each in ({"metadata": ()}, {"beginning": "x"})]
+    inputs += [("m", PART, Chunk("Another.", ("Report", "Other"))), ("m", PART, Chunk("More.", ("Report",)))]
+    keys = [hash_context_inputs(*each) for each in inputs]
+    assert len({*keys}) == len(keys)
+    assert hash_context_inputs("m", PART, Chunk("Another.", ("Report",))) == keys[0]
 
 
 @given(st.text(min_size=1, max_size=2000))

@@ -57,21 +57,16 @@ def test_unexpected_error_explains_how_to_show_traceback(capsys: pytest.CaptureF
 
 
 @pytest.mark.usefixtures("failing")
-def test_debugging_shows_the_trace(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("variable", "value", "told"),
+    [("KG_LOG__LEVEL", "debug", "Traceback"), ("KG_API__PORT", "none", "ZeroDivisionError: a fault")],
+)
+def test_unexpected_error_is_printed_with_trace_or_invalid_settings(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, variable: str, value: str, told: str
 ) -> None:
-    monkeypatch.setenv("KG_LOG__LEVEL", "debug")
+    monkeypatch.setenv(variable, value)
     assert main.run_command(["broken"]) == 1
-    assert "Traceback" in capsys.readouterr().err
-
-
-@pytest.mark.usefixtures("failing")
-def test_unexpected_error_is_printed_with_invalid_settings(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KG_API__PORT", "none")
-    assert main.run_command(["broken"]) == 1
-    assert "ZeroDivisionError: a fault" in capsys.readouterr().err
+    assert told in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("failing")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -30,11 +31,8 @@ def test_neo4j_listens_on_loopback_without_telemetry() -> None:
     conf = entries(render(17687, Memory(512, 256), {}))
     assert {value for name, value in conf.items() if "address" in name} == {"127.0.0.1", "127.0.0.1:17687"}
     off = (
-        "server.http.enabled",
-        "server.https.enabled",
-        "dbms.usage_report.enabled",
-        "dbms.fleet_manager.enabled",
-        "server.fleet_discovery.enabled",
+        *("server.http.enabled", "server.https.enabled", "dbms.usage_report.enabled"),
+        *("dbms.fleet_manager.enabled", "server.fleet_discovery.enabled"),
         "dbms.security.allow_csv_import_from_file_urls",
     )
     assert {conf[name] for name in off} == {"false"}
@@ -134,19 +132,8 @@ def test_unresponsive_neo4j_receives_no_query(
     asked: list[str] = []
     probe = SimpleNamespace(panic=lambda: asked.append("panic") or PANIC)
     monkeypatch.setattr(roles, "_probe", lambda *_: probe)
-    monkeypatch.setattr(
-        roles,
-        "build_neo4j_role",
-        lambda *_: Role(
-            name="neo4j",
-            argv=(),
-            env={},
-            cwd=tmp_path,
-            log=tmp_path / "log",
-            pid_file=tmp_path / "pid",
-            waiting_for=lambda: waits,
-        ),
-    )
+    waiting = replace(sleeper(tmp_path, lambda: None), name="neo4j", waiting_for=lambda: waits)
+    monkeypatch.setattr(roles, "build_neo4j_role", lambda *_: waiting)
     neo4j = roles.stack_roles(Home(tmp_path), Settings())[0]
     assert neo4j.broken() == panic
     assert len(asked) == (0 if waits else 1)

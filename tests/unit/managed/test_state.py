@@ -116,12 +116,9 @@ def log(tmp_path: Path) -> Path:
 
 
 def test_relevant_lines_are_the_marked_ones(log: Path) -> None:
-    log.write_text(
-        "ERROR first\nnoise\nCaused by: port in use\n  at x\nCaused by: port in use\n", encoding="utf-8"
-    )
-    assert (
-        processes.select_crash_lines([log], ("ERROR", "Caused by")) == "ERROR first\nCaused by: port in use"
-    )
+    log.write_text("ERROR first\nnoise\nCaused by: port in use\n  at x\nCaused by: port in use\n")
+    told = processes.select_crash_lines([log], ("ERROR", "Caused by"))
+    assert told == "ERROR first\nCaused by: port in use"
 
 
 def test_oversized_log_is_rotated_while_written(log: Path) -> None:
@@ -148,17 +145,16 @@ def test_service_without_proof_is_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, holder: str | None, told: str
 ) -> None:
     home = Home(tmp_path / "own").create()
-    monkeypatch.setattr(
-        processes, "holder", lambda _: f"the kg of the home {holder}" if holder else "another process"
-    )
-    monkeypatch.setattr(processes, "exchange", _answer_without_proof)
+
+    def answer_without_proof(url: str, *_: object, **__: object) -> tuple[int, bytes]:
+        raise processes.OtherHomeError(url)
+
+    by = f"the kg of the home {holder}" if holder else "another process"
+    monkeypatch.setattr(processes, "holder", lambda _: by)
+    monkeypatch.setattr(processes, "exchange", answer_without_proof)
     answer = processes.ask_ready("http://127.0.0.1:8420", home=home)
     assert not answer.reached
     assert told in (answer.waiting_for or "")
-
-
-def _answer_without_proof(url: str, *_: object, **__: object) -> tuple[int, bytes]:
-    raise processes.OtherHomeError(url)
 
 
 POLICIES = st.builds(Policy, first_pause=st.floats(0.01, 10), max_pause=st.floats(0.01, 100))

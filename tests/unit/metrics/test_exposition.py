@@ -13,21 +13,20 @@ from tests.support.meters import metrics
 
 
 def test_queue_gauges_accompany_process_metrics() -> None:
-    status = QueueStatus(
-        queued=3,
-        waiting=1,
-        running=2,
-        stalled=1,
-        failed=4,
-        oldest_waiting_seconds=5.5,
-        backlog_age_seconds=60,
-    )
+    counts = {"queued": 3, "waiting": 1, "running": 2, "stalled": 1, "failed": 4, "backlog_age_seconds": 60}
+    status = QueueStatus.model_validate({**counts, "oldest_waiting_seconds": 5.5})
     told = render_metrics(QueueGauges(status)).decode().splitlines()
     assert 'kg_jobs{state="failed"} 4.0' in told
     assert "kg_jobs_oldest_waiting_seconds 5.5" in told
     assert "kg_workers 0.0" in told
     assert "# TYPE kg_jobs gauge" in told
     assert any(line.startswith("python_info") for line in told)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
+    return tmp_path
 
 
 COUNTED = """
@@ -39,15 +38,12 @@ for number in range(100):
 """
 
 
-def test_metrics_that_processes_share_have_all_their_blocks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_metrics_that_processes_share_have_all_their_blocks(folder: Path) -> None:
     """If the disk is full, the process is killed when it uses a new page of a sparse file that is mapped
     into memory."""
-    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
     for _ in range(2):
         subprocess.run([sys.executable, "-c", COUNTED], check=True)
-    files = list(tmp_path.glob("*.db"))
+    files = list(folder.glob("*.db"))
     assert {file.name.partition("_")[0] for file in files} == {"counter", "histogram", "gauge"}
     for file in files:
         reserved = RESERVED_BYTES[file.name.rpartition("_")[0]]
@@ -60,15 +56,14 @@ NO_ROOM = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 409
 """If you write more than this, it fails as if the disk were full."""
 
 
-def test_full_disk_keeps_metrics_in_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
+def test_full_disk_keeps_metrics_in_the_process(folder: Path) -> None:
     own = "print(metrics.tokens.labels('model 99')._value.get())"
     done = subprocess.run(
         [sys.executable, "-c", f"{NO_ROOM}\n{COUNTED}\n{own}"], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "1.0"), done.stderr
     assert "metrics of this process are not shared" in done.stdout + done.stderr
-    assert list(tmp_path.glob("*.db")) == []
+    assert list(folder.glob("*.db")) == []
 
 
 RACE = """
@@ -148,23 +143,13 @@ input()
 """
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
-    return tmp_path
-
-
 def test_every_value_of_every_metric_has_room(folder: Path) -> None:
     subprocess.run([sys.executable, "-c", EVERYTHING], check=True, cwd=Path(__file__).parents[3])
-    used = {path.name.rpartition("_")[0]: _used(path) for path in folder.iterdir()}
+    heads = {path.name.rpartition("_")[0]: path.read_bytes()[:4] for path in folder.iterdir()}
+    used = {kind: int.from_bytes(head, sys.byteorder) for kind, head in heads.items()}
     assert used.keys() == RESERVED_BYTES.keys()
     assert {kind: size for kind, size in used.items() if size > RESERVED_BYTES[kind]} == {}
     assert used["histogram"] > 100_000
-
-
-def _used(path: Path) -> int:
-    """Return the first number in the file: how many bytes are in use."""
-    return int.from_bytes(path.read_bytes()[:4], sys.byteorder)
 
 
 def test_gauges_of_a_dead_process_are_removed(folder: Path) -> None:

@@ -161,6 +161,7 @@ def test_file_with_only_front_matter_is_kept() -> None:
     assert [text[each.start : each.end] for each in split(parsed)] == [text]
 
 
+INVALID = ("the front matter is not valid TOML and stays in the text",)
 TOML_HEAD = """+++
 title = "Harbour plan"
 date = 2026-03-01
@@ -202,14 +203,8 @@ def test_toml_head_is_metadata_and_no_passage(newline: str) -> None:
         ("+++\ntitle = 'never closed'\n", ()),
         ("++++\ntitle = 'x'\n++++\n", ()),
         ("text\n+++\ntitle = 'x'\n+++\n", ()),
-        (
-            "+++\ntitle = no quotes\n+++\nText.\n",
-            ("the front matter is not valid TOML and stays in the text",),
-        ),
-        (
-            "+++\na = " + "[" * 5_000 + "\n+++\n",
-            ("the front matter is not valid TOML and stays in the text",),
-        ),
+        ("+++\ntitle = no quotes\n+++\nText.\n", INVALID),
+        ("+++\na = " + "[" * 5_000 + "\n+++\n", INVALID),
         ('{"title": "a JSON head"}\n\nText.\n', ()),
     ],
 )

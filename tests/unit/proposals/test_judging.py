@@ -73,11 +73,7 @@ def test_what_several_documents_repeat_is_boilerplate() -> None:
 def test_form_section_is_not_distinctive() -> None:
     thanks = "Thanks to all who took part in discussions of this proposal, most of all to"
     own = passage("own", f"{thanks} Ada and Grace and Lise of the lab.", "Top", "Acknowledgements")
-    names = (
-        "Bob Jones from the works next door",
-        "Tim and Ken of the other house",
-        "Guido alone and his cat",
-    )
+    names = ("Bob Jones from the works next door", "Tim and Ken of the other house", "Guido alone")
     others = [passage(each, f"{thanks[:40]} {each}", "ACKNOWLEDGEMENTS") for each in names]
     assert is_repeated(own, others)
     assert not is_repeated(own, [replace(each, heading=["Motivation"]) for each in others])
@@ -96,9 +92,8 @@ def test_reason_describes_the_measurements() -> None:
         "Among the 2 closest concepts of two documents (similarity 0.88, 0.10 above other neighbours). "
         "Not connected within 1 step. Shared words: voles."
     )
-    assert "Shared words" not in describe_link_reason(
-        "source", 0.9, within=1, hops=2, contrast=0.1, shared=[]
-    )
+    none = describe_link_reason("source", 0.9, within=1, hops=2, contrast=0.1, shared=[])
+    assert "Shared words" not in none
 
 
 def test_shared_words_are_rare_ones() -> None:

@@ -10,11 +10,7 @@ from kg_api.graph.similar import NearSource, SimilarityQuery, VectorPart
 from kg_api.schemas.search import Place
 from kg_api.schemas.similarity import GraphRequest, SimilarSearch
 from kg_api.search import source_graph
-from kg_api.search.near import (
-    deduplicate_sources,
-    group_duplicates,
-    to_matched_chunk,
-)
+from kg_api.search.near import deduplicate_sources, group_duplicates, to_matched_chunk
 from kg_api.search.passage_map import Projection
 from kg_api.search.similar import sample_evenly
 from kg_api.search.source_graph import Vectors, find_nearest_pairs
@@ -63,12 +59,9 @@ def test_copies_of_the_requested_source_are_marked(together: bool) -> None:
 def test_own_document_is_filtered_before_and_after() -> None:
     parts = [VectorPart(np.ones(2, dtype=np.float32))] * 2
     rows = SimilarityQuery(place("own"), parts).rows(7)
-    assert [(row["source"], row["part"], row["after"], row["before"]) for row in rows] == [
-        (7, 0, "", "d"),
-        (7, 0, "d", "~"),
-        (7, 1, "", "d"),
-        (7, 1, "d", "~"),
-    ]
+    sides = (("", "d"), ("d", "~"))
+    found = [(row["source"], row["part"], row["after"], row["before"]) for row in rows]
+    assert found == [(7, part, *side) for part in (0, 1) for side in sides]
     assert len(SimilarityQuery(place("own"), parts, same_document=True).rows(0)) == 2
 
 
@@ -81,11 +74,8 @@ def test_many_parts_are_sampled_evenly() -> None:
 def test_part_is_stripped_and_missing_chunk_falls_back() -> None:
     where = place("a", "  one\n")
     assert to_matched_chunk(where, "gone", {}) == to_matched_chunk(where)
-    assert (to_matched_chunk(where).text, to_matched_chunk(where).start, to_matched_chunk(where).end) == (
-        "one",
-        102,
-        105,
-    )
+    chunk = to_matched_chunk(where)
+    assert (chunk.text, chunk.start, chunk.end) == ("one", 102, 105)
 
 
 @pytest.mark.parametrize(

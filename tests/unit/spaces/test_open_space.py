@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, cast
 
@@ -84,22 +85,14 @@ def test_query_in_progress_repeats_after_detected_change(
 
     monkeypatch.setattr(inner, "embed_query", slow)
     opened.model.turned = True
-    raised: list[BaseException] = []
-
-    def ask() -> None:
-        try:
-            opened.space.embed_query("badgers")
-        except OtherModel as error:
-            raised.append(error)
-
-    asking = threading.Thread(target=ask)
-    asking.start()
-    assert answers.wait(60)
-    with pytest.raises(OtherModel):
-        opened.space.check()
-    goes_on.set()
-    asking.join(60)
-    assert len(raised) == 1
+    with ThreadPoolExecutor(1) as other:
+        asking = other.submit(opened.space.embed_query, "badgers")
+        assert answers.wait(60)
+        with pytest.raises(OtherModel):
+            opened.space.check()
+        goes_on.set()
+        with pytest.raises(OtherModel):
+            asking.result(60)
 
 
 @pytest.mark.usefixtures("at_once")
@@ -109,12 +102,7 @@ def test_problem_clears_without_a_query(opened: Opened) -> None:
     with pytest.raises(OtherModel):
         opened.space.embed_query("foxes")
     opened.model.turned = False
-    waiting = threading.Event()
-    for _ in range(600):
-        if opened.space.trouble() is None:
-            return
-        waiting.wait(0.05)
-    raise AssertionError(opened.space.trouble())
+    wait_until(lambda: opened.space.trouble() is None, 30)
 
 
 def test_passages_include_the_passage_probe(opened: Opened) -> None:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import io
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,26 +20,21 @@ from tests.support.hostile_files import pdf as pdf_of
 from tests.support.hostile_files import pdf_of_loops, pdf_of_pages
 
 DATA = Path(__file__).parents[3] / "data"
+ONE_PAGE = {1: "<< /Type /Catalog /Pages 2 0 R >>", 2: "<< /Type /Pages /Kids [3 0 R] /Count 1 >>"}
 
 
-def a_pdf(*, rotate: int = 0, cut: tuple[int, int, int, int] | None = None) -> bytes:
+def a_pdf(rotate: int = 0) -> bytes:
     """A page of 400 x 600 points with a sentence near its upper left corner."""
     made = io.BytesIO()
     canvas = Canvas(made, pagesize=(400, 600), invariant=1)
     canvas.setFont("Helvetica", 20)
     canvas.drawString(40, 540, "Apricots ripen early")
-    if cut:
-        canvas.setCropBox(cut)
     canvas.showPage()
     canvas.save()
-    return turned(made.getvalue(), rotate)
-
-
-def turned(data: bytes, degrees: int) -> bytes:
-    document, made = pdfium.PdfDocument(data), io.BytesIO()
-    document[0].set_rotation(degrees)
-    document.save(made)
-    return made.getvalue()
+    document, turned = pdfium.PdfDocument(made.getvalue()), io.BytesIO()
+    document[0].set_rotation(rotate)
+    document.save(turned)
+    return turned.getvalue()
 
 
 def shown(drawn: DrawnPage) -> Image.Image:
@@ -82,7 +76,7 @@ def test_words_are_boxed_at_their_position() -> None:
 
 @pytest.mark.parametrize(("rotate", "where"), [(90, "right"), (180, "bottom"), (270, "left")], ids=str)
 def test_rotated_page_is_boxed_correctly(rotate: int, where: str) -> None:
-    drawn = draw_page(PageToDraw(1, 600, "Apricots ripen early"), a_pdf(rotate=rotate))
+    drawn = draw_page(PageToDraw(1, 600, "Apricots ripen early"), a_pdf(rotate))
     picture = shown(drawn).convert("L")
     assert picture.size == ((600, 400) if rotate != 180 else (600, 900))
     dark = np.asarray(picture) < 100
@@ -103,10 +97,7 @@ def test_unknown_page_renders_no_image(page: int) -> None:
 @pytest.mark.parametrize(("width", "height"), [(1, 14_400), (14_400, 1), (14_400, 14_400)])
 def test_no_page_has_too_many_pixels(width: int, height: int) -> None:
     page = f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {width} {height}] >>"
-    data = pdf_of(
-        {1: "<< /Type /Catalog /Pages 2 0 R >>", 2: "<< /Type /Pages /Kids [3 0 R] /Count 1 >>", 3: page}
-    )
-    size = shown(draw_page(PageToDraw(1, 2400), data)).size
+    size = shown(draw_page(PageToDraw(1, 2400), pdf_of({**ONE_PAGE, 3: page}))).size
     assert size[0] * size[1] <= 1.1 * MAX_PAGE_PIXELS
 
 
@@ -119,8 +110,7 @@ def test_too_large_rendering_is_rejected(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_immense_image_is_not_decoded() -> None:
     image = "<< /Type /XObject /Subtype /Image /Width 60000 /Height 60000 /ColorSpace /DeviceGray "
     objects = {
-        1: "<< /Type /Catalog /Pages 2 0 R >>",
-        2: "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        **ONE_PAGE,
         3: "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 200 200] /Contents 4 0 R "
         "/Resources << /XObject << /I 5 0 R >> >> >>",
         4: "<< /Length 27 >>\nstream\nq 200 0 0 200 0 0 cm /I Do Q\nendstream",
@@ -159,13 +149,10 @@ PAGE = (
 )
 
 
-def said(words: Sequence[Sequence[int]], page: str) -> list[str]:
-    stream = LetterStream.from_letters(page)
-    return [page[stream.origin[each[0]] : stream.origin[each[-1]] + 1] for each in words]
-
-
 def found(passage: str, page: str = PAGE) -> list[str]:
-    return said(find_passage(LetterStream.from_letters(passage), LetterStream.from_letters(page)), page)
+    stream = LetterStream.from_letters(page)
+    words = find_passage(LetterStream.from_letters(passage), stream)
+    return [page[stream.origin[each[0]] : stream.origin[each[-1]] + 1] for each in words]
 
 
 def test_word_hyphenated_at_line_end_is_found() -> None:
@@ -197,10 +184,9 @@ def test_few_letters_match_only_headings_or_whole_words() -> None:
 
 def test_repeated_phrase_matches_where_passage_continues() -> None:
     page = "See the user guide for more. Then read on. See the user guide for less of it, or ask us."
-    words = find_passage(
-        LetterStream.from_letters("See the user guide for less of it"), LetterStream.from_letters(page)
-    )
-    assert words[0][0] == LetterStream.from_letters(page).text.rindex("seetheuser")
+    stream = LetterStream.from_letters(page)
+    words = find_passage(LetterStream.from_letters("See the user guide for less of it"), stream)
+    assert words[0][0] == stream.text.rindex("seetheuser")
 
 
 def test_a_page_that_repeats_itself_takes_no_time() -> None:

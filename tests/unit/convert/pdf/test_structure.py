@@ -28,12 +28,9 @@ CODE = 'def hello(name):\n    if name:\n        print("Hello", name)\n\n    retu
 
 
 def test_lists_keep_their_marks() -> None:
-    long = (
-        "Bring the rope to the boat and make it fast to both of the rings, as the book of the harbour says it"
-    )
-    items: list[Any] = [
-        ListItem(Paragraph(text, BODY)) for text in (long, "Count the lamps", "Close the door")
-    ]
+    long = "Bring the rope to the boat and make it fast to both of the rings, as the book of harbours says it"
+    texts = (long, "Count the lamps", "Close the door")
+    items: list[Any] = [ListItem(Paragraph(text, BODY)) for text in texts]
     bullets, numbers = ListFlowable(items, bulletType="bullet"), ListFlowable(items, bulletFormat="%s.")
     found = convert(story(*paragraphs(STORY[:1]), bullets, *paragraphs(STORY[1:2]), numbers)).text
     assert found.split("\n\n") == [
@@ -108,10 +105,7 @@ def test_separate_bold_lines_are_lower_headings() -> None:
         flow += [Paragraph("<b>Small</b>", BODY), *paragraphs([text])]
     found = convert(story(*flow)).text
     assert found.startswith("# Large\n\n")
-    assert found.count("\n\n## Small\n\n") in {
-        0,
-        3,
-    }  # all or none: the room above them is that of a paragraph
+    assert found.count("\n\n## Small\n\n") == 3
 
 
 def test_markdown_markup_at_paragraph_start_is_escaped() -> None:
@@ -179,24 +173,6 @@ def test_missing_words_become_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     assert re.fullmatch(r'skipped: [\d,]+ words of the pages, e\.g\. ".*"', note)
 
 
-GUIDE = Path(__file__).parents[3] / "data" / "amd-user-guide.pdf"
-
-
-def test_a_manual_made_by_latex() -> None:
-    found = convert(GUIDE.read_bytes())
-    for sentence in (
-        "efficient",
-        "Duff",
-        "different",
-        "It uses an approximate minimum degree ordering algorithm [1, 2] to find a permutation matrix P",
-    ):
-        assert sentence in found.text
-    for title in ("# AMD User Guide", "## 1 Overview", "### 4.1 Control parameters", "## References"):
-        assert title in found.text.splitlines()
-    assert len(found.pages) == 18
-    assert found.notes == ("skipped: 18 repeated headers, footers, and page numbers on 18 pages",)
-
-
 @pytest.mark.parametrize(
     ("data", "says"),
     [
@@ -230,12 +206,8 @@ def test_damaged_file_is_read_or_rejected(changes: list[tuple[int, int]]) -> Non
     data = bytearray(WHOLE)
     for place, byte in changes:
         data[place] = byte
-    _read_or_refuse(bytes(data))
-
-
-def _read_or_refuse(data: bytes) -> None:
     try:
-        found = convert(data)
+        found = convert(bytes(data))
     except UnreadableDocument:
         return
     assert found.pages[0] == 0
