@@ -69,13 +69,6 @@ def test_the_wheel_has_every_lock_file(wheel: Path) -> None:
     assert in_wheel(wheel, "", ".lock.toml") == locks != set()
 
 
-WANTED: dict[str, dict[str, Any]] = {
-    "s3": {"blobs": BlobSettings(s3=S3Settings(bucket="pictures"))},
-    "openai": {"embedding": EmbeddingSettings(provider="openai")},
-    "rerank": {"rerank": RerankSettings(provider="local")},
-}
-
-
 @pytest.mark.parametrize("extra", PACKAGES)
 def test_installed_extra_is_detected(extra: str) -> None:
     assert is_installed(extra)
@@ -85,9 +78,10 @@ def test_installed_extra_is_detected(extra: str) -> None:
 def test_start_names_all_settings_and_one_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras, "is_installed", lambda _: False)
     require_extras(load_settings())
-    given = {name: value for each in WANTED.values() for name, value in each.items()}
+    blobs, local = BlobSettings(s3=S3Settings(bucket="pictures")), RerankSettings(provider="local")
+    openai = EmbeddingSettings(provider="openai")
     with pytest.raises(ConfigurationError) as raised:
-        require_extras(load_settings(**given))
+        require_extras(load_settings(blobs=blobs, embedding=openai, rerank=local))
     said = str(raised.value)
     for variable in ("KG_BLOBS__S3__BUCKET", "KG_EMBEDDING__PROVIDER", "KG_RERANK__PROVIDER"):
         assert variable in said
@@ -96,10 +90,8 @@ def test_start_names_all_settings_and_one_command(monkeypatch: pytest.MonkeyPatc
 
 def test_another_model_or_folder_needs_no_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(extras, "is_installed", lambda _: False)
-    other = EmbeddingSettings(provider="openai", model="bge-m3")
-    require_extras(
-        load_settings(embedding=other, rerank=RerankSettings(provider="local", model_dir=tmp_path))
-    )
+    other, own = EmbeddingSettings(provider="openai", model="bge-m3"), RerankSettings(model_dir=tmp_path)
+    require_extras(load_settings(embedding=other, rerank=own.model_copy(update={"provider": "local"})))
 
 
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
@@ -121,19 +113,16 @@ def test_kg_takes_its_variables(name: str, monkeypatch: pytest.MonkeyPatch) -> N
     assert settings.neo4j.password is not None
 
 
-def test_service_and_workers_share_the_image_volume() -> None:
-    assert SERVICES["api"]["volumes"] == SERVICES["worker"]["volumes"] == ["pictures:/home/kg/blobs"]
+def test_service_and_workers_share_volume_and_wait_for_neo4j() -> None:
+    for name in ("api", "worker"):
+        assert SERVICES[name]["volumes"] == ["pictures:/home/kg/blobs"]
+        assert SERVICES[name]["depends_on"]["neo4j"]["condition"] == "service_healthy"
 
 
 def test_nothing_is_published_beyond_this_machine() -> None:
     published = [port for service in SERVICES.values() for port in service.get("ports", [])]
     assert published
     assert all(port.startswith("127.0.0.1:") for port in published)
-
-
-def test_kg_waits_for_a_healthy_neo4j() -> None:
-    for name in ("api", "worker"):
-        assert SERVICES[name]["depends_on"]["neo4j"]["condition"] == "service_healthy"
 
 
 ADR = Path(__file__).parents[2] / "adr"

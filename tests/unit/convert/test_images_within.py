@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import base64
 import io
-import json
 from email.message import EmailMessage
 from typing import Any, cast
 
 import docx
+import nbformat
 import pptx
 import pytest
 from docx.shared import Inches
@@ -25,6 +25,7 @@ from kg_api.ingest.records import Incoming, to_record
 from kg_api.schemas.documents import Converted, SourceRecord
 from tests.support.images import drawn, encoded, png_of
 from tests.unit.convert.test_epub import book
+from tests.unit.convert.test_notebook import new
 
 BOAT, PLAN = encoded(drawn(64, 48), "JPEG"), encoded(drawn(40, 90))
 
@@ -148,9 +149,6 @@ def test_images_of_slides_are_read_with_their_slide() -> None:
     assert found.pages[1] < found.images[1].start
 
 
-IMAGE = dict[str, str]
-
-
 def message(text: str, html: str = "", **images: bytes) -> EmailMessage:
     made = EmailMessage()
     made["From"], made["Subject"] = "a@a.example", "Boats"
@@ -205,33 +203,17 @@ def test_invalid_attached_images_are_reported() -> None:
     )
 
 
-def code(source: str, *outputs: IMAGE) -> dict[str, Any]:
-    shown = [{"output_type": "display_data", "metadata": {}, "data": each} for each in outputs]
-    return {"cell_type": "code", "source": source, "metadata": {}, "execution_count": 1, "outputs": shown}
-
-
-def prose(source: str, **attachments: bytes) -> dict[str, Any]:
-    files = {
-        f"{name}.png": {"image/png": base64.b64encode(each).decode()} for name, each in attachments.items()
-    }
-    return {"cell_type": "markdown", "source": source, "metadata": {}, "attachments": files}
-
-
-def notebook(*cells: dict[str, Any]) -> bytes:
-    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": list(cells)}).encode()
-
-
-def figure(content: bytes = PLAN) -> IMAGE:
-    encodedbytes = base64.encodebytes(content).decode()
-    return {"image/png": encodedbytes, "text/plain": "<Figure size 640x480 with 1 Axes>"}
+def notebook(text: str, source: str, content: bytes) -> bytes:
+    """Return a notebook with a text and a figure that the code draws."""
+    image = base64.encodebytes(content).decode()
+    data = {"image/png": image, "text/plain": "<Figure size 640x480 with 1 Axes>"}
+    drawn = new.new_code_cell(source, outputs=[new.new_output("display_data", data=data)])
+    book = new.new_notebook(cells=[new.new_markdown_cell(text), drawn])
+    return cast("Any", nbformat).writes(book).encode()
 
 
 def test_notebook_image_is_described_by_preceding_text() -> None:
-    cells = (
-        prose("# Harbour\n\nShips by year."),
-        code("ax.set_title(\"Ships\")\nax.set_xlabel('year')", figure()),
-    )
-    made = convert_notebook(notebook(*cells))
+    made = convert_notebook(notebook("# Harbour\n\nShips by year.", 'ax.set_title("Ships")', PLAN))
     assert made.text.rstrip().endswith("\n```\n\n![Ships by year.](output)")
     assert "<Figure" not in made.text
     assert [each.image.height for each in made.images] == [90]
@@ -240,7 +222,7 @@ def test_notebook_image_is_described_by_preceding_text() -> None:
 
 @pytest.mark.parametrize("content", [b"<svg/>", BOAT[:300], png_of(50_000, 50_000), b"<html>" + BOAT])
 def test_invalid_notebook_image_is_reported(content: bytes) -> None:
-    made = convert_notebook(notebook(prose("Words."), code("draw()", figure(content))))
+    made = convert_notebook(notebook("Words.", "draw()", content))
     assert made.images == ()
     assert made.notes == ("skipped: images in an unsupported format, or damaged (1)",)
 

@@ -203,73 +203,56 @@ def test_every_text_part_is_read_in_order(parts: list[bytes], text: str) -> None
     assert body_of(multipart("mixed", *parts)) == (text, ())
 
 
+def pair(plain: str, html: str, *more: bytes) -> list[bytes]:
+    return [part(WORDS, plain), part(HTML, html), *more]
+
+
+def lost(count: str, kind: str, example: str) -> tuple[str]:
+    return (f'skipped: {count} of another form of the text (text/{kind}), e.g. "{example}"',)
+
+
 STUB = "This message is in HTML. Your program cannot show it."
 SAID = "this message is in html your program cannot show it"
+LINK = "Pay now <https://example.org/7>"
+NEITHER = part("application/pdf", b"%PDF", 'Content-Disposition: attachment; filename="a.pdf"')
 
 
 @pytest.mark.parametrize(
     ("parts", "text", "notes"),
     [
+        (pair(STUB, "<p>Invoice 8841</p>"), "Invoice 8841", lost("10 words", "plain", SAID)),
+        (pair("Pay 1,250 euros.", "<p>Pay <b>1,250</b> euros.</p>"), "Pay 1,250 euros.", ()),
+        (pair(LINK, "<p><a href=x>Pay</a> now</p>"), LINK, ()),
+        (pair("Short.", "<p>Short. And 12 words.</p>"), "Short. And 12 words.", ()),
         (
-            [part(WORDS, STUB), part(HTML, "<p>Invoice 8841</p>")],
-            "Invoice 8841\n",
-            (f'skipped: 10 words of another form of the text (text/plain), e.g. "{SAID}"',),
+            pair("All of it, with code 99.", "<p>All of it, in red.</p>"),
+            "All of it, with code 99.",
+            lost("2 words", "html", "in red"),
         ),
         (
-            [part(WORDS, "Pay 1,250 euros."), part(HTML, "<p>Pay <b>1,250</b> euros.</p>")],
-            "Pay 1,250 euros.\n",
-            (),
-        ),
-        (
-            [part(WORDS, "Pay now <https://example.org/7>"), part(HTML, "<p><a href=x>Pay</a> now</p>")],
-            "Pay now <https://example.org/7>\n",
-            (),
-        ),
-        (
-            [part(WORDS, "Short form."), part(HTML, "<p>Short form. And 12 more words.</p>")],
-            "Short form. And 12 more words.\n",
-            (),
-        ),
-        (
-            [part(WORDS, "All of it, with code 99."), part(HTML, "<p>All of it, in red.</p>")],
-            "All of it, with code 99.\n",
-            ('skipped: 2 words of another form of the text (text/html), e.g. "in red"',),
-        ),
-        (
-            [
-                part(WORDS, "One"),
-                multipart("related", part(HTML, "<p>One 2</p>"), part(HTML, "<p>Three</p>")),
-            ],
-            "One 2\n\nThree\n",
+            [part(WORDS, "One"), multipart("related", part(HTML, "<p>One 2</p>"), part(HTML, "<p>Two</p>"))],
+            "One 2\n\nTwo",
             (),
         ),
         (
             [part(WORDS, "Code 99 is yours."), multipart("related", part(HTML, "<p>Code 99</p>"))],
-            "Code 99 is yours.\n",
+            "Code 99 is yours.",
             (),
         ),
         (
-            [part(WORDS, "Meet"), part(HTML, "<p>Meet</p>"), part("text/calendar", "BEGIN:VCALENDAR")],
-            "Meet\n",
+            pair("Meet", "<p>Meet</p>", part("text/calendar", "BEGIN:VCALENDAR")),
+            "Meet",
             ("attachments that were not read: text/calendar",),
         ),
         (
-            [part(WORDS, "Order 47"), part(HTML, "<p>Order 4711 and more</p>")],
-            "Order 4711 and more\n",
-            ('skipped: 1 word of another form of the text (text/plain), e.g. "47"',),
+            pair("Order 47", "<p>Order 4711 and more</p>"),
+            "Order 4711 and more",
+            lost("1 word", "plain", "47"),
         ),
-        ([part(WORDS, "Only text"), part(HTML, "<img src=cid:x>")], "Only text\n", ()),
+        (pair("Only text", "<img src=cid:x>"), "Only text", ()),
         (
-            [
-                part(WORDS, "A"),
-                multipart(
-                    "mixed",
-                    part(HTML, "<p>A</p>"),
-                    part("application/pdf", b"%PDF", 'Content-Disposition: attachment; filename="a.pdf"'),
-                    part(HTML, "<p>B 5</p>"),
-                ),
-            ],
-            "A\n\nB 5\n",
+            [part(WORDS, "A"), multipart("mixed", part(HTML, "<p>A</p>"), NEITHER, part(HTML, "<p>B 5</p>"))],
+            "A\n\nB 5",
             ("attachments that were not read: a.pdf",),
         ),
     ],
@@ -279,7 +262,7 @@ SAID = "this message is in html your program cannot show it"
     ],
 )  # fmt: skip
 def test_of_alternatives_the_fullest_is_read(parts: list[bytes], text: str, notes: tuple[str, ...]) -> None:
-    assert body_of(multipart("alternative", *parts)) == (text, notes)
+    assert body_of(multipart("alternative", *parts)) == (f"{text}\n", notes)
 
 
 def test_cut_and_unencoded_headers_are_decoded() -> None:

@@ -29,18 +29,6 @@ def workbook(sheets: dict[str, list[list[object]]], corner: str = "A1") -> bytes
     return out.getvalue()
 
 
-def changed(data: bytes, name: str, old: bytes, new: bytes) -> bytes:
-    out = io.BytesIO()
-    with (
-        zipfile.ZipFile(io.BytesIO(data)) as before,
-        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as after,
-    ):
-        for each in before.namelist():
-            content = before.read(each)
-            after.writestr(each, re.sub(old, new, content, count=1) if each == name else content)
-    return out.getvalue()
-
-
 ROWS: list[list[object]] = [
     ["Item", "Count", "Price", "Since", "When", "Sold"],
     ["Green tea | loose", 12.0, 3.5, date(2024, 3, 5), datetime(2024, 3, 5, 9, 30), True],  # noqa: DTZ001
@@ -60,11 +48,8 @@ def test_sheets_are_tables_with_headings() -> None:
         "## Notes\n\nOne remark\n\n## Empty\n"
     )
     assert [got.text[at:].split("\n")[0] for at in got.pages] == ["## Tea", "## Notes", "## Empty"]
-    assert (got.title, got.metadata["author"], got.metadata["date"]) == (
-        "Stock",
-        "Ann Lee",
-        "2024-03-05T10:00:00+00:00",
-    )
+    assert (got.title, got.metadata["author"]) == ("Stock", "Ann Lee")
+    assert got.metadata["date"] == "2024-03-05T10:00:00+00:00"
 
 
 def test_long_sheet_repeats_its_header_and_keeps_cells() -> None:
@@ -78,22 +63,6 @@ def test_long_sheet_repeats_its_header_and_keeps_cells() -> None:
 def test_empty_workbooks_are_rejected() -> None:
     with pytest.raises(UnreadableDocument, match="empty"):
         convert(workbook({"A": [], "B": []}))
-
-
-def test_sheet_with_huge_declared_size_is_cheap() -> None:
-    sheet = "xl/worksheets/sheet1.xml"
-    claimed = changed(
-        workbook({"Tea": ROWS}), sheet, rb'<dimension ref="[^"]*"', rb'<dimension ref="A1:XFD1048576"'
-    )
-    assert "Green tea" in convert(claimed).text
-    far = changed(
-        workbook({"Tea": ROWS}),
-        sheet,
-        rb"</sheetData>",
-        rb'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>',
-    )
-    with pytest.raises(UnreadableDocument, match="cells between"):
-        convert(far)
 
 
 def sheet_of(rows: str, styles: str = "", table: str = "") -> bytes:
@@ -309,6 +278,23 @@ STRINGS = "<si><t>Item</t></si><si><t>Sum</t></si><si><t>Cranes</t></si>"
 SAME = "## Plan\n\n| Item | Sum |\n| --- | --- |\n| Cranes | 1234.5 € |\n| a b | 2469 |\n"
 
 
+def plain(sheet: str, more: str = "") -> dict[str, str]:
+    """Return the parts of PLAIN, with elements before the rows and more rows."""
+    namespaces = f'xmlns="{WORKBOOK}" xmlns:r="{RELATIONS}"'
+    return {
+        "xl/worksheets/sheet1.xml": f"<worksheet {namespaces}>{sheet}<sheetData>{PLAIN}{more}</sheetData>"
+        "</worksheet>",
+        "xl/sharedStrings.xml": f'<sst xmlns="{WORKBOOK}">{STRINGS}</sst>',
+    }
+
+
+def test_sheet_with_huge_declared_size_is_cheap() -> None:
+    assert convert(raw("", parts=plain('<dimension ref="A1:XFD1048576"/>'))).text == SAME
+    far = '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'
+    with pytest.raises(UnreadableDocument, match="cells between"):
+        convert(raw("", parts=plain("", far)))
+
+
 def in_prefix(xml: str) -> str:
     return re.sub(r"(</?)(\w)", r"\1x:\2", xml).replace("xmlns=", "xmlns:x=")
 
@@ -335,12 +321,7 @@ WAYS: dict[str, Callable[[str], str | bytes]] = {
 
 @pytest.mark.parametrize("rewrite", WAYS.values(), ids=WAYS.keys())
 def test_equivalent_sheet_encodings_read_equally(rewrite: Callable[[str], str | bytes]) -> None:
-    parts = {
-        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{WORKBOOK}" xmlns:r="{RELATIONS}"><sheetData>{PLAIN}'
-        "</sheetData></worksheet>",
-        "xl/sharedStrings.xml": f'<sst xmlns="{WORKBOOK}">{STRINGS}</sst>',
-    }
-    got = convert(raw("", parts={name: rewrite(xml) for name, xml in parts.items()}))
+    got = convert(raw("", parts={name: rewrite(xml) for name, xml in plain("").items()}))
     assert got.text == SAME
     assert got.notes == ("hidden parts of 'Plan' were read all the same (rows: 1, columns: 0)",)
 
@@ -374,12 +355,10 @@ def test_xlsx_superscript_subscript_and_strikethrough_stay_separate() -> None:
 
 def test_hidden_rows_columns_and_sheets_are_reported() -> None:
     rows = rows_of(["Site", "Load", "Owner"], ["Harbour", number("40"), "A"], ["Dock", number("1"), "B"], [])
-    rows = rows.replace('<row r="2">', '<row r="2" hidden="1">').replace(
-        '<row r="3">', '<row r="3" hidden="true">'
-    )
-    got = convert(
-        raw(rows, around='<cols><col min="3" max="16384" hidden="1"/></cols>', sheet='state="veryHidden"')
-    )
+    for at, hidden in ((2, "1"), (3, "true")):
+        rows = rows.replace(f'<row r="{at}">', f'<row r="{at}" hidden="{hidden}">')
+    columns = '<cols><col min="3" max="16384" hidden="1"/></cols>'
+    got = convert(raw(rows, around=columns, sheet='state="veryHidden"'))
     assert body_of(got.text) == ["| Harbour | 40 | A |", "| Dock | 1 | B |"]
     assert got.notes == (
         "kg read the sheet 'Plan', although it is hidden in the workbook",

@@ -44,16 +44,7 @@ def check(document: Sequence[SourceText], found: Sequence[Extraction], per_sourc
 
 PIECES = st.sampled_from(
     [
-        *(
-            "The lease of a worker ends after ten seconds.",
-            "Paris",
-            "`code`",
-            "```\n",
-            "\n\n",
-            "\n",
-            " ",
-            "- ",
-        ),
+        *("The lease of a worker ends in ten seconds.", "Paris", "`code`", "```\n", "\n\n", "\n", " ", "- "),
         *("University of Copenhagen", "New York City", "PEP 8", "https://x.y/z_a?b=c", "des Königs Ansehen"),
         *(
             "дом Пушкина", "超级碗赛", "スーパーボウル", "المدينة", "e\u0301t\u00e9", "\U0001f600", "\x01",

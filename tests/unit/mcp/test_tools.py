@@ -100,28 +100,19 @@ def test_every_citation_resolves_to_its_text(server: Server[Any], library: Memor
     for hit in answer(call(server, "search_sources", query="bees,"))["hits"]:
         for citation in (hit["citation"], hit["matched"], hit["parent"]):
             start, end = map(int, citation.partition("#")[2].split("-"))
-            read = answer(
-                call(server, "get_source_context", citation=citation, window=0, token_budget=50_000)
-            )
+            asked = {"citation": citation, "window": 0, "token_budget": 50_000}
+            read = answer(call(server, "get_source_context", **asked))
             assert read["quote"] == {"citation": citation, "text": whole[start:end]}
 
 
 def test_context_returns_neighbours_in_order(server: Server[Any], library: MemoryLibrary) -> None:
     places = next(iter(library.places.values()))
-    read = answer(
-        call(server, "get_source_context", citation=places[3].source_id, window=1, token_budget=9000)
-    )
+    asked = {"citation": places[3].source_id, "window": 1, "token_budget": 9000}
+    read = answer(call(server, "get_source_context", **asked))
     assert [each["text"] for each in read["paragraphs"]] == PARAGRAPHS[2:5]
     assert "quote" not in read
-    quoted = answer(
-        call(
-            server,
-            "get_source_context",
-            citation=f"{places[3].source_id}#{places[3].start}-{places[3].end}",
-            window=1,
-            token_budget=9000,
-        )
-    )
+    asked["citation"] = f"{places[3].source_id}#{places[3].start}-{places[3].end}"
+    quoted = answer(call(server, "get_source_context", **asked))
     assert quoted["quote"]["text"] == PARAGRAPHS[3]
     assert [each["paragraph"] for each in quoted["paragraphs"]] == [2, 4]
 

@@ -36,20 +36,8 @@ from kg_api.schemas.folders import (
     build_folder_grant,
     overlap,
 )
-from kg_api.text.files import FileProblem, FileToIngest
+from kg_api.text.files import FileToIngest
 from tests.support.sync import EVERYWHERE, no_key, put
-
-
-def listing(files: set[str], problems: set[str]) -> FolderListing:
-    return FolderListing(
-        root=Path("/nowhere"),
-        place=(0, 0),
-        prefix="",
-        files=[FileToIngest(Path("/nowhere", name), name) for name in files],
-        problems=[FileProblem(name, "cannot be seen", name) for name in problems],
-        left_out={},
-        is_private=lambda _: False,
-    )
 
 
 def test_a_subfolder_that_cannot_be_listed_loses_nothing(
@@ -300,18 +288,12 @@ def test_grant_applies_to_one_folder_ontology_and_home() -> None:
     ours = access(key=KEY)
     assert ours.is_granted("/home/me/notes", "notes", grant)
     assert KEY not in grant
-    for path, ontology, granted in (
-        ("/home/me/other", "notes", grant),
-        ("/home/me/notes", "other", grant),
-        ("/home/me/notes", "notes", None),
-        ("/home/me/notes", "notes", ""),
-        ("/home/me/notes", "notes", "é" * 64),
-        ("/home/me/notes", "notes", build_folder_grant("another", "/home/me/notes", "notes")),
-    ):
-        assert not ours.is_granted(path, ontology, granted)
-    assert not access().is_granted(
-        "/home/me/notes", "notes", build_folder_grant("", "/home/me/notes", "notes")
-    )
+    assert not ours.is_granted("/home/me/other", "notes", grant)
+    assert not ours.is_granted("/home/me/notes", "other", grant)
+    foreign, keyless = (build_folder_grant(key, "/home/me/notes", "notes") for key in ("another", ""))
+    for granted in (None, "", "é" * 64, foreign):
+        assert not ours.is_granted("/home/me/notes", "notes", granted)
+    assert not access().is_granted("/home/me/notes", "notes", keyless)
 
 
 def test_granted_folder_replaced_by_link_is_denied(tmp_path: Path) -> None:
@@ -459,10 +441,10 @@ def test_scan_resumes_after_its_position(names: list[str], data: st.DataObject) 
     assert all(ScanPosition("gone", "").is_done(name) for name in names)
 
 
-@given(
-    st.lists(st.sampled_from(["a", "b", "ab"]), max_size=4),
-    st.lists(st.sampled_from(["a", "b", "ab"]), max_size=4),
-)
+PARTS = st.lists(st.sampled_from(["a", "b", "ab"]), max_size=4)
+
+
+@given(PARTS, PARTS)
 def test_folders_overlap_when_one_is_in_the_other(one: list[str], two: list[str]) -> None:
     shorter, longer = sorted((one, two), key=len)
     assert overlap("/" + "/".join(one), "/" + "/".join(two)) == (longer[: len(shorter)] == shorter)
