@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Final
 
 from kg_api.schemas.vocabulary import KeyScope
 from kg_api.web.app import ROUTES as DECLARED
 from kg_api.web.shared.scopes import get_route_rule
 
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "rest.md"
 EARLIER: dict[str, KeyScope] = {
     "GET /ontologies/{ontology}/extraction-refused": "read",
     "GET /ontologies/{ontology}/refused": "read",
@@ -17,169 +20,42 @@ PUBLIC: Final = (
     "GET /docs/swagger-ui.css", "GET /health", "GET /openapi.json", "GET /ready",
 )  # fmt: skip
 ROUTES: Final[dict[str, KeyScope]] = {
-    "GET /audit": "admin",
-    "GET /concepts/paths": "read",
-    "GET /concepts/search": "read",
-    "GET /concepts/{concept_id}": "read",
-    "GET /concepts/{concept_id}/context": "read",
-    "GET /concepts/{concept_id}/related": "read",
-    "POST /documents": "write",
-    "GET /documents": "read",
-    "POST /documents/batch": "write",
-    "POST /documents/conversation": "write",
-    "POST /documents/delete": "write",
-    "POST /documents/preview": "read",
-    "GET /documents/{document_id}": "read",
-    "PATCH /documents/{document_id}": "write",
-    "DELETE /documents/{document_id}": "write",
-    "GET /documents/{document_id}/pages/{page}.png": "read",
-    "GET /embedding-status": "read",
-    "POST /embedding/health": "admin",
-    "GET /embedding/spaces": "read",
-    "POST /embedding/spaces": "admin",
-    "DELETE /embedding/spaces/{slug}": "admin",
-    "POST /embedding/spaces/{slug}/activate": "admin",
-    "POST /embedding/spaces/{slug}/build": "admin",
-    "GET /embedding/spaces/{slug}/check": "admin",
-    "POST /embedding/spaces/{slug}/rollback": "admin",
-    "POST /embeddings/regenerate": "admin",
-    "GET /export": "admin",
-    "GET /export/blobs/{key}": "admin",
-    "GET /export/ontologies/{ontology}": "admin",
-    "GET /folders": "admin",
-    "POST /folders": "admin",
-    "GET /folders/{folder_id}": "admin",
-    "DELETE /folders/{folder_id}": "admin",
-    "POST /folders/{folder_id}/scan": "admin",
-    "GET /images": "read",
-    "GET /images/{source_id}": "read",
-    "GET /images/{source_id}/thumbnail": "read",
-    "POST /import/ontologies": "admin",
-    "POST /import/ontologies/{ontology}/lines": "admin",
-    "PUT /import/blobs/{key}": "admin",
-    "GET /jobs": "read",
-    "GET /jobs/events": "read",
-    "GET /jobs/{job_id}": "read",
-    "POST /jobs/{job_id}/cancel": "write",
-    "GET /jobs/{job_id}/events": "read",
-    "POST /jobs/{job_id}/retry": "write",
-    "GET /keys": "admin",
-    "POST /keys": "admin",
-    "POST /keys/{key_id}/revoke": "admin",
-    "POST /keys/{key_id}/rotate": "admin",
-    "GET /metrics": "read",
-    "GET /ontologies": "read",
-    "DELETE /ontologies/{ontology}": "admin",
-    "GET /ontologies/{ontology}/communities": "read",
-    "POST /ontologies/{ontology}/communities": "write",
-    "GET /ontologies/{ontology}/communities/{community_id}": "read",
-    "GET /ontologies/{ontology}/concept-merges": "read",
-    "POST /ontologies/{ontology}/concept-merges/{merge_id}/undo": "write",
-    "GET /ontologies/{ontology}/concepts": "read",
-    "GET /ontologies/{ontology}/embedding-config": "read",
-    "PUT /ontologies/{ontology}/embedding-config": "admin",
-    "GET /ontologies/{ontology}/embedding-status": "read",
-    "POST /ontologies/{ontology}/embeddings": "write",
-    "POST /ontologies/{ontology}/extraction": "write",
-    "GET /ontologies/{ontology}/extraction-config": "read",
-    "PUT /ontologies/{ontology}/extraction-config": "admin",
-    "GET /ontologies/{ontology}/extraction-rejected": "read",
-    "GET /ontologies/{ontology}/judgements": "read",
-    "PUT /ontologies/{ontology}/judgements": "write",
-    "DELETE /ontologies/{ontology}/judgements": "write",
-    "GET /ontologies/{ontology}/language": "read",
-    "PUT /ontologies/{ontology}/language": "admin",
-    "POST /ontologies/{ontology}/proposals": "write",
-    "GET /ontologies/{ontology}/map": "read",
-    "GET /ontologies/{ontology}/rejected": "read",
-    "GET /ontologies/{ontology}/relationship-types": "read",
-    "GET /ontologies/{ontology}/relationship-types/merges": "read",
-    "POST /ontologies/{ontology}/relationship-types/merges": "write",
-    "POST /ontologies/{ontology}/relationship-types/merges/{merge_id}/undo": "write",
-    "GET /ontologies/{ontology}/relationship-types/proposals": "read",
-    "PUT /ontologies/{ontology}/relationship-types/stance": "write",
-    "GET /ontologies/{ontology}/synonyms": "read",
-    "PUT /ontologies/{ontology}/synonyms": "write",
-    "GET /proposals": "read",
-    "GET /proposals/{proposal_id}": "read",
-    "POST /proposals/{proposal_id}/accept": "write",
-    "POST /proposals/{proposal_id}/reject": "write",
-    "POST /proposals/{proposal_id}/undo": "write",
-    "POST /queries/answer": "read",
-    "POST /queries/augment": "read",
-    "POST /queries/constructive": "read",
-    "POST /queries/facets": "read",
-    "POST /queries/hybrid": "read",
-    "POST /queries/images/search": "read",
-    "POST /queries/sources/graph": "read",
-    "POST /queries/sources/search": "read",
-    "POST /queries/sources/{source_id}/related": "read",
-    "POST /queries/sources/{source_id}/similar": "read",
-    "GET /queue": "read",
-    "GET /reading/{document_id}": "read",
-    "POST /relationships/search": "read",
-    "GET /sources/{source_id}": "read",
-    "GET /sources/{source_id}/context": "read",
-    "GET /waiting": "read",
-    "POST /waiting/approve": "write",
-    "POST /waiting/reject": "write",
+    **dict(re.findall(r"(?m)^\*\*`(\w+ \S+)`\*\*.* `(read|write|admin)`", REFERENCE.read_text("utf-8"))),
     "POST /mcp": "read",
 }
+"""Scopes as the reference states them. If you change one, the page shows it."""
 PUBLIC_PAGES: Final = ("GET /ui/assets/{digest}/{name}", "GET /ui/login", "POST /ui/login")
+_PAGES: dict[tuple[KeyScope, str], str] = {
+    ("read", "GET"): """
+        /ui /ui/ /ui/ask /ui/communities /ui/communities/{ontology}/{community_id}
+        /ui/communities/{ontology}/detect /ui/concepts /ui/concepts/{concept_id} /ui/documents
+        /ui/documents/change /ui/documents/searchable /ui/evaluations /ui/evaluations/compare
+        /ui/evaluations/one/{name} /ui/graph/{source_id} /ui/help
+        /ui/jobs /ui/ontologies
+        /ui/ontologies/{ontology} /ui/map /ui/map/passages /ui/preview/{document_id} /ui/proposals
+        /ui/read/{document_id} /ui/review /ui/review/approve /ui/review/reject /ui/search
+        /ui/search/facets /ui/search/overview
+        """,
+    ("read", "POST"): """
+        /ui/ask /ui/logout
+        """,
+    ("write", "POST"): """
+        /ui/communities/{ontology}/detect /ui/documents /ui/documents/change /ui/documents/delete
+        /ui/documents/tags /ui/jobs/{job_id}/cancel
+        /ui/jobs/{job_id}/retry /ui/judgements /ui/ontologies/{ontology}/synonyms
+        /ui/proposals/{proposal_id}/{decision} /ui/review/approve /ui/review/reject
+        """,
+    ("admin", "GET"): """
+        /ui/folders /ui/folders/{folder_id} /ui/folders/{folder_id}/remove /ui/folders/{folder_id}/scan
+        /ui/ontologies/{ontology}/delete
+        """,
+    ("admin", "POST"): """
+        /ui/folders /ui/folders/{folder_id}/remove /ui/folders/{folder_id}/scan
+        /ui/ontologies/{ontology}/delete /ui/ontologies/{ontology}/language
+        """,
+}
 PAGES: Final[dict[str, KeyScope]] = {
-    "GET /ui": "read",
-    "GET /ui/": "read",
-    "GET /ui/ask": "read",
-    "POST /ui/ask": "read",
-    "GET /ui/communities": "read",
-    "GET /ui/communities/{ontology}/{community_id}": "read",
-    "GET /ui/communities/{ontology}/detect": "read",
-    "POST /ui/communities/{ontology}/detect": "write",
-    "GET /ui/concepts": "read",
-    "GET /ui/concepts/{concept_id}": "read",
-    "GET /ui/documents": "read",
-    "POST /ui/documents": "write",
-    "GET /ui/documents/change": "read",
-    "POST /ui/documents/change": "write",
-    "POST /ui/documents/delete": "write",
-    "GET /ui/documents/searchable": "read",
-    "POST /ui/documents/tags": "write",
-    "GET /ui/evaluations": "read",
-    "GET /ui/evaluations/compare": "read",
-    "GET /ui/evaluations/one/{name}": "read",
-    "GET /ui/folders": "admin",
-    "POST /ui/folders": "admin",
-    "GET /ui/folders/{folder_id}": "admin",
-    "GET /ui/folders/{folder_id}/remove": "admin",
-    "POST /ui/folders/{folder_id}/remove": "admin",
-    "POST /ui/folders/{folder_id}/scan": "admin",
-    "GET /ui/graph/{source_id}": "read",
-    "GET /ui/help": "read",
-    "GET /ui/jobs": "read",
-    "POST /ui/jobs/{job_id}/cancel": "write",
-    "POST /ui/jobs/{job_id}/retry": "write",
-    "POST /ui/judgements": "write",
-    "GET /ui/ontologies": "read",
-    "GET /ui/ontologies/{ontology}": "read",
-    "POST /ui/ontologies/{ontology}/synonyms": "write",
-    "GET /ui/ontologies/{ontology}/delete": "admin",
-    "POST /ui/ontologies/{ontology}/delete": "admin",
-    "POST /ui/ontologies/{ontology}/language": "admin",
-    "GET /ui/map": "read",
-    "GET /ui/map/passages": "read",
-    "GET /ui/preview/{document_id}": "read",
-    "GET /ui/proposals": "read",
-    "POST /ui/proposals/{proposal_id}/{decision}": "write",
-    "POST /ui/logout": "read",
-    "GET /ui/read/{document_id}": "read",
-    "GET /ui/review": "read",
-    "GET /ui/review/approve": "read",
-    "POST /ui/review/approve": "write",
-    "GET /ui/review/reject": "read",
-    "POST /ui/review/reject": "write",
-    "GET /ui/search": "read",
-    "GET /ui/search/facets": "read",
-    "GET /ui/search/overview": "read",
+    f"{method} {path}": scope for (scope, method), paths in _PAGES.items() for path in paths.split()
 }
 """Routes for web pages. They are not in the OpenAPI document."""
 
