@@ -46,11 +46,11 @@ _PAGES: dict[tuple[KeyScope, str], str] = {
         /ui/proposals/{proposal_id}/{decision} /ui/review/approve /ui/review/reject
         """,
     ("admin", "GET"): """
-        /ui/folders /ui/folders/{folder_id} /ui/folders/{folder_id}/remove /ui/folders/{folder_id}/scan
+        /ui/folders /ui/folders/{folder_id} /ui/folders/{folder_id}/remove
         /ui/ontologies/{ontology}/delete
         """,
     ("admin", "POST"): """
-        /ui/folders /ui/folders/{folder_id}/remove /ui/folders/{folder_id}/scan
+        /ui/folders /ui/folders/{folder_id}/remove
         /ui/ontologies/{ontology}/delete /ui/ontologies/{ontology}/language
         """,
 }
