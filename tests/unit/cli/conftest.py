@@ -1,8 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+import io
+from collections.abc import Callable, Iterator
 
 import pytest
+from rich.console import Console
 
 from kg_cli.terminal import console
 
@@ -15,3 +17,13 @@ def own_consoles() -> Iterator[None]:
     yield
     console.stdout.cache_clear()
     console.stderr.cache_clear()
+
+
+@pytest.fixture
+def printed(monkeypatch: pytest.MonkeyPatch) -> Callable[[], str]:
+    """Return what both wide consoles have printed."""
+    written = io.StringIO()
+    out = Console(file=written, width=160)
+    monkeypatch.setattr(console, "stdout", lambda: out)
+    monkeypatch.setattr(console, "stderr", lambda: out)
+    return written.getvalue

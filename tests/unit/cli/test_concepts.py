@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from kg_api.client import KgClient
 from kg_api.errors import NotFound
@@ -27,20 +25,10 @@ from kg_api.schemas.concepts import (
 from kg_api.schemas.search import Degradation
 from kg_cli.concepts import commands as views
 from kg_cli.concepts.commands import take_concept
-from kg_cli.terminal import console
 from tests.unit.search.found import place
 
 Printed = Callable[[], str]
 NOTE = [Degradation(part="concepts", effect="[b]told[/b]")]
-
-
-@pytest.fixture
-def printed(monkeypatch: pytest.MonkeyPatch) -> Printed:
-    written = io.StringIO()
-    out = Console(file=written, width=160)
-    monkeypatch.setattr(console, "stdout", lambda: out)
-    monkeypatch.setattr(console, "stderr", lambda: out)
-    return written.getvalue
 
 
 def concept(label: str, **more: Any) -> Concept:

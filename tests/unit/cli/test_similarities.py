@@ -1,10 +1,6 @@
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
-
-import pytest
-from rich.console import Console
 
 from kg_api.schemas.image_search import ImageHit, ImageHits
 from kg_api.schemas.search import Degradation
@@ -12,20 +8,10 @@ from kg_api.schemas.similarity import Duplicate, SimilarSource, SimilarSources
 from kg_api.search.near import to_matched_chunk
 from kg_cli.search.images import print_found
 from kg_cli.search.views import print_similar
-from kg_cli.terminal import console
 from tests.unit.search.found import place
 
 Printed = Callable[[], str]
 NOTE = [Degradation(part="vectors", effect="[b]told[/b]")]
-
-
-@pytest.fixture
-def printed(monkeypatch: pytest.MonkeyPatch) -> Printed:
-    written = io.StringIO()
-    out = Console(file=written, width=120)
-    monkeypatch.setattr(console, "stdout", lambda: out)
-    monkeypatch.setattr(console, "stderr", lambda: out)
-    return written.getvalue
 
 
 def similar(*sources: SimilarSource) -> SimilarSources:
@@ -55,10 +41,7 @@ def test_similar_passage_shows_position_and_copies(printed: Printed) -> None:
         assert told in printed()
 
 
-def test_vector_and_keyword_ranks_are_distinguished(monkeypatch: pytest.MonkeyPatch) -> None:
-    written = io.StringIO()
-    out = Console(file=written, width=120)
-    monkeypatch.setattr(console, "stdout", lambda: out)
+def test_vector_and_keyword_ranks_are_distinguished(printed: Printed) -> None:
     through = [
         {"lane": "words", "rank": 2, "similarity": 0.6, "space": "a"},
         {"lane": "words", "rank": 1},
@@ -75,4 +58,4 @@ def test_vector_and_keyword_ranks_are_distinguished(monkeypatch: pytest.MonkeyPa
         "concepts, 3.",
         "looks nearly the same",
     ):
-        assert told in written.getvalue()
+        assert told in printed()

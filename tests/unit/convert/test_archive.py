@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import io
 import struct
-import zipfile
 from typing import Any, cast
 
 import pytest
@@ -13,15 +11,7 @@ from kg_api.convert.shared.containers import MAX_ENTRIES, open_archive, read_ent
 from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import Converted
 from kg_api.settings import ConversionSettings
-
-
-def packed(entries: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", method) as archive:
-        for name, content in entries.items():
-            archive.writestr(name, content)
-    return out.getvalue()
-
+from tests.support.hostile_files import packed
 
 GOOD = packed({"a.xml": b"<a>words</a>" * 50, "b.xml": b"<b/>"})
 

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-import io
-import zipfile
-
 import pytest
 
 from kg_api.convert.epub import convert
 from kg_api.errors import UnreadableDocument
+from tests.support.hostile_files import packed
 from tests.unit.convert.gate import assert_in_order, kinds
 
 CONTAINER = (
@@ -31,7 +29,6 @@ CHAPTER = """<?xml version="1.0" encoding="utf-8"?><html xmlns="http://www.w3.or
 
 
 def book(*, package: str = PACKAGE, more: dict[str, str | bytes] | None = None) -> bytes:
-    out = io.BytesIO()
     entries: dict[str, str | bytes] = {
         "mimetype": "application/epub+zip",
         "META-INF/container.xml": CONTAINER,
@@ -42,10 +39,7 @@ def book(*, package: str = PACKAGE, more: dict[str, str | bytes] | None = None) 
         "OEBPS/text/two.xhtml": CHAPTER.format("Water", "the first"),
         **(more or {}),
     }
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in entries.items():
-            archive.writestr(name, content)
-    return out.getvalue()
+    return packed(entries)
 
 
 def test_chapters_follow_the_spine_without_repetition() -> None:

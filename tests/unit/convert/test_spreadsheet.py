@@ -11,6 +11,7 @@ import pytest
 
 from kg_api.convert.spreadsheet import convert
 from kg_api.errors import UnreadableDocument
+from tests.support.hostile_files import packed
 from tests.unit.convert.gate import assert_in_order, kinds
 
 
@@ -173,13 +174,12 @@ def raw(
         f"{'' if around.startswith('<cols') else around}</worksheet>",
         **(parts or {}),
     }
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in entries.items():
-            archive.writestr(
-                name, f"<Relationships>{content}</Relationships>" if "_rels/" in name else content
-            )
-    return out.getvalue()
+    return packed(
+        {
+            name: f"<Relationships>{content}</Relationships>" if "_rels/" in name else content
+            for name, content in entries.items()
+        }
+    )
 
 
 def link(kind: str, target: str, name: str = "r1") -> str:

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-import io
-import zipfile
 from collections.abc import Mapping
+
+from tests.support.hostile_files import packed
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 REL = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -70,33 +70,26 @@ def word_file(
         for name in files or {}
     )
     document = f"<w:document {NAMESPACES}><w:body>{body}<w:sectPr/></w:body></w:document>"
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(
-            "[Content_Types].xml",
-            f'<Types xmlns="{_PACKAGE}/content-types"><Default Extension="rels" '
-            'ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
-            '<Default Extension="xml" ContentType="application/xml"/>'
-            '<Default Extension="png" ContentType="image/png"/>'
-            '<Override PartName="/word/document.xml" '
-            f'ContentType="{_TYPES}wordprocessingml.document.main+xml"/>'
-            f"{overrides}</Types>",
-        )
-        archive.writestr(
-            "_rels/.rels",
-            f'<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="r1" '
-            f'Type="{REL}/officeDocument" Target="word/document.xml"/></Relationships>',
-        )
-        archive.writestr(
-            "word/_rels/document.xml.rels",
-            f'<Relationships xmlns="{_PACKAGE}/relationships">{relations}</Relationships>',
-        )
-        archive.writestr("word/document.xml", document)
-        for identity, (_, content) in named.items():
-            archive.writestr(f"word/{identity}.xml", content)
-        for name, data in (files or {}).items():
-            archive.writestr(f"word/{name}", data)
-    return made.getvalue()
+    types = (
+        f'<Types xmlns="{_PACKAGE}/content-types"><Default Extension="rels" '
+        'ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+        '<Default Extension="xml" ContentType="application/xml"/>'
+        '<Default Extension="png" ContentType="image/png"/>'
+        '<Override PartName="/word/document.xml" '
+        f'ContentType="{_TYPES}wordprocessingml.document.main+xml"/>{overrides}</Types>'
+    )
+    main = f'<Relationship Id="r1" Type="{REL}/officeDocument" Target="word/document.xml"/>'
+    namespace = f'xmlns="{_PACKAGE}/relationships"'
+    return packed(
+        {
+            "[Content_Types].xml": types,
+            "_rels/.rels": f"<Relationships {namespace}>{main}</Relationships>",
+            "word/_rels/document.xml.rels": f"<Relationships {namespace}>{relations}</Relationships>",
+            "word/document.xml": document,
+            **{f"word/{identity}.xml": content for identity, (_, content) in named.items()},
+            **{f"word/{name}": data for name, data in (files or {}).items()},
+        }
+    )
 
 
 def run(text: str, properties: str = "") -> str:

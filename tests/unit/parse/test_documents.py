@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import time
-import zipfile
-from io import BytesIO
 
 import pytest
 from hypothesis import given
@@ -13,6 +11,7 @@ from kg_api.schemas.documents import Format
 from kg_api.text.decoding import decode
 from kg_api.text.documents import SUFFIXES, detect_format, parse
 from kg_api.text.markdown import plain_title
+from tests.support.hostile_files import packed
 
 
 @pytest.mark.parametrize(
@@ -135,18 +134,11 @@ def test_another_encoding_is_guessed_and_said(text: str, encoding: str, name: st
     assert [note for note in notes if name in note and "not UTF-8" in note]
 
 
-def docx() -> bytes:
-    file = BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("word/document.xml", "<x/>")
-    return file.getvalue()
-
-
 @pytest.mark.parametrize(
     ("data", "said"),
     [
         (b"%PDF-1.7\nall of it is ASCII\n", "a PDF file"),
-        (docx(), "ZIP archive"),
+        (packed({"word/document.xml": "<x/>"}), "ZIP archive"),
         (b"\x89PNG\r\n\x1a\n\x00\x00", "a PNG picture"),
         (b"\xff\xd8\xff\xe0\x00\x10JFIF", "a JPEG picture"),
         (b"text\x00more", "NUL byte at 4"),
