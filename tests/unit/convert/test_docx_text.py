@@ -289,23 +289,22 @@ def test_embedded_documents_are_reported() -> None:
     )
 
 
-def document(*, words: bool = True) -> bytes:
+def document() -> bytes:
     made, out = cast("Any", docx).Document(), io.BytesIO()
-    if words:
-        made.add_heading("Boiling water", 0)
-        made.add_heading("The kettle", 2)
-        text = made.add_paragraph("A ")
-        text.add_run("bo").bold = True
-        text.add_run("ld word, Grüße &").italic = True
-        text.add_run(" more\twords\nin lines.")
-        for style, item in (("List Bullet", "one"), ("List Bullet 2", "two"), ("List Number", "three")):
-            made.add_paragraph(item, style=style)
-        table = made.add_table(rows=3, cols=2)
-        for at, cell in enumerate(("Tea", "Price", "Green", "3 | 4", "Black", "two\nlines")):
-            table.cell(at // 2, at % 2).text = cell
-        made.add_paragraph("# The end")
-        made.add_comment(text.runs[0], text="A remark", author="Bob")
-        made.sections[0].header.paragraphs[0].text = "Letter head"
+    made.add_heading("Boiling water", 0)
+    made.add_heading("The kettle", 2)
+    text = made.add_paragraph("A ")
+    text.add_run("bo").bold = True
+    text.add_run("ld word, Grüße &").italic = True
+    text.add_run(" more\twords\nin lines.")
+    for style, item in (("List Bullet", "one"), ("List Bullet 2", "two"), ("List Number", "three")):
+        made.add_paragraph(item, style=style)
+    table = made.add_table(rows=3, cols=2)
+    for at, cell in enumerate(("Tea", "Price", "Green", "3 | 4", "Black", "two\nlines")):
+        table.cell(at // 2, at % 2).text = cell
+    made.add_paragraph("# The end")
+    made.add_comment(text.runs[0], text="A remark", author="Bob")
+    made.sections[0].header.paragraphs[0].text = "Letter head"
     about = made.core_properties
     about.title, about.author, about.keywords, about.subject = "Water", "Ann Lee", "tea, water", "Kettles"
     about.created = datetime(2024, 3, 5, 10, 0)  # noqa: DTZ001 - as the format has it

@@ -204,30 +204,29 @@ def add_box(shapes: Any, left: float, top: float, text: str) -> None:
     shapes.add_textbox(Inches(left), Inches(top), Inches(2), Inches(0.5)).text_frame.text = text
 
 
-def presentation(*, words: bool = True) -> bytes:
+def presentation() -> bytes:
     made, out = cast("Any", pptx).Presentation(), io.BytesIO()
     first = made.slides.add_slide(made.slide_layouts[1])
-    if words:
-        first.shapes.title.text = "Boiling water"
-        frame = first.placeholders[1].text_frame
-        frame.text = "one"
-        for level, text in ((1, "two Grüße"), (3, "three"), (0, "four")):
-            more = frame.add_paragraph()
-            more.text, more.level = text, level
-        first.notes_slide.notes_text_frame.text = "Say this.\nSlowly."
-        second = made.slides.add_slide(made.slide_layouts[6])
-        second.element.set("show", "0")
-        add_box(second.shapes, 5, 1.05, "right")
-        add_box(second.shapes, 1, 1, "left")
-        add_box(second.shapes, 1, 0.2, "# above")
-        add_box(second.shapes.add_group_shape().shapes, 1, 2, "in a group")
-        table = second.shapes.add_table(2, 2, Inches(1), Inches(3), Inches(4), Inches(1)).table
-        for at, cell in enumerate(("Tea", "Price", "Green", "3 | 4")):
-            table.cell(at // 2, at % 2).text = cell
-        data = cast("Any", CategoryChartData)()
-        data.categories = ["East", "West"]
-        data.add_series("Cups", (1, 2.5))
-        second.shapes.add_chart(XL_CHART_TYPE.PIE, Inches(1), Inches(5), Inches(2), Inches(2), data)
+    first.shapes.title.text = "Boiling water"
+    frame = first.placeholders[1].text_frame
+    frame.text = "one"
+    for level, text in ((1, "two Grüße"), (3, "three"), (0, "four")):
+        more = frame.add_paragraph()
+        more.text, more.level = text, level
+    first.notes_slide.notes_text_frame.text = "Say this.\nSlowly."
+    second = made.slides.add_slide(made.slide_layouts[6])
+    second.element.set("show", "0")
+    add_box(second.shapes, 5, 1.05, "right")
+    add_box(second.shapes, 1, 1, "left")
+    add_box(second.shapes, 1, 0.2, "# above")
+    add_box(second.shapes.add_group_shape().shapes, 1, 2, "in a group")
+    table = second.shapes.add_table(2, 2, Inches(1), Inches(3), Inches(4), Inches(1)).table
+    for at, cell in enumerate(("Tea", "Price", "Green", "3 | 4")):
+        table.cell(at // 2, at % 2).text = cell
+    data = cast("Any", CategoryChartData)()
+    data.categories = ["East", "West"]
+    data.add_series("Cups", (1, 2.5))
+    second.shapes.add_chart(XL_CHART_TYPE.PIE, Inches(1), Inches(5), Inches(2), Inches(2), data)
     made.core_properties.title, made.core_properties.author = "Water", "Ann Lee"
     made.save(out)
     return out.getvalue()
