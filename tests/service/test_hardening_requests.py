@@ -124,46 +124,31 @@ def test_83_disconnected_searches_free_their_slots(http: httpx.Client, service: 
 
 
 @pytest.mark.parametrize("method", ["OPTIONS", "TRACE", "PUT", "PROPFIND"])
-@pytest.mark.parametrize(
-    ("path", "allowed"),
-    [
-        (SEARCH, "POST"),
-        ("/documents", "GET, POST"),
-        ("/health", "GET, HEAD"),
-        ("/mcp", "POST"),
-        ("/ui/documents", "GET, POST"),
-        ("/ui/login", "GET, POST"),
-    ],
-)
-def test_84_wrong_method_lists_allowed_methods(
-    service: Service, method: str, path: str, allowed: str
-) -> None:
-    with closing(connect(service.url)) as sending:
-        sending.sendall(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nX-Secret: canary\r\n\r\n".encode())
-        answer = sending.recv(65536)
-    assert answer.startswith(b"HTTP/1.1 405 "), answer
-    assert f"allow: {allowed}\r\n".encode() in answer.lower().replace(
-        allowed.lower().encode(), allowed.encode()
-    )
-    assert b"canary" not in answer
+def test_84_wrong_method_lists_allowed_methods(service: Service, method: str) -> None:
+    both = dict.fromkeys(("/documents", "/ui/documents", "/ui/login"), b"get, post")
+    for path, allowed in {**both, SEARCH: b"post", "/mcp": b"post", "/health": b"get, head"}.items():
+        head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nX-Secret: canary\r\n\r\n"
+        with closing(connect(service.url)) as sending:
+            sending.sendall(head.encode())
+            answer = sending.recv(65536).lower()
+        assert answer.startswith(b"http/1.1 405 "), answer
+        assert b"allow: " + allowed + b"\r\n" in answer, answer
+        assert b"canary" not in answer
 
 
 def test_84_invalid_method_is_rejected(service: Service) -> None:
     assert status_of(service.url, b"get /documents HTTP/1.1\r\nHost: localhost\r\n\r\n") == 400
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
+def test_85_a_strange_path_leads_nowhere(service: Service) -> None:
+    """`/documents/%00` contains a null character: 422."""
+    for path in (
         *("//", "//documents", "/documents;a=b", "/;", "/%00", "/documents%00", "/%2e%2e/%2e%2e/etc/passwd"),
         *("/../../etc/passwd", "/ui/assets/x/%2e%2e%2f%2e%2e%2fetc%2fpasswd", "/ui/assets/../../etc/passwd"),
         *("/ui//documents", "/documents/%00", "/%ff%fe", "/documents/..%5c..%5cetc", "/.well-known/../keys"),
-    ],
-)
-def test_85_a_strange_path_leads_nowhere(service: Service, path: str) -> None:
-    """`/documents/%00` contains a null character: 422."""
-    head = f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
-    assert status_of(service.url, head) in ({422} if path == "/documents/%00" else {404})
+    ):
+        head = f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+        assert status_of(service.url, head) == (422 if path == "/documents/%00" else 404), path
 
 
 def test_86_invalid_idempotency_keys_are_rejected(http: httpx.Client) -> None:

@@ -50,7 +50,7 @@ _PAGES: dict[tuple[KeyScope, str], str] = {
         /ui/ontologies/{ontology}/delete
         """,
     ("admin", "POST"): """
-        /ui/folders /ui/folders/{folder_id}/remove
+        /ui/folders /ui/folders/{folder_id}/remove /ui/folders/{folder_id}/scan
         /ui/ontologies/{ontology}/delete /ui/ontologies/{ontology}/language
         """,
 }

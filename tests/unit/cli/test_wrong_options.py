@@ -91,8 +91,15 @@ def test_types_are_read_from_the_values() -> None:
         "title": "Pumps = all",
         "uri": "file:///a",
         "metadata": {
-            "n": 3, "x": 1.5, "draft": True, "names": "a,b", "zip": "0123", "t": "",
-            "tags": ["oncall", "7"], "years": [2024, 2025], "old": None,
+            "n": 3,
+            "x": 1.5,
+            "draft": True,
+            "names": "a,b",
+            "zip": "0123",
+            "t": "",
+            "tags": ["oncall", "7"],
+            "years": [2024, 2025],
+            "old": None,
         },
     }
 
