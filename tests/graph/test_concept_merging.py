@@ -11,14 +11,16 @@ import pytest
 
 from kg_api.concepts.merging import merge_near
 from kg_api.errors import Conflict
-from kg_api.graph.client import Graph
+from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.concept_merges import merge_concepts, read_concept_merges, unmerge_concepts
 from kg_api.graph.document_writes import delete_document, store_document
+from kg_api.graph.proposals import LinkEnd, NewProposal, write_proposals
 from kg_api.graph.spaces import Space
-from kg_api.schemas.base import concept_id, hash_concept_text
+from kg_api.schemas.base import concept_id, hash_concept_text, proposal_id
 from kg_api.schemas.concepts import ConceptMerge
 from kg_api.schemas.documents import DocumentRecord
 from kg_api.schemas.spaces import SimilarityCalibration
+from kg_api.schemas.vocabulary import LINKED, ProposalState
 from tests.support.concepts import (
     check_invariants,
     concepts,
@@ -346,3 +348,62 @@ def test_merging_ignores_other_ontologies(
     embed(driver, {ONE: [1, 0], MANY: [1, 0]})
     assert near(graph, space, ONE) == 0
     assert count(driver, "(:Concept)") == 2
+
+
+HASHES = "MATCH (c:Concept) RETURN c.concept_id AS id, c.text_hash AS hash"
+LINKS = """MATCH (a)-[l:LINKED_TO]-(b) WHERE a.label < b.label
+           RETURN a.label AS one, b.label AS other, l.proposal_id AS id, l.by AS by ORDER BY one, other"""
+ACCEPTED = "MATCH (p:Proposal {state: 'accepted'}) RETURN p.proposal_id AS id, COUNT { (p)-->() } AS ends"
+
+
+@pytest.fixture
+def learned(graph: Graph, other: DocumentRecord) -> None:
+    write(graph, labelled(other, 0, "beta"), labelled(other, 1, "gamma"))
+
+
+def identity(one: str, other: str) -> str:
+    return proposal_id("notes", "concept", *ids(one, other))
+
+
+def link(graph: Graph, driver: neo4j.Driver, one: str, other: str) -> dict[str, str]:
+    hashes = {row["id"]: row["hash"] for row in rows(driver, HASHES)}
+    first, second = (LinkEnd(each, hashes[each]) for each in ids(one, other))
+    proposed = NewProposal("concept", first, second, 0.9, 0.8, "near")
+    graph.transaction(lambda tx: write_proposals(tx, "concept", "notes", [], [proposed], most=9))
+    decide(graph, one, other, "accepted")
+    return told(one, other)
+
+
+def told(one: str, other: str) -> dict[str, str]:
+    return {"one": one, "other": other, "id": identity(one, other), "by": "Ada"}
+
+
+def decide(graph: Graph, one: str, other: str, state: ProposalState) -> None:
+    given = {"proposal_id": identity(one, other), "state": state, "by": "Ada", "type": LINKED}
+
+    def work(tx: Transaction) -> None:
+        tx.run("proposals/decide", **given, decision="x")
+
+    graph.transaction(work)
+
+
+@pytest.mark.usefixtures("learned")
+def test_a_link_goes_over_and_back(graph: Graph, driver: neo4j.Driver) -> None:
+    before = link(graph, driver, "beta", "gamma")
+    merged(graph, "alpha", "beta")
+    assert rows(driver, LINKS) == [told("alpha", "gamma")]
+    assert rows(driver, ACCEPTED) == [{"id": identity("alpha", "gamma"), "ends": 2}]
+    undo(graph, "beta")
+    assert rows(driver, LINKS) == [before]
+    assert rows(driver, ACCEPTED) == [{"id": before["id"], "ends": 2}]
+    check_invariants(driver)
+
+
+@pytest.mark.usefixtures("learned")
+def test_a_link_that_was_rejected_is_not_made(graph: Graph, driver: neo4j.Driver) -> None:
+    link(graph, driver, "alpha", "gamma")
+    decide(graph, "alpha", "gamma", "rejected")
+    link(graph, driver, "beta", "gamma")
+    merged(graph, "alpha", "beta")
+    assert rows(driver, LINKS) == []
+    assert rows(driver, ACCEPTED) == [{"id": identity("beta", "gamma"), "ends": 0}]
