@@ -7,7 +7,10 @@ from typing import Any, TypeVar
 import neo4j
 import pytest
 
+from kg_api.blobs.images import StoredFiles
+from kg_api.blobs.store import FileBlobStore
 from kg_api.errors import DatabaseUnavailable
+from kg_api.extraction.llm import ExtractionRequests, Extractors
 from kg_api.graph import bundle
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.concept_merges import merge_concepts
@@ -17,21 +20,69 @@ from kg_api.graph.fulltext import read_language, read_synonyms
 from kg_api.graph.library import change_by_name
 from kg_api.graph.names import list_ontology_names
 from kg_api.schemas.base import concept_id
-from kg_api.schemas.bundles import BundledDocument, BundledPassages
+from kg_api.schemas.bundles import (
+    BundledDocument,
+    BundledOntology,
+    BundledPassages,
+    ImportedLines,
+    ImportOpened,
+    OntologyToImport,
+)
 from kg_api.schemas.concepts import ExtractedRelation, ExtractionConfig
 from kg_api.schemas.documents import DocumentChange
 from kg_api.schemas.embedding import EmbeddingConfig
+from kg_api.settings import Settings
+from kg_api.spaces.configuration import ExtractionService
 from kg_api.spaces.plans import read_embedding_state
 from kg_api.transfer import exporting
 from kg_api.transfer.bundles import read_lines
+from kg_api.transfer.importing import TransferService
 from tests.conftest import wipe
 from tests.support.concepts import extraction, found, quote, write
 from tests.support.cypher import rows
 from tests.support.embedding import status
 from tests.support.kg import TEXTS, Kg
-from tests.support.moving import Mover
 from tests.support.records import record
 from tests.support.two_concepts import always
+
+
+class Mover:
+    def __init__(self, kg: Kg, folder: Path) -> None:
+        self.files = StoredFiles(kg.graph, FileBlobStore(folder))
+        extractors = Extractors(kg.graph, Settings())
+        requests = ExtractionRequests(kg.graph, extractors)
+        self.service = TransferService(
+            kg.graph,
+            self.files,
+            kg.configure,
+            ExtractionService(kg.graph, extractors, requests),
+            requests.request,
+            spaces=kg.spaces,
+        )
+
+    def pages(self, ontology: str = "notes") -> list[bytes]:
+        found, after = list[bytes](), ""
+        while page := self.service.exports.export_documents(ontology, after):
+            documents = [each for each in read_lines(page) if isinstance(each, BundledDocument)]
+            found.append(page)
+            after = documents[-1].document
+        return found
+
+    def configuration(self, ontology: str = "notes") -> BundledOntology:
+        return self.service.exports.offer([ontology]).ontologies[0]
+
+    def open(self, configuration: BundledOntology, *, replace: bool = False) -> ImportOpened:
+        offer = self.service.exports.offer(None)
+        given = OntologyToImport(
+            format=offer.format,
+            schema_version=offer.schema_version,
+            configuration=configuration,
+            replace=replace,
+        )
+        return self.service.open_import(given)
+
+    def take(self, page: bytes, ontology: str = "notes") -> ImportedLines:
+        return self.service.imports.take(ontology, read_lines(page))
 
 
 def scores(kg: Kg, mode: Any) -> list[tuple[str, float]]:

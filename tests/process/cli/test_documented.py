@@ -20,10 +20,9 @@ from kg_api.mcp.tools import TOOLS
 from kg_api.providers.pixels import HistogramEmbedder
 from kg_api.schemas.constructive import ConstructiveQuery
 from kg_api.schemas.spaces import FIRST_IMAGE_SLUG
-from tests.process.cli.conftest import Kg
+from tests.process.cli.conftest import ROOT, Kg
 from tests.support.communities import Detecting
 from tests.support.concepts import state
-from tests.support.documented import ROOT, check_commands, commands_in, section_of
 from tests.support.embedding import run_jobs
 from tests.support.images import drawn, encoded
 from tests.support.mcp import answer, call
@@ -119,18 +118,39 @@ QUICKSTART = {
 }
 
 
-def list_commands(page: str) -> list[str]:
-    """Return the `kg` commands from a guide, without `kg` and comments."""
-    text = (GUIDES / page).read_text(encoding="utf-8")
+def section_of(page: str, heading: str) -> str:
+    return (ROOT / page).read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+
+
+def commands_in(text: str) -> list[str]:
+    """Return the lines of a page's commands, without `kg` and comments."""
     lines = (line for block in BASH.findall(text) for line in block.splitlines())
     return [re.sub(r"\s+#.*", "", line).removeprefix("kg ") for line in lines if line.startswith("kg ")]
+
+
+def check_commands(kg: Kg, commands: list[str], told: Mapping[str, tuple[str, ...]], ids: Ids) -> list[Any]:
+    """Run commands and compare the output with the longest matching entry of `told`. Return the JSON that
+    was printed."""
+    seen, given = set[str](), list[Any]()
+    for command in commands:
+        done = kg(*(str(ids[word]()) if word in ids else word for word in shlex.split(command)))
+        assert done.returncode == 0, (command, done.stderr)
+        if command.endswith(("--json", "--schema")):
+            given.append(json.loads(done.stdout))
+            continue
+        name = max((each for each in told if command.startswith(each)), key=len)
+        seen.add(name)
+        for expected in told[name]:
+            assert expected in " ".join((done.stdout + done.stderr).split()), (command, done.stdout)
+    assert seen == told.keys()
+    return given
 
 
 def run_guide(
     kg: Kg, page: str, home: Path, ids: Mapping[str, str], before: Mapping[str, Callable[[], Any]]
 ) -> None:
     unused = set(before)
-    for command in list_commands(page):
+    for command in commands_in((GUIDES / page).read_text(encoding="utf-8")):
         if any(each in f"{command} " for each in LEFT_TO_OTHER_TESTS[page]):
             continue
         for start in [each for each in unused if command.startswith(each)]:
