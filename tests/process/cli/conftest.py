@@ -79,9 +79,15 @@ def ordinary() -> tuple[str, ...]:
     return ("setpriv", "--bounding-set", "-dac_override,-dac_read_search")
 
 
+@pytest.fixture(scope="session")
+def beginning(migrated_graph: Graph) -> Callable[[], object]:
+    """Register the space, as the service did when it started."""
+    return lambda: ensure_space(migrated_graph, small_embedder().identity)
+
+
 @pytest.fixture
 def folder(tmp_path: Path, graph: Graph) -> Path:
-    ensure_space(graph, small_embedder().identity)  # as the service did when it started
+    del graph
     folder = tmp_path / "notes"
     folder.mkdir()
     return folder

@@ -3,19 +3,19 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from kg_api.client import KgClient
 from kg_api.graph.client import Graph
-from kg_api.graph.spaces import ensure_space
 from tests.process.cli.conftest import Kg
-from tests.support.embedders import small_embedder
 from tests.support.embedding import run_jobs
 from tests.support.running import Service
 
 TEXT = "Marie Curie discovered polonium. Marie Curie received the Nobel Prize in Physics."
 
 
-def test_extraction_is_configured_previewed_and_started(kg: Kg, service: Service, graph: Graph) -> None:
-    ensure_space(graph, small_embedder().identity)  # as the service did when it started
+@pytest.mark.usefixtures("graph")
+def test_extraction_is_configured_previewed_and_started(kg: Kg, service: Service) -> None:
     with KgClient(service.url) as client:
         client.ingest_text(TEXT, ontology="notes", document="a")
     admin = ("admin", "concepts")

@@ -6,16 +6,14 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.graph.client import Graph
-from kg_api.graph.spaces import ensure_space
 from tests.process.cli.conftest import Kg
 from tests.process.cli.doubles import Request, forwarding
-from tests.support.embedders import small_embedder
 from tests.support.running import Service
 
 
 @pytest.fixture
 def document(service: Service, graph: Graph) -> str:
-    ensure_space(graph, small_embedder().identity)  # as the service did when it started
+    del graph
     with KgClient(service.url) as client:
         return client.ingest_text("A note.\n", ontology="notes", document="a.md").document_id
 

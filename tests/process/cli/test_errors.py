@@ -6,13 +6,10 @@ import sys
 import pytest
 
 from kg_api.errors import Forbidden, KgError, TooBusy
-from kg_api.graph.client import Graph
-from kg_api.graph.spaces import ensure_space
 from kg_cli import main
 from tests.neo4j_server import Neo4jServer
 from tests.process.cli.conftest import Kg
 from tests.process.cli.doubles import Reply, answering, problem
-from tests.support.embedders import small_embedder
 from tests.support.running import Service, environment
 
 
@@ -78,6 +75,7 @@ def test_unexpected_response_prints_no_traceback(
     assert len(told.err.splitlines()) == 1
 
 
+@pytest.mark.usefixtures("graph")
 @pytest.mark.parametrize(
     ("command", "code", "words"),
     [
@@ -102,10 +100,7 @@ def test_unexpected_response_prints_no_traceback(
         (["nosuch"], 2, "nosuch"),
     ],
 )
-def test_wrong_commands_have_their_exit_code(
-    kg: Kg, graph: Graph, command: list[str], code: int, words: str
-) -> None:
-    ensure_space(graph, small_embedder().identity)  # as the service did when it started
+def test_wrong_commands_have_their_exit_code(kg: Kg, command: list[str], code: int, words: str) -> None:
     ran = kg(*command)
     assert (ran.returncode, ran.stdout) == (code, ""), ran.stderr
     assert words in ran.stderr

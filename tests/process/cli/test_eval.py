@@ -9,22 +9,15 @@ from typing import Any
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.graph.client import Graph
-from kg_api.graph.spaces import ensure_space
 from kg_cli import main
 from tests.process.cli.conftest import Kg
-from tests.support.embedders import small_embedder
 from tests.support.running import Service
 from tests.unit.evaluate.sets import write
 
 SEARCH = "/queries/sources/search"
 
 
-@pytest.fixture(autouse=True)
-def empty(graph: Graph) -> None:
-    """Return an empty database. It has the space that was created when the service and the worker
-    started."""
-    ensure_space(graph, small_embedder().identity)
+pytestmark = pytest.mark.usefixtures("graph")
 
 
 @pytest.fixture

@@ -12,11 +12,9 @@ import pytest
 
 from kg_api.graph.client import Graph
 from kg_api.graph.folders import find_folder
-from kg_api.graph.spaces import ensure_space
 from kg_api.schemas.folders import build_folder_grant
 from tests.neo4j_server import Neo4jServer
 from tests.process.cli.conftest import Kg
-from tests.support.embedders import small_embedder
 from tests.support.running import Service, environment, serve, started_worker, wait_until
 from tests.support.sync import documents, follow, put
 
@@ -39,7 +37,7 @@ def closed(server: Neo4jServer, place: Path) -> Iterator[Service]:
 
 @pytest.fixture
 def rest(closed: Service, graph: Graph) -> Iterator[httpx.Client]:
-    ensure_space(graph, small_embedder().identity)
+    del graph
     with httpx.Client(base_url=closed.url, timeout=60) as client:
         yield client
 

@@ -7,18 +7,14 @@ from typing import Any
 import pytest
 
 from kg_api.graph.client import Graph
-from kg_api.graph.spaces import ensure_space
 from tests.process.cli.conftest import Kg
-from tests.support.embedders import small_embedder
 from tests.support.sync import documents, put
 
 SOME_REFUSED = 3
 
 
 @pytest.fixture
-def folder(tmp_path: Path, graph: Graph) -> Path:
-    ensure_space(graph, small_embedder().identity)  # as service and worker did when they started
-    folder = tmp_path / "notes"
+def folder(folder: Path) -> Path:
     put(folder, one="# One\n\nThe canary sings.\n", two="The second one.\n")
     return folder
 

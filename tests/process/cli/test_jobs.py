@@ -9,12 +9,10 @@ import pytest
 from kg_api.graph import jobs
 from kg_api.graph.client import Graph
 from kg_api.graph.jobs import sign_of_life
-from kg_api.graph.spaces import ensure_space
 from kg_api.settings import load_settings
 from kg_api.spaces.plans import read_embedding_state
 from kg_cli.stack.doctor import DoctorFinding, examine_jobs
 from tests.process.cli.conftest import Kg
-from tests.support.embedders import small_embedder
 from tests.support.running import Service
 
 REASON = "waiting: openai does not answer (ConnectError): is OPENAI_BASE_URL right? " + "words " * 40
@@ -24,7 +22,6 @@ REASON = "waiting: openai does not answer (ConnectError): is OPENAI_BASE_URL rig
 def job(graph: Graph, driver: neo4j.Driver) -> str:
     with driver.session() as session:
         session.run("CREATE (:Ontology {name: 'notes'})").consume()
-    ensure_space(graph, small_embedder().identity)  # as the service did when it started
     return graph.transaction(lambda tx: jobs.request_job(tx, "source_embedding", "notes", added=5))
 
 
@@ -53,7 +50,6 @@ def later(driver: neo4j.Driver, job_id: str, seconds: int) -> None:
 def test_rejected_texts_are_shown_with_reasons(
     kg: Kg, service: Service, driver: neo4j.Driver, graph: Graph
 ) -> None:
-    ensure_space(graph, small_embedder().identity)
     with httpx.Client(base_url=service.url) as http:
         body = {"ontology": "notes", "document": "odd.txt", "text": "an odd text"}
         job_id = http.post("/documents", json=body).json()["job_id"]

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import neo4j
-import pytest
 
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.client import Graph
@@ -14,12 +13,6 @@ from tests.process.cli.conftest import Kg
 from tests.support.embedders import small_embedder
 
 
-@pytest.fixture
-def empty(graph: Graph) -> None:
-    ensure_space(graph, small_embedder().identity)
-
-
-@pytest.mark.usefixtures("empty")
 def test_a_kg_is_moved(kg: Kg, graph: Graph, driver: neo4j.Driver, tmp_path: Path) -> None:
     notes, bundle = tmp_path / "notes", tmp_path / "moving"
     notes.mkdir()

@@ -2,17 +2,16 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from kg_api.client import KgClient
 from kg_api.errors import Conflict
-from kg_api.graph.client import Graph
-from kg_api.graph.spaces import ensure_space
 from tests.process.cli.conftest import Kg
-from tests.support.embedders import small_embedder
 from tests.support.running import Service
 
 
-def test_a_space_is_created_built_activated_and_dropped(kg: Kg, service: Service, graph: Graph) -> None:
-    ensure_space(graph, small_embedder().identity)  # as the service did when it started
+@pytest.mark.usefixtures("graph")
+def test_a_space_is_created_built_activated_and_dropped(kg: Kg, service: Service) -> None:
     with KgClient(service.url) as client:
         client.ingest_text("Ada met Bob.", ontology="notes", document="a")
     spaces = ("admin", "spaces")
@@ -39,8 +38,8 @@ def test_a_space_is_created_built_activated_and_dropped(kg: Kg, service: Service
     assert (gone.returncode, "the space other is being removed" in gone.stderr) == (0, True), gone.stderr
 
 
-def test_one_command_switches_the_model_of_new_ontologies(kg: Kg, graph: Graph) -> None:
-    ensure_space(graph, small_embedder().identity)
+@pytest.mark.usefixtures("graph")
+def test_one_command_switches_the_model_of_new_ontologies(kg: Kg) -> None:
     create = ("admin", "spaces", "create", "other", "--provider", "deterministic", "--dimensions", "64")
     made = kg(*create, "--switch")
     assert (made.returncode, "New ontologies use other" in made.stderr) == (0, True), made.stderr
