@@ -82,7 +82,7 @@ def managed_server(*, first_start: bool = False) -> Generator[Neo4jServer]:
         first_start: Start with an empty home instead of a stored password and schema.
     """
     _sweep()
-    with _test_home() as home:
+    with home_in_memory() as home:
         if not first_start:
             migrated_home.give(home.path)
         settings = small_settings(home.path)
@@ -117,7 +117,8 @@ def small_settings(home: Path, port: int | None = None) -> Settings:
 
 
 @contextlib.contextmanager
-def _test_home() -> Generator[Home]:
+def home_in_memory() -> Generator[Home]:
+    """Yield an empty home that is deleted at the end."""
     path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=_folder()))
     me = processes.identify(os.getpid())
     if me is not None:

@@ -121,9 +121,6 @@ def test_full_disk_rejects_writes_and_panicked_database_recovers(stack: Stack) -
     assert response.json()["type"] in {"urn:kg:database-panicked", "urn:kg:database-unavailable"}
     until(lambda: stack.http.get("/ready").status_code == 503, "that it is told")
     until(lambda: "room" in str(supervisor.read(stack.home).waiting_for()), "what it waits for", seconds=60)
-    assert "room" in str(stack.machine.status()["waiting_for"])
-    findings = json.loads(stack.machine.kg("doctor", "--json", code=1)[0])
-    assert {"disk", "neo4j"} <= {each["name"] for each in findings if each["state"] == "fail"}
     stack.disk.free()
     freed = time.monotonic()
     until(lambda: stack.takes("healed"), "writing again", seconds=stack.heals_seconds)
@@ -133,7 +130,5 @@ def test_full_disk_rejects_writes_and_panicked_database_recovers(stack: Stack) -
     assert [name for name in [*acknowledged, "healed"] if not stack.found(name)] == []
     assert not stack.found("refused")
     until(lambda: supervisor.read(stack.home).waiting_for() is None, "that it is told", seconds=10)
-    status = stack.machine.status()
-    assert status["ready"]
-    assert status["roles"]["neo4j"]["restarts"] >= 1
+    assert supervisor.read(stack.home).roles["neo4j"].restarts >= 1
     assert "process is broken and is ended" in stack.log("supervisor")

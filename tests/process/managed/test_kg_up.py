@@ -20,11 +20,12 @@ from neo4j.exceptions import AuthError
 from kg_api.local import neo4j as jars
 from kg_api.local import processes
 from kg_api.local.processes import Home, ProcessId, find_free_port
-from tests.neo4j_server import KEPT_PLANS
+from tests.neo4j_server import KEPT_PLANS, home_in_memory
 from tests.process.managed.dummy import until
 from tests.support import forked, migrated_home
 from tests.support.backups import write_backup
 from tests.support.images import drawn, encoded
+from tests.support.running import ready
 
 SMALL = {
     "KG_NEO4J__HEAP_MB": "512",
@@ -73,8 +74,14 @@ class Machine:
     def status(self) -> dict[str, Any]:
         return json.loads(self._run(("status", "--json")).stdout)
 
+    def is_ready(self) -> bool:
+        url = Home(self.home).api_url()
+        return url is not None and ready(url)
+
     def pids(self) -> dict[str, int]:
-        return {process["role"]: process["pid"] for process in self.status()["processes"]}
+        home = Home(self.home)
+        found = {role: processes.load(home.pid_file(role)) for role in ("neo4j", "api", "worker")}
+        return {role: process.pid for role, process in found.items() if process}
 
     def with_variables(self, **more: str) -> Machine:
         return replace(self, env=self.env | more)
@@ -104,23 +111,23 @@ def fresh_machine(home: Path, **more: str) -> Machine:
 
 
 @pytest.fixture(scope="module")
-def first_ups(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[Machine, list[tuple[int, str]]]]:
+def first_ups() -> Generator[tuple[Machine, list[tuple[int, str]]]]:
     """Run two `kg up` commands at once, and return how each of them ended."""
-    home = tmp_path_factory.mktemp("machine") / "kg"
-    machine = fresh_machine(home, OPENAI_API_KEY=CANARY)
-    try:
-        with machine.start("up") as first, machine.start("up") as second:
-            ends = [(up.wait(SECONDS), "".join(up.communicate())) for up in (first, second)]
-        yield machine, ends
-    finally:
-        machine.kg("down")
+    with home_in_memory() as home:
+        machine = fresh_machine(home.path / "kg", OPENAI_API_KEY=CANARY)
+        try:
+            with machine.start("up") as first, machine.start("up") as second:
+                ends = [(up.wait(SECONDS), "".join(up.communicate())) for up in (first, second)]
+            yield machine, ends
+        finally:
+            machine.kg("down")
 
 
 @pytest.fixture
 def machine(first_ups: tuple[Machine, object]) -> Machine:
     """Return the running stack. If it has been stopped, this takes two seconds to start it."""
     stack, _ = first_ups
-    if not stack.status()["ready"]:
+    if not stack.is_ready():
         stack.kg("up")
     return stack
 
@@ -224,7 +231,7 @@ def test_up_recovers_after_killing_every_process(machine: Machine) -> None:
     before, supervisor = machine.pids(), machine.status()["supervisor_pid"]
     for pid in (supervisor, *before.values()):
         kill_and_wait(pid)
-    assert machine.status()["ready"] is False
+    assert not machine.is_ready()
     assert "run `kg up` and `kg down` first" in machine.kg("admin", "backup", code=70)[1]
     assert json.loads(machine.kg("admin", "backups", "--json")[0])["backups"] == []
     assert not [*Home(machine.home).backups.iterdir()]
@@ -236,7 +243,7 @@ def test_up_recovers_after_killing_every_process(machine: Machine) -> None:
     after = machine.pids()
     assert set(after) == set(before)
     assert not set(after.values()) & {*before.values(), me.pid}
-    assert machine.status()["ready"] is True
+    assert machine.is_ready()
     assert query(machine, "MATCH (k:Kept) RETURN k.n") == [[1]]
 
 
@@ -294,7 +301,7 @@ def test_backup_and_restore_are_rejected_while_kg_runs(machine: Machine, tmp_pat
     other = str(write_backup(tmp_path, "kg-1"))
     for command in (("backup",), ("restore", other, "--replace", "--yes")):
         assert "kg down" in machine.kg("admin", *command, code=5)[1]
-    assert machine.status()["ready"] is True
+    assert machine.is_ready()
 
 
 @pytest.mark.usefixtures("library")
@@ -313,15 +320,16 @@ def test_down_ends_every_process_and_reports_it(machine: Machine) -> None:
 
 @pytest.mark.timeout(1500)
 def test_restored_copy_searches_equally_despite_killed_restores(
-    first_ups: tuple[Machine, object], library: tuple[Hits, bytes], tmp_path: Path
+    first_ups: tuple[Machine, object], library: tuple[Hits, bytes]
 ) -> None:
     machine, (before, boat) = first_ups[0], library
-    machine = machine.with_variables(KG_BACKUP__FOLDER=str(tmp_path / "backups"))
+    folder = machine.home.parent
+    machine = machine.with_variables(KG_BACKUP__FOLDER=str(folder / "backups"))
     machine.kg("down")
     path = json.loads(machine.kg("admin", "backup", "--keep", "1", "--json")[0])["path"]
     [listed] = json.loads(machine.kg("admin", "backups", "--json")[0])["backups"]
     assert (listed["path"], listed["whole"]) == (path, True)
-    copy = fresh_machine(tmp_path / "copy")
+    copy = fresh_machine(folder / "copy")
     home, restore = Home(copy.home), ("admin", "restore", path)
     killed(copy, *restore, reached=home.restoring.joinpath("neo4j/data/transactions/neo4j").exists)
     assert not home.has_data()

@@ -60,7 +60,7 @@ def foreground(
     log = folder / "log"
     with log.open("w") as errors, machine.start("up", "--foreground", stderr=errors) as process:
         try:
-            until(lambda: machine.status()["ready"], "the stack", 120, pause=0.5)
+            until(machine.is_ready, "the stack", 120, pause=0.1)
             yield Foreground(machine, process, log)
         finally:
             if process.poll() is None:
@@ -145,7 +145,7 @@ def test_repeatedly_killed_worker_restarts_and_is_reported(
 def test_interrupt_ends_foreground_but_not_external_neo4j(
     foreground: Foreground, driver: neo4j.Driver
 ) -> None:
-    until(lambda: foreground.machine.status()["ready"], "the stack", 60, pause=0.5)
+    until(foreground.machine.is_ready, "the stack", 60, pause=0.1)
     pids = foreground.machine.pids()
     assert set(pids) == {"api", "worker"}
     foreground.process.send_signal(signal.SIGINT)
