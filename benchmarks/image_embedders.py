@@ -3,7 +3,7 @@
     python -m benchmarks.image_embedders [../shared/data/sample_photos/images] [--tune 3000]
 
 Each picture is cropped, scaled, encoded again, made grey, darker and so on; its vector is compared with those
-of all originals, and the nearest one counts (recall@1). Beside it the perceptual hash, by differing bits.
+of all originals, and the nearest one counts (recall@1).
 `--tune N` chooses the weights of the blocks anew, of N at random: by one half of the pictures, tried on the
 other half, both ways. Prints one JSON object.
 """
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from kg_api.convert.image.file import compute_difference_hash, flatten
+from kg_api.convert.image.file import flatten
 from kg_api.providers.pixels import RENDERING, WEIGHTS, HistogramEmbedder, blocks
 from tests.support.image_changes import CHANGES, FOLDER, LIMITS, as_rendered
 
@@ -94,7 +94,6 @@ def main() -> None:
         "recall@1": trial.recall(WEIGHTS),
         "of each half": [trial.recall(WEIGHTS, half) for half in halves],
         "without the pair that is nearly the same": trial.recall(WEIGHTS, singles, singles),
-        "perceptual hash": _by_hash(pictures),
         "cosines": _meaning(trial, singles),
         "milliseconds a picture": _speed(pictures),
     }
@@ -130,20 +129,6 @@ def _spread(values: Vectors) -> dict[str, float]:
     marks = {f"{mark} %": float(np.percentile(values, mark)) for mark in (5, 50, 95)}
     found = {"mean": float(values.mean()), **marks, "least": float(values.min()), "most": float(values.max())}
     return {name: round(value, 3) for name, value in found.items()}
-
-
-def _by_hash(pictures: Sequence[Image.Image]) -> dict[str, float]:
-    stored = [int(compute_difference_hash(picture), 16) for picture in pictures]
-
-    def nearest(picture: Image.Image) -> int:
-        own = int(compute_difference_hash(picture), 16)
-        return min(range(len(stored)), key=lambda at: (own ^ stored[at]).bit_count())
-
-    found: dict[str, float] = {}
-    for name, change in {**CHANGES, **LIMITS}.items():
-        hits = [nearest(each) == at for at, picture in enumerate(pictures) for each in change(picture)]
-        found[name] = round(float(np.mean(hits)), 3)
-    return found
 
 
 def _speed(pictures: Sequence[Image.Image]) -> dict[str, float]:

@@ -65,7 +65,7 @@ RETURN s.source_id AS source_id, s.document_id AS document_id, s.paragraph AS pa
        s.word_boxes AS word_boxes, s[$mark_property] = $mark AS embedded,
        CASE WHEN s[$mark_property] = $mark THEN s[$property] END AS vector,
        s.extracted_with AS extracted_with, s.not_extracted_because AS refused, s.unverified_quotes AS unverified,
-       CASE WHEN s:Image THEN s {.storage_key, .thumbnail_key, .content_type, .width, .height, .bytes, .perceptual_hash}
+       CASE WHEN s:Image THEN s {.storage_key, .thumbnail_key, .content_type, .width, .height, .bytes}
        END AS image
 ORDER BY s.document_id, s.paragraph
 

@@ -26,7 +26,7 @@ RETURN s.storage_key AS storage_key, s.thumbnail_key AS thumbnail_key, s.content
 UNWIND $document_ids AS document_id
 MATCH (s:Image {document_id: document_id})
 WHERE NOT s.source_id IN $source_ids
-REMOVE s:Image, s.storage_key, s.thumbnail_key, s.content_type, s.width, s.height, s.bytes, s.perceptual_hash
+REMOVE s:Image, s.storage_key, s.thumbnail_key, s.content_type, s.width, s.height, s.bytes
 WITH s
 MATCH (s)-[r:STORED_AS|SHOWN_AS]->(b:Blob)
 SET b.touched_at = datetime.realtime(), b:LooseBlob
@@ -55,7 +55,7 @@ RETURN s.source_id AS source_id, s.ontology AS ontology, s.document AS document,
        s.last_page AS last_page, s.ocr_confidence IS NOT NULL AS ocr, s.ocr_confidence AS ocr_confidence,
        s.full_text AS full_text,
        CASE WHEN s:Image THEN 'image' ELSE 'passage' END AS kind,
-       CASE WHEN s:Image THEN s {.storage_key, .content_type, .width, .height, .bytes, .perceptual_hash} END AS image
+       CASE WHEN s:Image THEN s {.storage_key, .content_type, .width, .height, .bytes} END AS image
 
 // name: write
 // Label sources as images and set their files. Previous files may become unused. Files without a hold may be deleted,

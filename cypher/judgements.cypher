@@ -29,7 +29,7 @@ RETURN j {.judgement_id, .ontology, .question, .document_id, .document, .relevan
        CASE WHEN s IS NOT NULL THEN s {.source_id, .ontology, .document, .document_id, .paragraph, .heading, .start, .end,
          .page, .last_page, .ocr_confidence, .full_text, ocr: s.ocr_confidence IS NOT NULL,
          kind: CASE WHEN s:Image THEN 'image' ELSE 'passage' END,
-         image: CASE WHEN s:Image THEN s {.storage_key, .content_type, .width, .height, .bytes, .perceptual_hash} END} END AS source
+         image: CASE WHEN s:Image THEN s {.storage_key, .content_type, .width, .height, .bytes} END} END AS source
 ORDER BY j.question_id, judgement.relevance DESC, judgement.judgement_id
 
 // name: write

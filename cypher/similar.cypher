@@ -10,7 +10,7 @@ RETURN collect({
   paragraph: s.paragraph, heading: s.heading, start: s.start, end: s.end, page: s.page, last_page: s.last_page,
   ocr: s.ocr_confidence IS NOT NULL, ocr_confidence: s.ocr_confidence, full_text: s.full_text,
   kind: CASE WHEN s:Image THEN 'image' ELSE 'passage' END,
-  image: CASE WHEN s:Image THEN s {.storage_key, .content_type, .width, .height, .bytes, .perceptual_hash} END,
+  image: CASE WHEN s:Image THEN s {.storage_key, .content_type, .width, .height, .bytes} END,
   title: s.title, uri: d.uri, format: d.format, metadata: d.metadata
 }) AS found
 

@@ -79,7 +79,7 @@ RETURN s.source_id AS source_id, s.ontology AS ontology, s.document AS document,
        s.paragraph AS paragraph, s.heading AS heading, s.start AS start, s.end AS end, s.page AS page,
        s.last_page AS last_page, s.ocr_confidence IS NOT NULL AS ocr, s.ocr_confidence AS ocr_confidence, s.full_text AS full_text,
        CASE WHEN s:Image THEN 'image' ELSE 'passage' END AS kind,
-       CASE WHEN s:Image THEN s {.storage_key, .content_type, .width, .height, .bytes, .perceptual_hash} END AS image
+       CASE WHEN s:Image THEN s {.storage_key, .content_type, .width, .height, .bytes} END AS image
 
 // name: fitting
 // Return the given sources that match conditions.
@@ -141,7 +141,7 @@ RETURN place.source_id AS around, s.source_id AS source_id, s.ontology AS ontolo
        s.last_page AS last_page, s.ocr_confidence IS NOT NULL AS ocr, s.ocr_confidence AS ocr_confidence,
        s.full_text AS full_text,
        CASE WHEN s:Image THEN 'image' ELSE 'passage' END AS kind,
-       CASE WHEN s:Image THEN s {.storage_key, .content_type, .width, .height, .bytes, .perceptual_hash} END AS image
+       CASE WHEN s:Image THEN s {.storage_key, .content_type, .width, .height, .bytes} END AS image
 ORDER BY around, paragraph
 
 // name: of_document

@@ -250,7 +250,6 @@ class ImageKeeper:
                 width=each.width,
                 height=each.height,
                 bytes=len(each.content),
-                perceptual_hash=each.perceptual_hash,
             )
             for each in images
         ]

@@ -586,7 +586,6 @@ def _build_image_hit(found: ImageHit | RelatedSource) -> Item:
         height=found.image.height if found.image else 0,
         found_by=[*dict.fromkeys(signal.lane for signal in found.through)],
         similarity=None if similarity is None else round(similarity, 4),
-        near_duplicate=(isinstance(found, ImageHit) and found.near_duplicate) or None,
     )
 
 

@@ -7,14 +7,13 @@ import binascii
 from typing import Annotated, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, TypeAdapter, model_validator
-from pydantic.json_schema import SkipJsonSchema
 
 from kg_api.schemas.base import Answer, Body, DocumentName, Flag, OntologyName, Text
 from kg_api.schemas.concepts import ExtractionConfig
 from kg_api.schemas.documents import BlockKind
 from kg_api.schemas.embedding import EmbeddingConfig
 from kg_api.schemas.formats import Format
-from kg_api.schemas.images import ImageType, PerceptualHash
+from kg_api.schemas.images import ImageType
 from kg_api.schemas.languages import MAX_GROUPS, Group
 from kg_api.schemas.metadata import MetadataValue, check_value
 from kg_api.schemas.spaces import NewSpace
@@ -78,7 +77,6 @@ class BundledImage(Body):
     width: Annotated[int, Field(ge=1, le=MAX_PLACE)]
     height: Annotated[int, Field(ge=1, le=MAX_PLACE)]
     bytes: Place
-    perceptual_hash: PerceptualHash
 
 
 class BundledSource(Body):
@@ -203,7 +201,7 @@ LINE: TypeAdapter[BundledLine] = TypeAdapter(Annotated[BundledLine, Field(discri
 
 # Manifest of a bundle, and export offer of a service
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 MAX_ONTOLOGIES = 10_000
 LEFT_OUT: Final = (
     "documents that wait for approval",
@@ -229,8 +227,6 @@ class BundledOntology(Body):
     language: TextLanguage = "auto"
     synonyms: Annotated[list[Group], Field(max_length=MAX_GROUPS)] = Field(default_factory=list)
     extraction: ExtractionConfig = ExtractionConfig()
-    proposals: SkipJsonSchema[object] = Field(default=None, exclude=True)
-    """Ignored. Bundles from before 2026-11-29 have it."""
 
 
 class OntologyToImport(Body):

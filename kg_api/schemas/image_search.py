@@ -75,10 +75,6 @@ class ImageThrough(Answer):
 class ImageHit(DescribedPlace):
     score: float
     through: list[ImageThrough]
-    differing_bits: int | None = None
-    """Number of different bits of both 64-bit perceptual hashes, for a search with an image."""
-    near_duplicate: bool = False
-    """Whether the image is a near-duplicate of the query image: at most six bits differ."""
 
 
 class ImageHits(Answer):

@@ -8,8 +8,6 @@ from typing import Annotated, Literal
 from pydantic import Base64Bytes, Field
 
 ImageType = Literal["image/png", "image/jpeg", "image/webp", "image/gif", "image/tiff", "image/bmp"]
-PerceptualHash = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
-"""64-bit perceptual hash. Near-duplicates differ in few bits."""
 Pixels = Annotated[int, Field(ge=1, le=2**31)]
 
 
@@ -20,7 +18,6 @@ class ReadImage:
     content_type: ImageType
     width: Pixels  # width after rotation
     height: Pixels
-    perceptual_hash: PerceptualHash
     thumbnail: Base64Bytes
     content: Base64Bytes  # content to store, without metadata such as a location
     original_hash: str
@@ -51,7 +48,6 @@ class StoredImage:
     width: int
     height: int
     bytes: int
-    perceptual_hash: str
 
 
 @dataclass(frozen=True, slots=True)

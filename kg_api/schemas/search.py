@@ -46,8 +46,6 @@ class ImageFacts(Answer):
     """Width in pixels after rotation."""
     height: int
     bytes: int
-    perceptual_hash: str
-    """64-bit perceptual hash in hexadecimal digits. Near-duplicates differ in few bits."""
 
 
 class SourcePlace(Answer):

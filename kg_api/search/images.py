@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Final, Protocol
 
 import numpy as np
@@ -57,25 +56,14 @@ class ImageLooker(Protocol):
 class QueryImage:
     """Image to use as a query. It is decoded in separate processes only."""
 
-    def __init__(self, images: ImageSpaceRegistry, reader: ImageLooker, content: Callable[[], bytes]) -> None:
+    def __init__(self, images: ImageSpaceRegistry, content: Callable[[], bytes]) -> None:
         self._images = images
-        self._reader = reader
         self._content = content
 
     @property
     def own(self) -> Place | None:
         """Location, if the image is stored. None: uploaded."""
         return None
-
-    @cached_property
-    def looks(self) -> int:
-        """Perceptual hash to compare images.
-
-        Raises:
-            UnreadableDocument: The file is not a supported image.
-            TooBusy: Too many files are being read.
-        """
-        return int(self._reader.read_image(self._content()).perceptual_hash, 16)
 
     def get_vector(self, space: Space) -> NDArray[np.float32]:
         """Get the vector in an image space.
@@ -94,41 +82,24 @@ class StoredPicture(QueryImage):
     def __init__(
         self,
         images: ImageSpaceRegistry,
-        reader: ImageLooker,
         place: Place,
         image: ImageFacts,
         *,
         graph: Graph,
         read_blob: Callable[[str], bytes],
     ) -> None:
-        super().__init__(images, reader, lambda: read_blob(image.storage_key))
+        super().__init__(images, lambda: read_blob(image.storage_key))
         self._place = place
-        self._image = image
         self._graph = graph
 
     @property
     def own(self) -> Place:
         return self._place
 
-    @cached_property
-    def looks(self) -> int:
-        return int(self._image.perceptual_hash, 16)
-
     def get_vector(self, space: Space) -> NDArray[np.float32]:
         """Get the stored vector. If there is none, embed the image as in `QueryImage`."""
         parts = read_source_vectors(self._graph, self._place.source_id, space)
         return parts[0].vector if parts else super().get_vector(space)
-
-
-# Perceptual hashes with 64 bits
-
-MAX_BITS: Final = 6
-"""Maximum number of bits that can be different in a copy. For other images, this is about 32."""
-
-
-def differing_bits(one: int, other: int) -> int:
-    """Count the bits that are different in two hashes."""
-    return (one ^ other).bit_count()
 
 
 # Image retrievers: by vectors in each image space
@@ -307,10 +278,9 @@ class ImageSearchService:
                 f"{request.source_id[:200]!r} is a passage of text, not an image. For images related "
                 "to it, use POST /queries/sources/ID/related (kg images related ID)"
             )
-        picture = StoredPicture(
-            self._images, self._reader, own, own.image, graph=self._graph, read_blob=self._read_blob
+        return self._like(
+            StoredPicture(self._images, own, own.image, graph=self._graph, read_blob=self._read_blob), request
         )
-        return self._like(picture, request)
 
     def search_like(self, content: bytes, request: ImageScope) -> ImageHits:
         """Find images that are similar to a file that you upload.
@@ -320,9 +290,8 @@ class ImageSearchService:
             TooBusy: Too many files are being read.
             InvalidInput: A filter is invalid.
         """
-        picture = QueryImage(self._images, self._reader, lambda: content)
-        _ = picture.looks  # reject an invalid file even if there are no images
-        return self._like(picture, request)
+        self._reader.read_image(content)  # reject an invalid file even if there are no images
+        return self._like(QueryImage(self._images, lambda: content), request)
 
     def _like(self, picture: QueryImage, request: ImageScope) -> ImageHits:
         watch = Stopwatch("images")
@@ -338,13 +307,13 @@ class ImageSearchService:
             source=picture.own,
             by=["picture_space"] if lanes.found else [],
             spaces=[lane.space.slug for lane in lanes.found],
-            images=self._join(picture, lanes.found, request),
+            images=self._join(lanes.found, request),
             note=_note_less_similar(lanes.found, request.min_similarity),
             degraded=[*chosen.notes, *lanes.degraded],
             timings_ms=watch.milliseconds(),
         )
 
-    def _join(self, picture: QueryImage, lanes: Sequence[ImageLane], request: ImageScope) -> list[ImageHit]:
+    def _join(self, lanes: Sequence[ImageLane], request: ImageScope) -> list[ImageHit]:
         """Fuse by rank, because you cannot compare cosines from different spaces."""
         least = -1.0 if request.min_similarity is None else request.min_similarity
         kept = [
@@ -356,22 +325,15 @@ class ImageSearchService:
         places = {
             place.source_id: place for place in describe_places(self._graph, [each for each, _ in best])
         }
-        images: list[ImageHit] = []
-        for identity, score in best:
-            place = places.get(identity)
-            if place is None or place.image is None:
-                continue
-            bits = differing_bits(picture.looks, int(place.image.perceptual_hash, 16))
-            images.append(
-                ImageHit(
-                    **place.model_dump(),
-                    score=score,
-                    through=[found[identity] for found in kept if identity in found],
-                    differing_bits=bits,
-                    near_duplicate=bits <= MAX_BITS,
-                )
+        return [
+            ImageHit(
+                **places[identity].model_dump(),
+                score=score,
+                through=[found[identity] for found in kept if identity in found],
             )
-        return images[: request.limit]
+            for identity, score in best
+            if identity in places and places[identity].image is not None
+        ][: request.limit]
 
 
 def _note_less_similar(lanes: Sequence[ImageLane], least: float | None) -> str | None:

@@ -113,8 +113,6 @@ def _reasons(each: ImageHit) -> Iterator[str]:
             lane += ", by vector search" if way.space else ", by full text"
         rank = "" if way.rank is None else f", {way.rank}."
         yield f"{lane}{rank}" + ("" if way.similarity is None else f" ({way.similarity:.2f})")
-    if each.near_duplicate:
-        yield "looks nearly the same"
 
 
 @command(group, "search", show=print_found)

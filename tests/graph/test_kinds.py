@@ -32,7 +32,7 @@ Kind = Literal["passage", "image"]
 
 def pictured(made: DocumentRecord, *numbers: int) -> DocumentRecord:
     key = "0" * 64
-    image = StoredImage(key, key, "image/png", 4, 3, 100, "0" * 16)
+    image = StoredImage(key, key, "image/png", 4, 3, 100)
     sources = [replace(each, image=image) if at in numbers else each for at, each in enumerate(made.sources)]
     return replace(made, sources=tuple(sources))
 

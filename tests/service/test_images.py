@@ -152,10 +152,7 @@ def test_upload_finds_image_of_another_size(http: httpx.Client, picture_id: str)
     found = response.json()
     assert found["degraded"] == []
     assert found["images"][0]["source_id"] == picture_id
-    assert found["images"][0]["near_duplicate"]
     assert found["source"] is None
-    (other,) = search_by_image(http, PLAIN_BOAT, ontology="photos").json()["images"]
-    assert not other["near_duplicate"]
     both = search_by_image(
         http, PLAIN_BOAT, ontology=["photos", "notes"], limit="1", where=["format=epub", "format exists"]
     )

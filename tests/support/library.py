@@ -159,8 +159,7 @@ class MemoryLibrary(Library):
         found = [each for each in self.search(words).sources if each.document_id != own.document_id]
         return SimilarSources(
             source=own,
-            by="text",
-            space=None,
+            space="default",
             sources=[
                 SimilarSource(
                     **each.model_dump(include=set(Place.model_fields)),
@@ -179,7 +178,7 @@ class MemoryLibrary(Library):
     def add_picture(self, document: str, words: str, thumbnail: bytes) -> Place:
         (place,) = self.add("photos", document, [words])
         known = {"storage_key": "0" * 64, "content_type": "image/png", "width": 4, "height": 3}
-        image = ImageFacts.model_validate({**known, "bytes": 100, "perceptual_hash": "0" * 16})
+        image = ImageFacts.model_validate({**known, "bytes": 100})
         made = place.model_copy(update={"kind": "image", "image": image})
         self.places[place.document_id] = [made]
         self.thumbnails[made.source_id] = thumbnail
@@ -192,10 +191,7 @@ class MemoryLibrary(Library):
         fit = [each for each in every if not words or any(word in each.full_text for word in words)]
         found = [each for each in fit if each.source_id != request.source_id][: request.limit]
         way = ImageThrough(lane="words" if words else "picture_space", rank=1, similarity=0.25)
-        same = request.source_id is not None
-        hits = [
-            ImageHit(**each.model_dump(), score=1.0, through=[way], near_duplicate=same) for each in found
-        ]
+        hits = [ImageHit(**each.model_dump(), score=1.0, through=[way]) for each in found]
         return ImageHits(by=[way.lane], spaces=[], images=hits, degraded=self.degraded, timings_ms={})
 
     def related(self, source_id: str, request: RelatedSearch) -> RelatedSources:

@@ -35,7 +35,7 @@ PROPERTIES: Final = {
     ),
     "Image": _words(  # a second label of sources
         "source_id ontology document document_id paragraph storage_key thumbnail_key content_type width "
-        "height bytes perceptual_hash held_at embedding embedded_with embedded_at refused_because"
+        "height bytes held_at embedding embedded_with embedded_at refused_because"
     ),
     "Blob": _words("key generation lost touched_at"),
     "DeadBlob": _words("key generation"),

@@ -232,16 +232,6 @@ def make_thumbnail(picture: Image.Image) -> bytes:
     return content.getvalue()
 
 
-def compute_difference_hash(picture: Image.Image) -> str:
-    """Compute a 64-bit hash of brightness differences between neighboring pixels.
-
-    Cropping or resizing changes few bits. Source: dHash by Neal Krawetz, "Kind of Like That" (The Hacker
-    Factor Blog, 2013).
-    """
-    grey = np.asarray(picture.convert("L").resize(_BITS, Image.Resampling.LANCZOS), dtype=np.int16)
-    return np.packbits(grey[:, 1:] > grey[:, :-1]).tobytes().hex()
-
-
 # Rendering for image embedding models: upright RGB at the model's input size
 
 _SPARE = 3  # multiple of the target size to keep before the final resampling

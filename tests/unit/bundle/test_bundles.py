@@ -113,7 +113,7 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
         lambda bundle: bundle.folder.joinpath("manifest.json").write_text("{"),
         "manifest.json",
     ),
-    "an unknown format": (told(format=3), "has format 3"),
+    "an unknown format": (told(format=4), "has format 4"),
     "an unknown field": (told(extra=1), "extra"),
     "a path that leads up": (file_told(path="../ontology-0001.jsonl"), "files.0.path"),
     "an absolute path": (file_told(path="/etc/passwd"), "files.0.path"),

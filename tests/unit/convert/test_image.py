@@ -76,15 +76,6 @@ def test_a_photograph_is_shown_as_it_was_taken(orientation: int, kind: str) -> N
     red, green, _ = cast("tuple[int, int, int]", thumbnail.getpixel((4, 4)))
     assert red > 150 > green
     assert not seen(image.thumbnail).getexif()
-    assert image.perceptual_hash == read(encoded(upright)).perceptual_hash
-
-
-def test_near_duplicates_have_near_hashes() -> None:
-    original = read(encoded(drawn(640, 480))).perceptual_hash
-    smaller = read(encoded(drawn(640, 480).resize((200, 150)), "JPEG", quality=40)).perceptual_hash
-    other = read(encoded(drawn(640, 480).transpose(Image.Transpose.ROTATE_180))).perceptual_hash
-    assert distance(original, smaller) <= 6
-    assert distance(original, other) > 15
 
 
 def test_camera_metadata_is_stored_and_searchable() -> None:
