@@ -78,7 +78,6 @@ def unpack(vector: str) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
 # Paths come only from numbers and hashes in a bundle. kg does not follow links or open devices.
 
 MANIFEST: Final = "manifest.json"
-UNFINISHED: Final = "unfinished.json"
 BLOBS: Final = "blobs"
 MAX_MANIFEST_BYTES = 64 * 1024 * 1024
 MAX_BLOB_BYTES = 1024 * 1024 * 1024
@@ -111,9 +110,7 @@ def open_plain(path: Path) -> Generator[IO[bytes]]:
 
 def read_manifest(folder: Path) -> bundles.Manifest:
     if not (folder / MANIFEST).exists():
-        if (folder / UNFINISHED).exists():
-            raise InvalidInput(f"the export to {folder} was not finished: run the same `kg export` again")
-        raise NotFound(f"no bundle found in {folder}: {MANIFEST} is missing")
+        raise NotFound(f"no bundle found in {folder}: {MANIFEST} is missing, which an export writes last")
     with open_plain(folder / MANIFEST) as file:
         content = file.read(MAX_MANIFEST_BYTES + 1)
     if len(content) > MAX_MANIFEST_BYTES:

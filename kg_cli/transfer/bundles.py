@@ -10,8 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, Field
-
 from kg_api.atomic_write import write_whole
 from kg_api.errors import Conflict, FileLost, InvalidInput, NotFound, TooLarge
 from kg_api.schemas.bundles import (
@@ -20,7 +18,6 @@ from kg_api.schemas.bundles import (
     BundledFile,
     BundledOntology,
     BundledPassages,
-    BundleOffer,
     ImportedLines,
     Manifest,
 )
@@ -28,7 +25,6 @@ from kg_api.suggestions import describe_unknown_ontology
 from kg_api.transfer.bundles import (
     BLOBS,
     MANIFEST,
-    UNFINISHED,
     FileCheck,
     blob_path,
     file_name,
@@ -47,31 +43,24 @@ if TYPE_CHECKING:
 
 Advance = Callable[[int], None]
 
-# Export, which resumes at the first incomplete ontology
-
-
-class ExportProgress(BaseModel):
-    """State of an unfinished export."""
-
-    asked: list[str] | None
-    offer: BundleOffer
-    files: list[BundledFile] = Field(default_factory=list)  # complete files, in the order of the offer
-    lost: list[str] = Field(default_factory=list)
+# Export to a new folder, whose manifest is written at the end
 
 
 def export_bundle(
     client: KgClient, folder: Path, ontologies: Sequence[str] | None, begin: Advance, advance: Advance
 ) -> Manifest:
-    """Write a bundle, or its missing parts, and finally the manifest."""
+    """Write a bundle to a new or empty folder, and finally the manifest."""
+    files, lost = list[BundledFile](), set[str]()
     try:
-        progress = _begin(client, folder, None if ontologies is None else sorted(set(ontologies)))
-        begin(sum(progress.offer.documents.values()))
-        advance(sum(each.documents for each in progress.files))
-        for configuration in progress.offer.ontologies[len(progress.files) :]:
-            progress.files.append(_export_ontology(client, folder, configuration, progress, advance))
-            _save(folder, progress)
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise Conflict(f"{folder} is not empty: name another folder")
+        offer = client.export_offer(None if ontologies is None else sorted(set(ontologies)))
+        begin(sum(offer.documents.values()))
+        for number, configuration in enumerate(offer.ontologies, start=1):
+            path = folder / file_name(number)
+            files.append(_export_ontology(client, path, configuration, lost, advance))
         blobs = [path.stat().st_size for path in (folder / BLOBS).glob("*/*")]
-        offer = progress.offer
         waiting = [
             f"{count} documents of {name} that wait for approval" for name, count in offer.waiting.items()
         ]
@@ -80,48 +69,23 @@ def export_bundle(
             kg_version=offer.kg_version,
             schema_version=offer.schema_version,
             created_at=dt.datetime.now(tz=dt.UTC).isoformat(timespec="seconds"),
-            files=progress.files,
-            blobs=BundledBlobs(files=len(blobs), bytes=sum(blobs), lost=sorted({*progress.lost})),
+            files=files,
+            blobs=BundledBlobs(files=len(blobs), bytes=sum(blobs), lost=sorted(lost)),
             left_out=[*waiting, *offer.left_out],
         )
         write_whole(folder / MANIFEST, manifest.model_dump_json(indent=1).encode(), prefix=f".{MANIFEST}")
-        (folder / UNFINISHED).unlink()
     except OSError as error:
         place = error.filename or folder
-        why = f"{place} cannot be written: {error.strerror}"
-        raise InvalidInput(f"{why}. To continue, repeat the command") from None
+        raise InvalidInput(f"{place} cannot be written: {error.strerror}") from None
     return manifest
 
 
-def _begin(client: KgClient, folder: Path, asked: list[str] | None) -> ExportProgress:
-    folder.mkdir(parents=True, exist_ok=True)
-    if (folder / MANIFEST).exists():
-        raise Conflict(f"there is a bundle in {folder} already: name another folder")
-    if (folder / UNFINISHED).exists():
-        try:
-            progress = ExportProgress.model_validate_json((folder / UNFINISHED).read_bytes())
-        except ValueError:
-            raise Conflict(f"{folder / UNFINISHED} cannot be read: name another folder") from None
-        if progress.asked != asked:
-            raise Conflict(f"an export of other ontologies to {folder} is not finished: name another folder")
-        return progress
-    if any(folder.iterdir()):
-        raise Conflict(f"{folder} is not empty: name a new folder")
-    progress = ExportProgress(asked=asked, offer=client.export_offer(asked))
-    _save(folder, progress)
-    return progress
-
-
-def _save(folder: Path, progress: ExportProgress) -> None:
-    write_whole(folder / UNFINISHED, progress.model_dump_json().encode(), prefix=f".{UNFINISHED}")
-
-
 def _export_ontology(
-    client: KgClient, folder: Path, configuration: BundledOntology, progress: ExportProgress, advance: Advance
+    client: KgClient, path: Path, configuration: BundledOntology, lost: set[str], advance: Advance
 ) -> BundledFile:
-    name, path = configuration.ontology, folder / file_name(len(progress.files) + 1)
-    check, after = FileCheck(path.name, configuration), ""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    name, after = configuration.ontology, ""
+    check = FileCheck(path.name, configuration)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(handle, "wb") as file:
             while page := retry_while_unavailable(partial(client.export_documents, name, after=after)):
@@ -137,7 +101,7 @@ def _export_ontology(
                     if isinstance(line, BundledDocument):
                         after, documents = line.document, documents + 1
                     for key in list_file_keys(line):
-                        _fetch_blob(client, folder, key, progress)
+                        _fetch_blob(client, path.parent, key, lost)
                 file.write(page)
                 advance(documents)
             file.flush()
@@ -150,15 +114,15 @@ def _export_ontology(
     return check.describe()
 
 
-def _fetch_blob(client: KgClient, folder: Path, key: str, progress: ExportProgress) -> None:
+def _fetch_blob(client: KgClient, folder: Path, key: str, lost: set[str]) -> None:
     path = blob_path(folder, key)
-    if path.exists() or key in progress.lost:
+    if path.exists() or key in lost:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         content = retry_while_unavailable(lambda: client.export_blob(key))
     except FileLost:
-        progress.lost.append(key)
+        lost.add(key)
     else:
         write_whole(path, content, prefix=".part-")
 

@@ -25,7 +25,8 @@ def export(
     """Export all ontologies, or some, to a folder that any kg can import.
 
     The bundle contains documents, sources with vectors, concepts, images and the configuration of ontologies.
-    At the end, the command lists the omitted content. To resume an interrupted export, repeat the command.
+    At the end, the command lists the omitted content.
+    An interrupted export leaves no bundle: delete the folder and repeat the command.
 
     Example: kg export moving --ontology notes
     """

@@ -169,7 +169,6 @@ ON_THEIR_SIDE = frozenset(_TURNS[each] for each in range(5, 9))  # rotations tha
 _QUALITY = 80
 _WHITE = (255, 255, 255)
 _SIXTEEN_TO_EIGHT = 257
-_BITS = (9, 8)  # size in pixels of the image for the 64-bit difference hash
 
 
 def shrink(picture: Image.Image) -> Image.Image:
