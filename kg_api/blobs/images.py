@@ -66,9 +66,6 @@ class StoreCheck:
 
         A store without a marker gets one if it has the files that the graph knows, or if the graph knows
         none.
-
-        Raises:
-            Unavailable: The store is missing, belongs to another database, or does not answer.
         """
         known = get_known_store(self._graph)
         if known is not None and self._store.identity() == known:
@@ -129,9 +126,6 @@ class StoredFiles:
 
         kg commits the hold before it writes the first file, so `collect` either sees the hold or ran earlier.
         kg queries lost files after writing, because a reader may report a file as lost until then.
-
-        Raises:
-            Unavailable: The database or the store does not answer, or the store is another one.
         """
         self._right.require()
         by_key = {compute_blob_key(content): content for content in contents}

@@ -58,14 +58,7 @@ class PageService:
         self._drawer.close()
 
     def get_picture(self, request: PageRequest, known: str = "") -> PagePicture:
-        """Return a page as an image. `known` has the keys of images that the client has cached.
-
-        Raises:
-            NotFound: The document, source, or page does not exist, or kg did not store the file.
-            InvalidInput: The source belongs to another document.
-            UnreadableDocument: The page cannot be rendered.
-            TooBusy: Too many requests wait for pages.
-        """
+        """Return a page as an image. `known` has the keys of images that the client has cached."""
         original, wanted = self._find_page(request)
         key = _build_cache_key(original, wanted)
         drawn = None if key in known else self._draw_page(original, wanted)

@@ -24,12 +24,7 @@ FILES = ("image/", "application/x-ndjson", "application/octet-stream")  # conten
 
 
 def read(call: Call[T], response: httpx.Response) -> T:
-    """Read the response to a call as a model.
-
-    Raises:
-        KgError: The subclass that the service named, with its message.
-        ServiceUnreachable: Another program answered.
-    """
+    """Read the response to a call as a model."""
     if response.is_error and response.status_code not in call.accepted:
         raise _read_problem(response)
     if call.convert is None:
@@ -52,11 +47,7 @@ def _read_problem(response: httpx.Response) -> KgError:
 
 
 def parse_reply(call: Call[T], content: str | bytes, url: httpx.URL) -> T:
-    """Parse JSON as the model of a call.
-
-    Raises:
-        ServiceUnreachable: Another program answered.
-    """
+    """Parse JSON as the model of a call."""
     try:
         return cast("T", cast("type[BaseModel]", call.answer).model_validate_json(content))
     except ValidationError:
@@ -86,11 +77,7 @@ def _find_error(tree: type[KgError], slug: str) -> type[KgError]:
 
 
 def unwrap_event(event: AnswerEvent) -> Statement | Answered:
-    """Get the content from a streamed event.
-
-    Raises:
-        ServiceUnreachable: The event is empty.
-    """
+    """Get the content from a streamed event."""
     told = event.statement or event.answer
     if told is None:
         raise ServiceUnreachable(_BROKEN)
@@ -98,11 +85,7 @@ def unwrap_event(event: AnswerEvent) -> Statement | Answered:
 
 
 def read_last(call: Call[T], last: object) -> T:
-    """Read the last event in a stream as the answer to a call.
-
-    Raises:
-        ServiceUnreachable: The stream ended before the whole answer.
-    """
+    """Read the last event in a stream as the answer to a call."""
     if not isinstance(last, call.answer):
         raise ServiceUnreachable(_BROKEN)
     return last

@@ -62,11 +62,7 @@ class Events(Generic[T]):
 
 
 def build_path(*parts: str) -> str:
-    """Build a path with each part quoted.
-
-    Raises:
-        InvalidInput: A part is blank or not a string, such as the `job_id` of a change without a job.
-    """
+    """Build a path with each part quoted."""
     if absent := [part for part in parts if not isinstance(part, str)]:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(
             f"an id or a name was expected, not {absent[0]!r}. `job_id` is None if there was no work"

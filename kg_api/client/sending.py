@@ -57,11 +57,7 @@ class Sending:
         return read(call, response)
 
     def _follow(self, call: Call[T], silence: float) -> Generator[T]:
-        """Yield data from each event, until the service ends the stream.
-
-        Raises:
-            KgError: An error of the service, or ServiceUnreachable if the stream breaks.
-        """
+        """Yield data from each event, until the service ends the stream."""
         body = {"params": call.params, "json": call.json, "headers": connection.traced(call.headers)}
         try:
             with connect_sse(self._http, call.method, call.path, **body, timeout=silence) as source:

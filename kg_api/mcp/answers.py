@@ -257,12 +257,7 @@ class Paged(Body):
 
 
 class Pager:
-    """Returns one page of an answer's items.
-
-    Args:
-        tool: Name of the tool.
-        arguments: Arguments of this call.
-    """
+    """Returns one page of an answer's items."""
 
     def __init__(self, tool: str, arguments: Paged) -> None:
         self._tool = tool

@@ -34,11 +34,7 @@ log = structlog.get_logger()
 
 
 class Library:
-    """Data access of the tools. Every method is thread-safe and may raise any KgError.
-
-    Args:
-        container: Returns the container, or raises Unavailable before it is open.
-    """
+    """Data access of the tools. Every method is thread-safe and may raise any KgError."""
 
     def __init__(self, container: Callable[[], Container]) -> None:
         self._container = container

@@ -21,9 +21,6 @@ class RemoteService:
     """The service's `/mcp` endpoint. Reconnects after a failed call.
 
     An agent can start before `kg up`, and keeps working after `kg down` and `kg up` on another port.
-
-    Args:
-        connect: Returns a client, or raises ServiceUnreachable.
     """
 
     def __init__(self, connect: Callable[[], KgClient]) -> None:

@@ -51,11 +51,7 @@ def by_text(parts: Iterable[TextPart]) -> dict[str, list[int]]:
 
 
 def join_vectors(own: Vectors, within: Mapping[int, Vectors], share: float = SHARE) -> Vectors:
-    """Combine the vector that each part has separately and in its text.
-
-    Returns:
-        float32, shape (parts, dimensions), rows of length 1.
-    """
+    """Combine the vector that each part has separately and in its text."""
     rows = [
         unit((1 - share) * row.astype(np.float64) + share * within[at].astype(np.float64), row.size)
         if at in within

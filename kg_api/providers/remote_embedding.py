@@ -451,11 +451,7 @@ MAX_SHOWN = 5
 def normalize_rows(
     found: Sequence[Any], texts: int, dimensions: int, hint: str, *, what: str = "texts"
 ) -> Vectors:
-    """Check the vectors of a reply and scale them to length 1.
-
-    Returns:
-        float32, shape (texts, dimensions).
-    """
+    """Check the vectors of a reply and scale them to length 1."""
     if len(found) != texts:
         raise EmbeddingFailed(f"{texts} {what} were sent, but the server returned {len(found)} vectors")
     rows = np.empty((texts, dimensions), dtype=np.float32)

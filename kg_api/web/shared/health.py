@@ -33,11 +33,7 @@ class QueueWatch:
         self._looking = CachedRead(lambda: read_queue_status(opening.container().graph))
 
     def status(self) -> QueueStatus:
-        """Return the queue status, at most one second old.
-
-        Raises:
-            Unavailable: The service is not open, or Neo4j does not respond.
-        """
+        """Return the queue status, at most one second old."""
         return self._looking.recent()
 
     def status_if_known(self) -> QueueStatus | None:
@@ -52,9 +48,6 @@ class QueueWatch:
 
         The check passes while the service itself is younger than the limit: after a pause of the machine, the
         worker needs time to start.
-
-        Raises:
-            Unavailable: The queue status is unavailable.
         """
         status, container = self.status(), self._opening.container()
         limit = container.settings.api.backlog_seconds

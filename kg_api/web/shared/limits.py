@@ -27,12 +27,7 @@ SMALL_BYTES = 1024 * 1024
 
 
 class BodyLimit:
-    """Limit for request bodies. It can be used when there is no Content-Length.
-
-    Args:
-        limit_of: Function that returns the maximum number of bytes for a path.
-        together: Maximum number of bytes of all large bodies in memory.
-    """
+    """Limit for request bodies. It can be used when there is no Content-Length."""
 
     def __init__(self, limit_of: Callable[[str], int], together: int) -> None:
         self._limit_of = limit_of
@@ -40,11 +35,7 @@ class BodyLimit:
         self._held = 0
 
     def check_announced(self, scope: Scope) -> None:
-        """Check the Content-Length of a request.
-
-        Raises:
-            TooLarge: The length exceeds the limit or is invalid.
-        """
+        """Check the Content-Length of a request."""
         limit = self._limit_of(scope["path"])
         announced = Headers(scope=scope).get("content-length", "0")
         if not announced.isdecimal() or int(announced[:20]) > limit:
@@ -103,11 +94,7 @@ class TooManyValues(OutOfBounds):
 
 
 def check_bounds(content: bytes) -> None:
-    """Check depth and number of values. The parser checks the syntax.
-
-    Raises:
-        OutOfBounds: A limit is exceeded. The message names it.
-    """
+    """Check depth and number of values. The parser checks the syntax."""
     if len(content) <= MAX_VALUES and content.count(b"[") + content.count(b"{") <= MAX_DEPTH:
         return  # all usual requests
     depth, values = 0, 1
@@ -134,11 +121,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 def allowed_hosts(settings: ApiSettings) -> frozenset[str]:
-    """List the host names that can be used, in addition to loopback names.
-
-    Raises:
-        ConfigurationError: The service listens on a public address without host names.
-    """
+    """List the host names that can be used, in addition to loopback names."""
     named = settings.allowed_host_names
     if is_loopback(settings.host):
         return frozenset(named)
@@ -151,12 +134,7 @@ def allowed_hosts(settings: ApiSettings) -> frozenset[str]:
 
 
 class OriginCheck:
-    """Check of the Host and Origin headers.
-
-    Args:
-        hosts: Host names of the service. Loopback names are always allowed.
-        origins: Origins of other pages that may call the service.
-    """
+    """Check of the Host and Origin headers."""
 
     def __init__(self, hosts: Iterable[str] = (), origins: Iterable[str] = ()) -> None:
         self._hosts = frozenset(hosts)
@@ -230,12 +208,7 @@ ReadT = TypeVar("ReadT")
 
 
 def parse(content: bytes) -> Any:
-    """Parse JSON.
-
-    Raises:
-        HTTPException: 400 for invalid UTF-8 or JSON, a duplicate key, NaN, or deep nesting. 413 for too many
-            values.
-    """
+    """Parse JSON."""
     try:
         check_bounds(content)
         return json.loads(
@@ -268,11 +241,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def valid(model: type[ModelT], given: Any) -> ModelT:
-    """Validate a manually parsed body.
-
-    Raises:
-        RequestValidationError: Fields are invalid. The error is the same as for other bodies.
-    """
+    """Validate a manually parsed body."""
     try:
         return model.model_validate(given)
     except ValidationError as error:
@@ -280,21 +249,12 @@ def valid(model: type[ModelT], given: Any) -> ModelT:
 
 
 async def read_model(request: Request, model: type[ModelT]) -> ModelT:
-    """Parse the body from a request, using a model.
-
-    Raises:
-        HTTPException: 400, for invalid JSON.
-        RequestValidationError: Fields are invalid.
-    """
+    """Parse the body from a request, using a model."""
     return await read_body(request, lambda body: valid(model, parse(body)))
 
 
 async def read_bounded(request: Request) -> bytes:
-    """Read the body from a request, and check the limits for JSON.
-
-    Raises:
-        HTTPException: 400 or 413, if a limit is exceeded.
-    """
+    """Read the body from a request, and check the limits for JSON."""
     return await read_body(request, _check_bounds)
 
 
@@ -327,10 +287,6 @@ def media_type(request: Request) -> str:
 
 
 def require_type(request: Request, kind: str) -> None:
-    """Check the media type of a body.
-
-    Raises:
-        HTTPException: 415, for another type.
-    """
+    """Check the media type of a body."""
     if media_type(request) != kind:
         raise HTTPException(415, f"send the body as {kind}")

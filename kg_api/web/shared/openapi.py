@@ -67,15 +67,7 @@ def request_body(
     required: Sequence[str] = (),
     parts: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Build the OpenAPI description for a body that is parsed by hand.
-
-    Args:
-        model: Model of the JSON body.
-        example: Example of the JSON body.
-        form: Model of the fields in `multipart/form-data`.
-        required: Required parts of the form.
-        parts: Schemas of the files in the form.
-    """
+    """Build the OpenAPI description for a body that is parsed by hand."""
     content: dict[str, Any] = {
         "application/json": {"schema": build_openapi_schema(model), "example": example}
     }

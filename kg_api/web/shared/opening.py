@@ -50,11 +50,7 @@ class StartUp:
             self._container.close()
 
     def container(self) -> Container:
-        """Return the container.
-
-        Raises:
-            Unavailable: The container is not open yet. The message contains the reason.
-        """
+        """Return the container."""
         if self._container is None:
             raise Unavailable(f"not ready yet: {self._reason}")
         return self._container

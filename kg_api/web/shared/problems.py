@@ -69,12 +69,7 @@ def of_error(error: KgError) -> Response:
 
 
 def install(app: FastAPI, routes: Sequence[BaseRoute] = ()) -> None:
-    """Add the error handlers to the application.
-
-    Args:
-        app: Application.
-        routes: All routes, for the allowed methods of a 405 response.
-    """
+    """Add the error handlers to the application."""
     app.state.known_routes = routes
     app.exception_handler(KgError)(_on_kg_error)
     app.exception_handler(RequestValidationError)(_on_invalid)

@@ -56,11 +56,7 @@ class GuardedRoute(APIRoute):
 
 
 def guarded_routes(routers: Iterable[APIRouter]) -> list[GuardedRoute]:
-    """List all routes in the routers.
-
-    Raises:
-        TypeError: A route does not check keys.
-    """
+    """List all routes in the routers."""
     guarded: list[GuardedRoute] = []
     for route in (route for router in routers for route in router.routes):
         if not isinstance(route, GuardedRoute):
@@ -179,11 +175,7 @@ class DirectRoutes:
 
 
 def _check_parameters(request: Request, known: set[str], several: set[str]) -> None:
-    """Reject query parameters that are unknown or repeated, so that a filter is not ignored.
-
-    Raises:
-        InvalidInput: A parameter is unknown or duplicate.
-    """
+    """Reject query parameters that are unknown or repeated, so that a filter is not ignored."""
     if not request.scope["query_string"]:
         return
     given = [name for name, _ in request.query_params.multi_items()]

@@ -65,11 +65,7 @@ def _declare(rule: Rule) -> Callable[[EndpointT], EndpointT]:
 
 
 def get_route_rule(endpoint: Callable[..., Any]) -> Rule:
-    """Get the rule of a route.
-
-    Raises:
-        TypeError: The route has no declaration.
-    """
+    """Get the rule of a route."""
     rule: Rule | None = getattr(endpoint, _RULE, None)
     if rule is None:
         raise TypeError(f"declare @requires or @public of {endpoint.__module__}.{endpoint.__qualname__}")

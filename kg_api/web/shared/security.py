@@ -78,12 +78,7 @@ _NETWORK_BITS: Final = 64
 
 
 class MinuteLimit:
-    """Limit per minute in this process.
-
-    Args:
-        most: Maximum number per key or address. None: no limit.
-        refusal: Error message with `{who}`, `{most}`, and `{wait}` (seconds).
-    """
+    """Limit per minute in this process. `refusal` can contain `{who}`, `{most}`, and `{wait}` (seconds)."""
 
     def __init__(self, most: int | None, refusal: str) -> None:
         self._most = None if most is None else RateLimitItemPerMinute(most)
@@ -91,11 +86,7 @@ class MinuteLimit:
         self._limiter = MovingWindowRateLimiter(MemoryStorage())
 
     def hit(self, who: str) -> None:
-        """Count a use.
-
-        Raises:
-            RateExceeded: The limit is reached. The error has the waiting time.
-        """
+        """Count a use."""
         self._check_limit(self._limiter.hit, _network(who))
 
     def check(self, who: str) -> None:
@@ -153,11 +144,7 @@ log = structlog.get_logger()
 
 
 def keys_required(settings: ApiSettings) -> bool:
-    """Check if you need a key. By default, this is not the case on a loopback address only.
-
-    Raises:
-        ConfigurationError: The service listens on a public address and the setting is false.
-    """
+    """Check if you need a key. By default, this is not the case on a loopback address only."""
     if is_loopback(settings.host):
         return bool(settings.require_keys)
     if settings.require_keys is False:
@@ -241,12 +228,7 @@ def viewer() -> Caller | None:
 
 
 def may(scope: KeyScope, ontology: str | None = None) -> bool:
-    """Check if the current user has a scope.
-
-    Args:
-        scope: Required scope.
-        ontology: Affected ontology. None with scope `admin`: a key for all ontologies is required.
-    """
+    """Check if the user has a scope. For `admin` without an ontology, the key must be for all ontologies."""
     who = viewer()
     if who is None:
         return True
@@ -282,11 +264,7 @@ def usable_session(scope: Scope) -> SessionToken | None:
 
 
 async def check_csrf(request: Request) -> None:
-    """Reject a change if it only has a session cookie, because a foreign page can make a browser send this.
-
-    Raises:
-        Forbidden: The CSRF token is missing or belongs to another session.
-    """
+    """Reject a change that has only a session cookie, since a foreign page can make a browser send this."""
     token = read_caller(request.scope).session
     if token is None or request.method in READING:
         return
@@ -366,12 +344,7 @@ NOT_NOW: Final = "no key can be looked up at the moment, for the database does n
 
 
 class Authenticator:
-    """Identification of the sender of a request.
-
-    Args:
-        check: Lookup of keys.
-        home_key: Function that returns the key of this home, or None.
-    """
+    """Identification of the sender of a request."""
 
     def __init__(self, check: KeyCheck, home_key: Callable[[], str | None]) -> None:
         self._check = check
@@ -380,13 +353,7 @@ class Authenticator:
         self._threads = CapacityLimiter(LOOKUPS_AT_ONCE)
 
     async def identify(self, scope: Scope) -> Access | None:
-        """Return the access of the sender, or None for an anonymous request.
-
-        Raises:
-            Unauthorized: The key is invalid.
-            RateExceeded: The address has sent too many invalid keys.
-            Unavailable: The database cannot look up the key.
-        """
+        """Return the access of the sender, or None for an anonymous request."""
         sent = _read_sent_key(Headers(scope=scope))
         if sent is None:
             return await self._in_session(scope)
@@ -407,11 +374,7 @@ class Authenticator:
         return access
 
     async def owner_of_key(self, scope: Scope, key: str) -> Access | None:
-        """Return the access of a key, or None if the key is invalid.
-
-        Raises:
-            Unavailable: The database cannot look up the key.
-        """
+        """Return the access of a key, or None if the key is invalid."""
         if (token := parse_token(key)) is None:
             return None
         read_caller(scope).claimed_key = token.key_id
@@ -441,14 +404,6 @@ class Guard:
     """Middleware to check key, rate, and size for each request.
 
     If keys are required, a request without a key gets 401 even if no such route exists.
-
-    Args:
-        app: Next application.
-        door: Identification of senders.
-        rate: Limit of requests per key.
-        bodies: Limit of request bodies.
-        public: Paths without authentication.
-        required: Whether a request needs a key.
     """
 
     def __init__(
@@ -524,9 +479,6 @@ def check_access(request: Request, rule: Rule, path_format: str) -> None:
     """Check if a request is allowed, before its content is read.
 
     The error does not reveal whether an invisible ontology exists.
-
-    Raises:
-        Forbidden: The key lacks the scope or the ontology.
     """
     if rule.scope is None:
         return
@@ -597,13 +549,7 @@ def _is_short(value: Any) -> bool:
 
 
 def audit(request: Request, status: int, body: bytes = b"") -> None:
-    """Add a request to the audit log if it has changed data, or if this is possible.
-
-    Args:
-        request: Request of an audited route.
-        status: Status of the response. Pages redirect after success. A failure can leave partial changes.
-        body: Body of the response.
-    """
+    """Add a request to the audit log if it has changed data, or if this is possible."""
     if not (200 <= status < 300 or status == SEE_OTHER or status >= 500):  # noqa: PLR2004 - HTTP ranges
         return
     caller = read_caller(request.scope)
