@@ -190,6 +190,50 @@ FOREACH (old IN CASE WHEN own IS NULL THEN [] ELSE [own] END |
   DELETE old)
 RETURN row.proposal_id AS proposal_id, row.becomes AS becomes, row.other AS other
 
+// name: near_sources
+// Return the nearest passages of other documents for sources, by the vector of a source or of each of its first
+// chunks. Images have none. One lookup without a condition on documents finds enough of them, unless most are of the
+// source's own document. Then two lookups, before and after that document, cost three times as much.
+CYPHER 25
+UNWIND $source_ids AS id
+MATCH (s:Source {source_id: id})
+WHERE NOT s:Image
+WITH s, CASE WHEN s[$property] IS NOT NULL THEN [{vector: s[$property]}] ELSE COLLECT {
+  MATCH (c:Chunk)-[:CHUNK_OF]->(s) WHERE c.space = $space AND c[$property] IS NOT NULL
+  WITH c, COLLECT { MATCH (c)-[:CHUNK_OF]->(part:Source) RETURN part.paragraph ORDER BY part.paragraph } AS places
+  ORDER BY places[0], c.offset, c.chunk_id LIMIT $parts
+  RETURN {chunk_id: c.chunk_id, vector: c[$property]}
+} END AS parts
+UNWIND parts AS part
+CALL (s, part) {
+  MATCH (n:Source|Chunk)
+  SEARCH n IN (VECTOR INDEX passage_embedding FOR part.vector WHERE n.ontology = $ontology LIMIT $depth) SCORE AS score
+  WITH n, score WHERE n.document_id <> s.document_id
+  WITH n ORDER BY score DESC LIMIT $limit
+  RETURN collect(n) AS near
+}
+CALL (s, part, near) {
+  WHEN size(near) = $limit THEN { UNWIND near AS n RETURN n }
+  ELSE {
+    MATCH (n:Source|Chunk)
+    SEARCH n IN (VECTOR INDEX passage_embedding FOR part.vector
+      WHERE n.ontology = $ontology AND n.document_id < s.document_id LIMIT $limit) SCORE AS score
+    RETURN n
+    UNION ALL
+    MATCH (n:Source|Chunk)
+    SEARCH n IN (VECTOR INDEX passage_embedding FOR part.vector
+      WHERE n.ontology = $ontology AND n.document_id > s.document_id LIMIT $limit) SCORE AS score
+    RETURN n
+  }
+}
+WITH s, part, n, 2 * vector.similarity.cosine(n[$property], part.vector) - 1 AS similarity
+ORDER BY similarity DESC
+WITH s, part, n, similarity, CASE WHEN n:Source THEN n.source_id ELSE COLLECT {
+  MATCH (n)-[:CHUNK_OF]->(covered:Source) RETURN covered.source_id ORDER BY covered.paragraph LIMIT 1
+}[0] END AS source_id
+WHERE source_id IS NOT NULL
+RETURN s.source_id AS id, part.chunk_id AS chunk_id, collect([source_id, similarity, n.chunk_id])[..$limit] AS near
+
 // name: page
 // Return proposals with both ends, best first. A source has the passage near to the other source, and a concept has
 // the best of a limited number of quotes.

@@ -49,7 +49,7 @@ from kg_api.graph.proposals import (
 )
 from kg_api.graph.reach import is_visible
 from kg_api.graph.search import ChunkText, read_chunk_texts
-from kg_api.graph.similar import SimilarityQuery, VectorPart, describe_places, nearest, read_search_vectors
+from kg_api.graph.similar import describe_places
 from kg_api.graph.spaces import Space
 from kg_api.graph.vectors import BEGINNING
 from kg_api.jobs.runner import JobRun
@@ -77,7 +77,7 @@ MAX_SOURCES = 50  # a concept with more sources is too common for a link
 class Neighbour:
     id: str
     similarity: float
-    part: int = 0  # number of the nearest part of the queried node
+    own_chunk_id: str | None = None  # nearest part of the queried node
     chunk_id: str | None = None  # nearest part of this node
 
 
@@ -275,31 +275,33 @@ class LinkSearch:
         self._texts = dict[str, str]()
         self._hashes = dict[str, str]()
         self._places = dict[str, Place]()
-        self._parts = dict[str, list[VectorPart]]()
         find_neighbours = self._compare_sources if self._kind == "source" else self._compare_concepts
         node_ids, within = [each.id for each in due], self._settings.neighbours
         find_neighbours(node_ids)
         if unknown := list_unknown_neighbours(node_ids, self._near, within, self._least):
             find_neighbours(unknown)
         contrasts = dict[Pair, float]()
-        found = dict[Pair, Neighbour]()
+        mutual = dict[Pair, Neighbour]()
         for own, near in find_mutual_pairs(node_ids, self._near, within, self._least):
-            contrast = compute_contrast(own, near, self._near)
-            if contrast >= self._min_contrast and self._is_worth_reading(own, near.id):
-                contrasts[own, near.id], found[own, near.id] = contrast, near
+            contrasts[own, near.id] = contrast = compute_contrast(own, near, self._near)
+            if contrast >= self._min_contrast:
+                mutual[own, near.id] = near
+        if self._kind == "source":
+            self._read_texts(mutual)
+        found = {pair: near for pair, near in mutual.items() if self._is_worth_reading(*pair)}
         if not found:
             return []
         unconnected = find_unconnected_pairs(
             self._graph, self._kind, list(found), hops=self._settings.hops, most_sources=MAX_SOURCES
         )
         chosen = {pair: near for pair, near in found.items() if pair in unconnected}
-        chunks = [each for pair, near in chosen.items() for each in self._get_nearest_chunks(pair[0], near)]
+        chunks = [each for near in chosen.values() for each in (near.own_chunk_id, near.chunk_id)]
         texts = read_chunk_texts(self._graph, [each for each in chunks if each]) if any(chunks) else {}
         proposals = list[NewProposal]()
         for (own, other), near in chosen.items():
             first, second = (
                 self._build_end(each, texts.get(chunk or ""))
-                for each, chunk in zip((own, other), self._get_nearest_chunks(own, near), strict=True)
+                for each, chunk in ((own, near.own_chunk_id), (other, near.chunk_id))
             )
             contrast = contrasts[own, other]
             reason = describe_link_reason(
@@ -326,41 +328,52 @@ class LinkSearch:
 
     def _compare_sources(self, ids: Sequence[str]) -> None:
         """Find the nearest sources. Images and sources without a vector have no neighbours."""
-        places = {
-            each.source_id: each for each in describe_places(self._graph, ids) if each.kind == "passage"
-        }
-        parts = read_search_vectors(self._graph, list(places), {self._ontology: self._space}, self._space)
-        known = [each for each in places if parts.get(each)]
-        queries = [SimilarityQuery(places[each], parts[each][:MAX_PARTS]) for each in known]
-        found = nearest(self._graph, queries, self._space, [self._ontology], PASSAGES)[0] if queries else []
-        self._parts |= parts
-        self._places |= {each.place.source_id: each.place for each in found} | places
-        self._texts |= {each: place.full_text for each, place in self._places.items()}
-        best: dict[str, dict[str, Neighbour]] = {own: {} for own in known}
-        for each in sorted(found, key=lambda near: -near.similarity):  # keep the nearest hit of each source
-            near = Neighbour(each.place.source_id, each.similarity, each.part, each.chunk_id)
-            best[known[each.asked]].setdefault(near.id, near)
-        self._near |= {own: list(near.values())[:NEIGHBOURS_COMPARED] for own, near in best.items()}
+        best: dict[str, dict[str, Neighbour]] = {own: {} for own in ids}
+        for row in self._graph.read(
+            "proposals/near_sources",
+            self._space.key,
+            source_ids=ids,
+            ontology=self._ontology,
+            space=self._space.key,
+            property=self._space.vector_property,
+            parts=MAX_PARTS,
+            limit=PASSAGES,
+            depth=2 * PASSAGES,
+        ):
+            of_own = best[row["id"]]
+            for source_id, similarity, chunk_id in row["near"]:  # keep the nearest hit of each source
+                near = Neighbour(source_id, similarity, row["chunk_id"], chunk_id)
+                of_own[source_id] = max(of_own.get(source_id, near), near, key=lambda one: one.similarity)
+        for own, found in best.items():
+            nearest = sorted(found.values(), key=lambda near: -near.similarity)
+            self._near[own] = nearest[:NEIGHBOURS_COMPARED]
+
+    def _read_texts(self, pairs: Iterable[Pair]) -> None:
+        """Read the sources of pairs, and their neighbours, which show repeated texts."""
+        ends = {each for pair in pairs for each in pair}
+        wanted = ends.union(near.id for end in ends for near in self._near[end])
+        self._places = (
+            {each.source_id: each for each in describe_places(self._graph, wanted)} if wanted else {}
+        )
+        self._texts = {each: place.full_text for each, place in self._places.items()}
 
     def _is_worth_reading(self, own: str, other: str) -> bool:
         """Check if two sources are prose, not copies of each other, and not repeated in many documents."""
         if self._kind == "concept":
             return True
+        if not {own, other} <= self._places.keys():  # deleted during the search
+            return False
         texts = self._texts[own], self._texts[other]
         if not all(map(is_prose, texts)) or is_copy(*texts):
             return False
         around = (
             (
                 _build_placed_text(self._places[end]),
-                [_build_placed_text(self._places[each.id]) for each in self._near[end]],
+                [_build_placed_text(place) for n in self._near[end] if (place := self._places.get(n.id))],
             )
             for end in (own, other)
         )
         return not any(is_repeated(*each) for each in around)
-
-    def _get_nearest_chunks(self, own: str, near: Neighbour) -> tuple[str | None, str | None]:
-        """Return the chunks of two sources that are nearest to each other."""
-        return (self._parts[own][near.part].chunk_id if own in self._parts else None), near.chunk_id
 
     def _build_end(self, identity: str, chunk: ChunkText | None) -> LinkEnd:
         place = self._places.get(identity)
