@@ -22,7 +22,7 @@ from tests.support.colour_grid import unpack
 from tests.support.embedding import run_jobs
 from tests.support.images import drawn, encoded, exif
 from tests.support.running import Service
-from tests.unit.convert.test_images_within import book
+from tests.unit.convert.test_epub import book
 
 BOAT = encoded(
     drawn(600, 400),
@@ -102,10 +102,21 @@ def test_text_source_has_no_image(http: httpx.Client) -> None:
     problem(http.get("/images/0123456789abcdef/thumbnail"), 404)
 
 
+BEFORE, AFTER = ("Of the harbour much is said here. " * 9, "And of the ships still more is said. " * 9)
+CHAPTER = f'<h1>Harbours</h1><p>{BEFORE}</p><img alt="Red boat" src="../images/boat.jpg"/><p>{AFTER}</p>'
+PACKAGE = (
+    '<package xmlns="http://www.idpf.org/2007/opf"><manifest><item id="a" href="text/a.xhtml" '
+    'media-type="application/xhtml+xml"/></manifest><spine><itemref idref="a"/></spine></package>'
+)
+
+
+def harbours(image: bytes) -> bytes:
+    page = f"<html><body>{CHAPTER}</body></html>"
+    return book(package=PACKAGE, more={"OEBPS/text/a.xhtml": page, "OEBPS/images/boat.jpg": image})
+
+
 def test_book_image_is_placed_between_its_paragraphs(http: httpx.Client) -> None:
-    before, after = ("Of the harbour much is said here. " * 9, "And of the ships still more is said. " * 9)
-    chapter = f'<h1>Harbours</h1><p>{before}</p><img alt="Red boat" src="../images/boat.jpg"/><p>{after}</p>'
-    stored = upload(http, book(chapter, boat=BOAT), "harbours.epub")
+    stored = upload(http, harbours(BOAT), "harbours.epub")
     assert stored["sources"]["added"] == 3
     hit = one(search(http, "red boat", mode="text"))
     assert (hit["kind"], hit["format"], hit["heading"]) == ("image", "epub", ["Harbours"])
@@ -117,7 +128,7 @@ def test_book_image_is_placed_between_its_paragraphs(http: httpx.Client) -> None
     assert document["text"][hit["start"] : hit["end"]] == hit["full_text"]
     again = http.post(
         "/documents",
-        files={"file": ("harbours.epub", book(chapter, boat=encoded(drawn(90, 90))))},
+        files={"file": ("harbours.epub", harbours(encoded(drawn(90, 90))))},
         data={"ontology": "notes"},
     ).json()
     assert (again["change"], again["sources"]) == ("updated", {"added": 0, "kept": 3, "removed": 0})
@@ -126,8 +137,6 @@ def test_book_image_is_placed_between_its_paragraphs(http: httpx.Client) -> None
 
 SEARCH = "/queries/images/search"
 PLAIN_BOAT = encoded(drawn(600, 400), "JPEG")
-BEFORE, AFTER = ("Of the harbour much is said here. " * 9, "And of the ships still more is said. " * 9)
-CHAPTER = f'<h1>Harbours</h1><p>{BEFORE}</p><img alt="Red boat" src="../images/boat.jpg"/><p>{AFTER}</p>'
 
 
 def search_by_image(http: httpx.Client, content: bytes, **fields: Any) -> httpx.Response:
@@ -137,7 +146,7 @@ def search_by_image(http: httpx.Client, content: bytes, **fields: Any) -> httpx.
 @pytest.fixture
 def picture_id(http: httpx.Client, graph: Graph, service: Service) -> str:
     ensure_space(graph, HistogramEmbedder().identity, FIRST_IMAGE_SLUG)
-    upload(http, book(CHAPTER, boat=PLAIN_BOAT), "harbours.epub")
+    upload(http, harbours(PLAIN_BOAT), "harbours.epub")
     upload(http, encoded(drawn(90, 120).rotate(180)), "other.png", ontology="photos")
     store = StoredFiles(graph, FileBlobStore(service.log.parent / "home" / "blobs"))
     spaces = ImageSpaceRegistry(graph, lambda _: HistogramEmbedder(), unpack)
