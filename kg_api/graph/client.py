@@ -173,7 +173,7 @@ class Transaction:
         """Maximum number of queued jobs."""
 
     def run(self, name: LiteralString, space: str = FIRST_SLUG, /, **parameters: Any) -> list[Row]:
-        return _rows(self._transaction.run(statement(name, space), parameters))
+        return _rows(self._transaction.run(statement(name, space, parameters.get("label")), parameters))
 
     def read(self, name: LiteralString, space: str = FIRST_SLUG, /, **parameters: Any) -> list[Row]:
         """Run a reading statement within this transaction."""
@@ -233,7 +233,8 @@ class Graph:
     def read(self, name: LiteralString, space: str = FIRST_SLUG, /, **parameters: Any) -> list[Row]:
         """Run one reading statement."""
         with self._translate_errors():
-            query = neo4j.Query(statement(name, space), timeout=_seconds_left(None))
+            text = statement(name, space, parameters.get("label"))
+            query = neo4j.Query(text, timeout=_seconds_left(None))
             return self._read(query, parameters)
 
     def search(self, name: LiteralString, space: str = FIRST_SLUG, /, **parameters: Any) -> list[Row]:

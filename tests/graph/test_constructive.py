@@ -318,7 +318,7 @@ Slow = Callable[[str], None]
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
     def make(name: str) -> None:
-        def one(asked: str, space: str) -> str:
+        def one(asked: str, space: str, *_: object) -> str:
             return ENDLESS if asked == name else statement(asked, space)  # pyright: ignore[reportArgumentType]
 
         def several(*asked: tuple[str, str]) -> str:
