@@ -118,6 +118,8 @@ def render(port: int, memory: Memory, further: Mapping[str, str]) -> str:
         "db.checkpoint.interval.time": "1m",
         # few segments in a vector index, each of which costs a search: 3 of 1,000 passages, not 33 (ADR 8)
         "internal.dbms.index.vector.standard_merge_factor": "4",
+        # one plan for all sizes of a parameter: plans cost most of the first ingestion (ADR 96)
+        "internal.cypher.use_parameter_size": "false",
         # close Bolt at once, without two quiet periods of 5 s
         "internal.dbms.bolt.netty_server_shutdown_quiet_period_duration": "0s",
         **further,
