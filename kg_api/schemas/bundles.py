@@ -7,6 +7,7 @@ import binascii
 from typing import Annotated, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, TypeAdapter, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from kg_api.schemas.base import Answer, Body, DocumentName, Flag, OntologyName, Text
 from kg_api.schemas.concepts import ExtractionConfig
@@ -60,6 +61,9 @@ BundledMetadata = Annotated[
     AfterValidator(_storable),
 ]
 
+_Ignored = SkipJsonSchema[object]
+"""Field in bundles from before 2026-11-29."""
+
 
 class BundledChanges(Body):
     """Manual changes of a document, combined."""
@@ -77,6 +81,7 @@ class BundledImage(Body):
     width: Annotated[int, Field(ge=1, le=MAX_PLACE)]
     height: Annotated[int, Field(ge=1, le=MAX_PLACE)]
     bytes: Place
+    perceptual_hash: _Ignored = Field(default=None, exclude=True)
 
 
 class BundledSource(Body):
@@ -201,7 +206,7 @@ LINE: TypeAdapter[BundledLine] = TypeAdapter(Annotated[BundledLine, Field(discri
 
 # Manifest of a bundle, and export offer of a service
 
-FORMAT: Final = 3
+FORMAT: Final = 2
 MAX_ONTOLOGIES = 10_000
 LEFT_OUT: Final = (
     "documents that wait for approval",
@@ -227,6 +232,7 @@ class BundledOntology(Body):
     language: TextLanguage = "auto"
     synonyms: Annotated[list[Group], Field(max_length=MAX_GROUPS)] = Field(default_factory=list)
     extraction: ExtractionConfig = ExtractionConfig()
+    proposals: _Ignored = Field(default=None, exclude=True)
 
 
 class OntologyToImport(Body):
