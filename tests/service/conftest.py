@@ -3,17 +3,21 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 import neo4j
 import pytest
 
+from kg_api.access import keys
 from kg_api.client import KgClient
 from kg_api.graph.client import Graph
 from kg_api.graph.schema import migrate
 from kg_api.graph.spaces import ensure_space
 from kg_api.local.processes import Home
+from kg_api.schemas.operations import KeyRotation, NewKey
+from kg_api.schemas.vocabulary import KeyScope
 from tests.conftest import Stored, wipe
 from tests.neo4j_server import Neo4jServer
 from tests.support.concept_graph import store_bees
@@ -22,6 +26,8 @@ from tests.support.embedding_server import EmbeddingServer
 from tests.support.evaluations import measured, save
 from tests.support.running import Service, serve
 from tests.support.two_libraries import Libraries, open_libraries, sending
+
+SCOPES: tuple[KeyScope, ...] = ("read", "write", "admin")
 
 
 @pytest.fixture(scope="session")
@@ -118,7 +124,8 @@ def writing(
 ) -> Iterator[Service]:
     wipe(driver)
     model = {"KG_LLM__MODEL": "small-writer", "KG_LLM__BASE_URL": writer.openai_url}
-    running = serve(server, tmp_path_factory.mktemp("writing"), **model, KG_LLM__TIMEOUT_SECONDS="10")
+    more = {"KG_LLM__TIMEOUT_SECONDS": "10", "KG_SYNC__ROOTS": ""}
+    running = serve(server, tmp_path_factory.mktemp("writing"), **model, **more)
     yield running
     assert running.stop() == 0, running.output()
 
@@ -140,6 +147,32 @@ def guarded(server: Neo4jServer, driver: neo4j.Driver, guarded_home: Home) -> It
 def door(guarded: Service) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=guarded.url, timeout=60) as client:
         yield client
+
+
+@dataclass(frozen=True)
+class Made:
+    keys: dict[str, str]
+    sessions: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def made(server: Neo4jServer, driver: neo4j.Driver) -> Iterator[Made]:
+    """Create a key of each scope, and keys with sessions that are expired or revoked."""
+    wipe(driver)
+    with Graph(server.uri, server.user, server.password) as graph:
+        migrate(graph)
+        ensure_space(graph, small_embedder().identity)
+        good = {each: keys.create_key(graph, NewKey(name=each, scope=each), "local").key for each in SCOPES}
+        sessions = dict[str, str]()
+        for name in ("expired", "revoked"):
+            key = keys.create_key(graph, NewKey(name=name, scope="admin"), "local")
+            token = keys.open_session(graph, key.key_id)
+            assert token
+            good[name], sessions[name] = key.key, token.text
+        keys.rotate_key(graph, "expired", KeyRotation(overlap_hours=0), "local")
+        keys.revoke_key(graph, "revoked")
+        yield Made(good, sessions)
+    wipe(driver)
 
 
 @pytest.fixture(scope="session")

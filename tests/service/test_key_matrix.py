@@ -1,42 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import httpx
-import neo4j
 import pytest
 
-from kg_api.access import keys
-from kg_api.graph.client import Graph
-from kg_api.graph.schema import migrate
-from kg_api.graph.spaces import ensure_space
-from kg_api.schemas.operations import KeyRotation, NewKey
-from kg_api.schemas.vocabulary import KeyScope
-from tests.conftest import wipe
-from tests.neo4j_server import Neo4jServer
 from tests.service.asking import knock
-from tests.support.embedders import small_embedder
+from tests.service.conftest import SCOPES, Made
 from tests.support.routes import PUBLIC, ROUTES
 
-SCOPES: tuple[KeyScope, ...] = ("read", "write", "admin")
 REFUSED = (401, 403)
 NOT_SET_UP = frozenset({"POST /queries/answer"})
 """Routes that are not supported by this service."""
-
-
-@pytest.fixture(scope="module")
-def good(server: Neo4jServer, driver: neo4j.Driver) -> Iterator[dict[str, str]]:
-    wipe(driver)
-    with Graph(server.uri, server.user, server.password) as graph:
-        migrate(graph)
-        ensure_space(graph, small_embedder().identity)
-        made = {each: keys.create_key(graph, NewKey(name=each, scope=each), "local").key for each in SCOPES}
-        for name in ("expired", "revoked"):
-            made[name] = keys.create_key(graph, NewKey(name=name, scope="admin"), "local").key
-        keys.rotate_key(graph, "expired", KeyRotation(overlap_hours=0), "local")
-        keys.revoke_key(graph, "revoked")
-    yield made
-    wipe(driver)
 
 
 def test_the_table_has_every_route(door: httpx.Client) -> None:
@@ -46,9 +19,9 @@ def test_the_table_has_every_route(door: httpx.Client) -> None:
     assert there | {"POST /mcp"} == {*ROUTES, *(each for each in PUBLIC if each in there)}
 
 
-def test_request_without_valid_key_is_unauthorized(door: httpx.Client, good: dict[str, str]) -> None:
-    guessed = good["admin"][:20] + good["admin"][20:].swapcase()
-    sent = (None, "kg_wrong", "kg_00000000_" + "a" * 43, guessed, good["expired"], good["revoked"])
+def test_request_without_valid_key_is_unauthorized(door: httpx.Client, made: Made) -> None:
+    guessed = made.keys["admin"][:20] + made.keys["admin"][20:].swapcase()
+    sent = (None, "kg_wrong", "kg_00000000_" + "a" * 43, guessed, made.keys["expired"], made.keys["revoked"])
     for route in ROUTES:
         answers = [knock(door, route, key) for key in sent]
         assert [each.status_code for each in answers] == [401] * 6, route
@@ -57,9 +30,9 @@ def test_request_without_valid_key_is_unauthorized(door: httpx.Client, good: dic
 
 
 @pytest.mark.parametrize("at", range(len(SCOPES)), ids=SCOPES)
-def test_key_covers_its_scope_and_lower_scopes(door: httpx.Client, good: dict[str, str], at: int) -> None:
+def test_key_covers_its_scope_and_lower_scopes(door: httpx.Client, made: Made, at: int) -> None:
     for route, needed in ROUTES.items():
-        answer = knock(door, route, good[SCOPES[at]])
+        answer = knock(door, route, made.keys[SCOPES[at]])
         if at < SCOPES.index(needed):
             assert (answer.status_code, repr(needed) in answer.text) == (403, True), (route, answer.text)
         else:

@@ -3,11 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import httpx
+import pytest
 
 from kg_api.graph.client import Graph
-from tests.neo4j_server import Neo4jServer
 from tests.service.ui.test_pages import shown, words
-from tests.support.running import serve
+from tests.support.running import Service
 from tests.support.sync import documents, put, work
 
 MARKUP = "<b>bold</b>"
@@ -74,13 +74,11 @@ def test_folder_is_removed_after_showing_its_documents(
         assert http.get("/folders").json() == {"folders": []}
 
 
-def test_a_form_that_cannot_succeed_is_not_shown(server: Neo4jServer, graph: Graph, tmp_path: Path) -> None:
-    del graph
-    service = serve(server, tmp_path, KG_SYNC__ROOTS="")
-    with httpx.Client(base_url=service.url) as client:
+@pytest.mark.usefixtures("graph")
+def test_a_form_that_cannot_succeed_is_not_shown(writing: Service, tmp_path: Path) -> None:
+    with httpx.Client(base_url=writing.url) as client:
         page = shown(client, "/ui/folders")
         refused = client.post("/ui/folders", data={"path": str(tmp_path), "ontology": "notes"})
     assert page.xpath("//main//form") == []
     assert "kg folders add PATH on the service" in " ".join(words(page.xpath("//p[@class='note']")))
     assert refused.status_code == 422
-    assert service.stop() == 0

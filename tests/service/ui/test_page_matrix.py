@@ -2,57 +2,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass
 
 import httpx
-import neo4j
 import pytest
 from fastapi.routing import APIRoute
 
-from kg_api.access import keys
-from kg_api.access.keys import open_session
-from kg_api.graph.client import Graph
-from kg_api.graph.schema import migrate
-from kg_api.graph.spaces import ensure_space
-from kg_api.schemas.operations import KeyRotation, NewKey
 from kg_api.schemas.vocabulary import KeyScope
 from kg_api.settings import load_settings
 from kg_api.web.app import create_app
 from kg_api.web.shared.scopes import is_page
-from tests.conftest import wipe
-from tests.neo4j_server import Neo4jServer
+from tests.service.conftest import SCOPES, Made
 from tests.support.browsing import browser, cookie_of, knock_at_page, signed_in
-from tests.support.embedders import small_embedder
 from tests.support.routes import PAGES, PUBLIC_PAGES
 from tests.support.running import Service
 
-SCOPES: tuple[KeyScope, ...] = ("read", "write", "admin")
 NOT_SIGNED_IN = "/ui/login?next="
-
-
-@dataclass(frozen=True)
-class Made:
-    keys: dict[str, str]
-    sessions: dict[str, str]
-
-
-@pytest.fixture(scope="module")
-def made(server: Neo4jServer, driver: neo4j.Driver) -> Iterator[Made]:
-    wipe(driver)
-    with Graph(server.uri, server.user, server.password) as graph:
-        migrate(graph)
-        ensure_space(graph, small_embedder().identity)
-        good = {each: keys.create_key(graph, NewKey(name=each, scope=each), "local").key for each in SCOPES}
-        sessions = dict[str, str]()
-        for name in ("expired", "revoked"):
-            key = keys.create_key(graph, NewKey(name=name, scope="admin"), "local")
-            token = open_session(graph, key.key_id)
-            assert token
-            good[name], sessions[name] = key.key, token.text
-        keys.rotate_key(graph, "expired", KeyRotation(overlap_hours=0), "local")
-        keys.revoke_key(graph, "revoked")
-        yield Made(good, sessions)
-    wipe(driver)
 
 
 @pytest.fixture(scope="module")
