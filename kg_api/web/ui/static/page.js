@@ -59,6 +59,10 @@ if (document.querySelector("[data-done]")) {
   history.replaceState(history.state, "", plain);
 }
 
+// A reload does not repeat a form whose result is shown only once.
+const once = document.querySelector("[data-once]");
+if (once) history.replaceState(null, "", once.dataset.once);
+
 // "/" focuses the search box, except while typing.
 document.addEventListener("keydown", (event) => {
   const typing = event.target.closest("input, textarea, select");
