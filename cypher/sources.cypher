@@ -90,13 +90,14 @@ RETURN s.source_id AS source_id
 
 // name: hold
 // Lock the sources of a batch so that changes happen before or after, and return the unchanged ones with their
-// positions.
+// positions, and whether they have chunks.
 UNWIND $rows AS row
 MATCH (s:Source {source_id: row.source_id})
 SET s.held_at = datetime.realtime()
 WITH s, row
 WHERE s.content_hash = row.content_hash
-RETURN s.source_id AS source_id, s.document_id AS document_id, s.paragraph AS paragraph
+RETURN s.source_id AS source_id, s.document_id AS document_id, s.paragraph AS paragraph,
+       EXISTS { (s)<-[:CHUNK_OF]-() } AS has_chunks
 
 // name: ids_of_changed
 // Return the ids of sources with a changed text in existing documents. The query follows relationships, because with
@@ -115,15 +116,19 @@ RETURN s.source_id AS source_id
 ORDER BY source_id
 
 // name: mark
-// Mark sources as embedded and remove their flags. The vector of a source with chunks is deleted, because its chunks
-// are searched. Sources are flagged for link proposals. The unembedded flag stays if sources are flagged for another
-// mark.
+// Write the vectors of sources that are one chunk, mark all sources as embedded, and remove their flags. The vector of
+// a source with chunks is deleted, because its chunks are searched. Sources are flagged for link proposals. The
+// unembedded flag stays if sources are flagged for another mark.
+CYPHER 25
 UNWIND $rows AS row
 MATCH (s:Source {source_id: row.source_id})
 OPTIONAL MATCH (o:Ontology {name: s.ontology})
 SET s:Unlinked, s[$mark_property] = $mark, s[$time_property] = datetime.realtime(), s[$refusal_property] = null, s.held_at = null,
     s.unembedded = CASE WHEN o.flagged_for <> $mark_property + ':' + $mark THEN true END
-FOREACH (_ IN CASE WHEN row.has_chunks THEN [1] ELSE [] END | SET s[$property] = null)
+FOREACH (_ IN CASE WHEN row.vector IS NULL THEN [1] ELSE [] END | SET s[$property] = null)
+WITH s, row
+WHERE row.vector IS NOT NULL
+CALL db.create.setNodeVectorProperty(s, $property, toFloatList(row.vector))
 
 // name: move_many
 // Update the positions of unchanged sources, which keep their nodes, vectors and evidence.
@@ -228,11 +233,3 @@ WHERE s.content_hash = row.content_hash AND s.heading = row.heading AND coalesce
 OPTIONAL MATCH (d:Document {document_id: s.document_id}) WHERE row.paragraph = 0
 WITH s, row, d WHERE coalesce(d.metadata, '') = coalesce(row.metadata, '')
 SET s.scope = row.scope
-
-// name: write_vectors
-// Write the vectors of sources that are one chunk.
-CYPHER 25
-UNWIND $rows AS row
-MATCH (s:Source {source_id: row.source_id})
-CALL db.create.setNodeVectorProperty(s, $property, toFloatList(row.vector))
-RETURN count(s) AS written

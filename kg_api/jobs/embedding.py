@@ -568,7 +568,7 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
         chunks = [each for each in planned if id(each) not in {id(one) for one in alone.values()}]
         places = [each.place(key) for each in chunks]
         there = set[str]()
-        if not self._model.fresh:
+        if chunks and not self._model.fresh:
             ids = {source.source_id for each in chunks for source in each.sources}
             there = read_chunk_ids(self._graph, ids, self._plan.space)
         new = [

@@ -122,7 +122,7 @@ def test_late_batch_of_old_fingerprint_keeps_the_flag(embedded: Graph, driver: n
     plan = read_embedding_state(embedded, "notes").target
     given = {**plan.mark.parameters(), "property": plan.space.vector_property}
     (source,) = rows(driver, "MATCH (s:Source) WHERE s.unembedded RETURN s.source_id AS id")
-    late = {**given, "mark": "older", "rows": [{"source_id": source["id"], "has_chunks": False}]}
+    late = {**given, "mark": "older", "rows": [{"source_id": source["id"], "vector": None}]}
     text = STATEMENTS["sources/mark"]
     rows(driver, text, **{name: late.get(name) for name in late.keys() | {"time_property"}})
     assert due(embedded) == {"one"}

@@ -150,7 +150,7 @@ def test_the_method_fits_the_statement() -> None:
 
 
 HOT = [
-    *("sources/find", "sources/neighbours", "embedding/due", "embedding/refuse", "sources/write_vectors"),
+    *("sources/find", "sources/neighbours", "embedding/due", "embedding/refuse"),
     *("sources/hold", "sources/mark", "images/find", "embedding/write_vectors"),
 ]
 HOT_CHUNKS = [
