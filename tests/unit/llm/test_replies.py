@@ -339,6 +339,12 @@ def test_never_more(text: str) -> None:
         assert cap(text) == text
 
 
+def test_long_context_ends_with_a_sentence_or_word() -> None:
+    told = "The report is about bees and their dances in the spring of 1950."
+    assert cap(f"{told} It names {'hives ' * 60}") == told
+    assert cap("bees " * 90) == ("bees " * 60)[:-1] + "…"
+
+
 def test_names_cannot_be_counted_out() -> None:
     names = list_unguessable_ids([Chunk("same", ()), Chunk("same", ()), Chunk("other", ())])
     assert len(set(names)) == 3

@@ -96,11 +96,14 @@ def test_gitignore_applies_below_its_folder(folder: Path) -> None:
     assert (str(folder / "b.py"), "ignored by .gitignore") in found.review
 
 
-def test_gitignore_applies_only_within_a_repository(folder: Path) -> None:
+def test_gitignore_applies_only_within_a_repository(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     (folder / ".gitignore").write_text("d.md\n")
     assert taken(folder / "docs") == ["build/e.md", "d.md"]
     (folder / ".git").mkdir()
-    assert taken(folder / "docs") == ["build/e.md"]
+    (link := tmp_path_factory.mktemp("outside") / "link").symlink_to(folder / "docs")
+    assert taken(folder / "docs") == taken(link) == ["build/e.md"]
 
 
 def test_patterns_narrow_down(folder: Path) -> None:

@@ -90,6 +90,7 @@ def test_without_model_keywords_ignore_the_threshold(least: float | None) -> Non
     answer = searched(CannedGraph(), UnavailableEmbedder("no model"), min_similarity=least)
     assert (answer.mode, answer.space, ids(answer)) == ("text", None, ["by text"])
     assert ("min_similarity was not applied" in answer.degraded[0].effect) == (least is not None)
+    assert answer.sources[0].explanation is None, "only if requested"
 
 
 def test_ignored_words_are_counted() -> None:
