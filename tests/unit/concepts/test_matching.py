@@ -61,6 +61,7 @@ TWO_THINGS = [
     ("ver-2a", "ver2a"),
     ("non-zéro", "nonzéro"),
     ("US", "UK"),
+    ("US", "European Union"),
     ("us", "United States"),
     ("States", "state's"),
     ("here", "Here's"),
@@ -159,6 +160,11 @@ def test_counterparts_keep_their_concepts_separate() -> None:
     assert find_merge_reason(one, other, 1.0) is None
     assert find_merge_reason(other, one, 1.0) is None
     assert find_merge_reason(one, Text("treaty article", terms=("Article 5",)), 1.0) == "plural"
+    house, upper = Text("articles of law", terms=("Senate",)), Text("article of law", terms=("upper Senate",))
+    assert find_merge_reason(house, upper, 1.0) is None
+    assert find_merge_reason(upper, house, 1.0) is None
+    bank, left = Text("river bank", terms=("left bank",)), Text("left bank", terms=("river bank",))
+    assert find_merge_reason(bank, left, 1.0) == "mutual alias"
     assert find_merge_reason(Text("August 6", terms=("6 August",)), Text("6th August"), 1.0) == "mark"
 
 

@@ -82,7 +82,8 @@ def test_form_section_is_not_distinctive() -> None:
 
 
 def test_a_copy_says_nothing_new() -> None:
-    assert is_copy(OWLS, f"{OWLS} And so on.")
+    assert is_copy(OWLS, f"{OWLS} {EARS}")
+    assert is_copy(f"{OWLS} {EARS}", OWLS)
     assert not is_copy(OWLS, EARS)
 
 
