@@ -45,6 +45,14 @@ def test_client_has_a_call_for_every_operation() -> None:
     assert {pattern(call) for call in calls} == operations
 
 
+def test_dry_run_is_requested() -> None:
+    for name in METHODS:
+        options = inspect.signature(getattr(KgClient, name)).parameters
+        if "dry_run" in options and not options["dry_run"].default:
+            call = call_of(lambda kg, name=name: ask_method(kg, name, dry_run=True))
+            assert (call.params | (call.json or {}))["dry_run"] in {True, "true"}, name
+
+
 def test_call_parameters_match_their_operation() -> None:
     described = create_app(load_settings(), lambda _: None).openapi()["paths"]
     listed: dict[str, Callable[[KgClient], object]] = {

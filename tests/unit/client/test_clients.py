@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
@@ -137,7 +138,7 @@ def test_https_urls_verify_certificates(url: str) -> None:
     assert connection.options(url, None, 5)["verify"] is True
 
 
-def test_export_requests_have_longer_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exports_and_uploads_have_longer_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
     waited = list[float]()
 
     def request(client: httpx.Client, *_: object, timeout: httpx.Timeout | None = None, **__: object) -> Any:
@@ -146,10 +147,12 @@ def test_export_requests_have_longer_timeouts(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(httpx.Client, "request", request)
     with KgClient("http://127.0.0.1:1") as kg:
-        for ask in (kg.export_offer, lambda: kg.export_documents("o"), lambda: kg.export_blob("0"), kg.queue):
+        upload = partial(kg.ingest_bytes, b"t", ontology="o", document="d")
+        exports = kg.export_offer, partial(kg.export_documents, "o"), partial(kg.export_blob, "0")
+        for ask in (*exports, upload, kg.queue):
             with pytest.raises(ServiceUnreachable, match="did not respond in time"):
                 ask()
-    assert waited == [connection.MAX_READING_SECONDS] * 3 + [connection.DEFAULT_TIMEOUT_SECONDS]
+    assert waited == [connection.MAX_READING_SECONDS] * 4 + [connection.DEFAULT_TIMEOUT_SECONDS]
 
 
 OURS, OTHER = "a" * 32, "b" * 32
