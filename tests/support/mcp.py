@@ -41,7 +41,7 @@ def call(target: Target, tool: str, mode: str = "auto", /, **arguments: Any) -> 
 
     async def doing(client: Client) -> CallToolResult:
         await client.list_tools()
-        return await client.call_tool(tool, arguments)
+        return await client.call_tool(tool, arguments or None)
 
     return talk(target, doing, mode)
 

@@ -225,6 +225,19 @@ def test_concept_context_shows_evidence_first(server: Server[Any], library: Memo
     assert few["paragraphs"][0]["text"] == own.full_text, "what proves it has room before its neighbours"
 
 
+def test_unverified_concept_is_marked(
+    server: Server[Any], library: MemoryLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = next(iter(library.places.values()))[1]
+    proven = library.concept_context(own.source_id, 1, 1)
+    doubtful = proven.concept.model_copy(update={"verified": False})
+    passages = [each.model_copy(update={"quotes": []}) for each in proven.passages]
+    found = proven.model_copy(update={"concept": doubtful, "passages": passages})
+    monkeypatch.setattr(library, "concept_context", lambda *_: found)
+    read = answer(call(server, "get_concept_context", concept=own.source_id))
+    assert [each.get("unverified") for each in (read, *read["paragraphs"])] == [True, True, None, None]
+
+
 def test_concept_is_found_by_name_or_phrase(server: Server[Any], library: MemoryLibrary) -> None:
     named = answer(call(server, "get_concept_context", concept="They"))
     assert (named["label"], named["degraded"]) == ("They", [])
