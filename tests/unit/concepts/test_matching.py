@@ -62,6 +62,8 @@ TWO_THINGS = [
     ("non-zéro", "nonzéro"),
     ("US", "UK"),
     ("US", "European Union"),
+    ("May Queen", "Queen May"),
+    ("Treaty of Versailles", "Paris Treaty"),
     ("us", "United States"),
     ("States", "state's"),
     ("here", "Here's"),

@@ -77,6 +77,7 @@ def test_form_section_is_not_distinctive() -> None:
     others = [passage(each, f"{thanks[:40]} {each}", "ACKNOWLEDGEMENTS") for each in names]
     assert is_repeated(own, others)
     assert not is_repeated(own, [replace(each, heading=["Motivation"]) for each in others])
+    assert not is_repeated(replace(own, heading=[]), [replace(each, heading=[]) for each in others])
     journal = [passage(f"{day}", text, "Notes") for day, text in enumerate((EARS, TAXES, LICENCE))]
     assert not is_repeated(passage("own", OWLS, "Notes"), journal), "all days have such a heading"
 
@@ -100,6 +101,7 @@ def test_reason_describes_the_measurements() -> None:
 def test_shared_words_are_rare_ones() -> None:
     assert find_shared_words(OWLS, EARS)[:2] == ["voles", "owls"]
     assert find_shared_words(OWLS, TAXES) == []
+    assert find_shared_words("Voles, 19537", "19537 VOLES") == ["voles"]
 
 
 def test_thresholds_follow_the_model_unless_they_are_set() -> None:
