@@ -53,6 +53,20 @@ def test_dry_run_is_requested() -> None:
             assert (call.params | (call.json or {}))["dry_run"] in {True, "true"}, name
 
 
+def test_idempotency_key_is_a_header() -> None:
+    for name in METHODS:
+        if "idempotency_key" in inspect.signature(getattr(KgClient, name)).parameters:
+            call = call_of(lambda kg, name=name: ask_method(kg, name, idempotency_key="once"))
+            assert call.headers["Idempotency-Key"] == "once", name
+
+
+def test_client_closes_its_connections() -> None:
+    with KgClient("http://127.0.0.1:1") as kg:
+        pass
+    with pytest.raises(RuntimeError, match="closed"):
+        kg.health()
+
+
 def test_call_parameters_match_their_operation() -> None:
     described = create_app(load_settings(), lambda _: None).openapi()["paths"]
     listed: dict[str, Callable[[KgClient], object]] = {
