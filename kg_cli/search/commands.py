@@ -205,12 +205,10 @@ def open_page(
     """
     from kg_api.settings import load_settings
 
-    if found := _recall(hit):
-        _, page = found
-    else:
-        with open_client() as client:
-            context = client.source_context(options.without_place(hit), window_size=0)
-        page = _page_of(service_url(load_settings()), context.sources[0])
+    identity, page = _recall(hit) or (options.without_place(hit), None)
+    with open_client() as client:  # a stopped kg or a deleted passage has no page
+        place = client.source_context(identity, window_size=0).sources[0]
+    page = page or _page_of(service_url(load_settings()), place)
     if not console.open_browser(page):
         console.line(page)
 

@@ -144,6 +144,7 @@ def test_a_hit_is_shown_and_opened_by_its_number(kg: Kg, rest: httpx.Client) -> 
     assert (opened.returncode, opened.stderr) == (0, "")
     assert rest.get(opened.stdout.strip()).status_code == 200
     assert kg("open", "1").returncode == 4
+    assert kg("open", "2", env={"KG_API_URL": "http://127.0.0.1:1"}).returncode == 69
     assert kg("open", "handbook/leases.md#1").stdout.endswith("at=1#p1\n")
 
 
