@@ -72,7 +72,7 @@ class Size:
 
 SMALL = Size(kills=4, sources=400, lives=(0.1, 1.2), seconds_a_batch=0.06)
 MIDDLE = Size(kills=8, sources=800, lives=(0.1, 1.2), seconds_a_batch=0.04)
-FULL = Size(kills=30, sources=2400, lives=(0.2, 3.0), seconds_a_batch=0.1)
+FULL = Size(kills=30, sources=3600, lives=(0.2, 3.0), seconds_a_batch=0.1)
 
 
 @pytest.mark.parametrize(
