@@ -79,7 +79,7 @@ def statement(name: str, space: str = FIRST_SLUG, label: str | None = None) -> L
     # Cypher has no parameters for the name of a vector index, or for its property at creation. So statements
     # contain the names of the first space, and kg adds the slug of another space. The driver requires
     # LiteralString, so that type checking rejects queries built at run time. This module has the only casts.
-    # With the value of `$label`, a statement has only its branches, because Neo4j plans a statement anew
+    # With the value of `$label`, a statement has only its branches, because Neo4j plans a statement again
     # whenever statistics change: planning all branches of `embedding/due` takes 0.3 s of CPU, one 0.1 s.
     text = area(name.partition("/")[0])[name]
     text = _ITEMS.sub(lambda found: _build_item_branches(text, after=found[1] is not None), text)
