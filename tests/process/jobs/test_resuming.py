@@ -42,7 +42,9 @@ def test_failure_between_data_and_cursor_leaves_no_gap(
     done = until_done(graph, job_id)
     assert (crew.folder / f"faults-{first.process.pid}").read_text() == place
     assert (done.attempts, done.done, done.total) == (2, 4 * BATCH, 4 * BATCH)
-    assert crew.embedded_again() == 0, "the cache keeps what the lost batch had made"
+    batches = crew.batches()
+    assert batches.count(batches[1]) == 1, "the cache keeps what the lost batch had made"
+    assert crew.embedded_again() <= BATCH, "the batch after it may have been at the model"
     assert_all_embedded(driver, 4 * BATCH)
 
 
