@@ -140,7 +140,9 @@ class Container:
         handlers: list[Handler] = [
             SourceEmbedding(self.graph, self.contexts, texts, batch),
             SpaceCleanup(self.graph),
-            EmbeddingJob(self.graph, "concept", texts, batch, partial(link_embedded, self.graph)),
+            EmbeddingJob(
+                self.graph, "concept", texts, batch, partial(link_embedded, self.graph, self.spaces)
+            ),
             EmbeddingJob(self.graph, "edge", texts, batch),
             EmbeddingJob(self.graph, "image", images, min(batch, MAX_IMAGE_BATCH)),
             ConceptExtraction(self.graph, self.extractors, self.settings.worker.sources_read_a_batch),

@@ -29,6 +29,7 @@ from kg_api.schemas.base import normalize_concept_name
 from kg_api.schemas.concepts import ConceptMerge, ConceptMerges
 from kg_api.schemas.spaces import SimilarityCalibration
 from kg_api.spaces.plans import read_embedding_state
+from kg_api.spaces.registry import SpaceRegistry
 
 # Records of merges
 
@@ -402,12 +403,14 @@ def link_near(graph: Graph, space: Space, ontology: str, concept_ids: Iterable[s
         _link(graph, space, ontology, ids)
 
 
-def link_embedded(graph: Graph, plan: Plan, concept_ids: Iterable[str]) -> None:
+def link_embedded(graph: Graph, spaces: SpaceRegistry, plan: Plan, concept_ids: Iterable[str]) -> None:
     """Link newly embedded concepts. Only vectors of the space that answers searches can cause merges."""
+    # Stored links and merges do not change when a calibration follows, so they must not rest on defaults
+    space = plan.space if plan.space.calibration else spaces.of(plan.space).calibrate()
     if plan.answers:
-        merge_near(graph, plan.space, plan.ontology, concept_ids)
+        merge_near(graph, space, plan.ontology, concept_ids)
     else:
-        link_near(graph, plan.space, plan.ontology, concept_ids)
+        link_near(graph, space, plan.ontology, concept_ids)
 
 
 def _link(graph: Graph, space: Space, ontology: str, ids: Sequence[str]) -> list[NearConcepts]:

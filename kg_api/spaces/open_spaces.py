@@ -22,6 +22,7 @@ from kg_api.errors import (
     Conflict,
     EmbeddingFailed,
     EmbeddingUnavailable,
+    InvalidInput,
     KgError,
     OtherModel,
 )
@@ -416,6 +417,7 @@ class OpenSpace(WatchedModel[Embedder]):
         self._kept = LRUCache[tuple[str, int], NDArray[np.float32]](QUESTIONS_KEPT)
         self._keeping = threading.Lock()
         self._looking = threading.Lock()
+        self._calibrating = threading.Lock()
         self._calibrated_at = float("-inf")
 
     @staticmethod
@@ -437,12 +439,28 @@ class OpenSpace(WatchedModel[Embedder]):
         self._calibrated_at = time.monotonic()
         self._begin(self._calibrate)
 
+    def calibrate(self) -> Space:
+        """Return the space with its calibration, or without if the model rejects the texts for it."""
+        with self._calibrating:
+            self.space = find_space(self._graph, self.space.slug)
+            if self.space.calibration is None:
+                try:
+                    calibration = calibrate_similarity(self.embedder())
+                except (EmbeddingFailed, InvalidInput) as error:  # retried after a later verification
+                    self._warn_of_defaults(error)
+                else:
+                    store_calibration(self._graph, self.space, calibration)
+                    self.space = find_space(self._graph, self.space.slug)
+            return self.space
+
     def _calibrate(self) -> None:
         try:
-            store_calibration(self._graph, self.space, calibrate_similarity(self.embedder()))
-            self.space = find_space(self._graph, self.space.slug)
-        except KgError as error:  # retried after a later verification
-            log.warning("model not calibrated", space=self.space.slug, reason=str(error))
+            self.calibrate()
+        except KgError as error:
+            self._warn_of_defaults(error)
+
+    def _warn_of_defaults(self, error: KgError) -> None:
+        log.warning("model not calibrated", space=self.space.slug, reason=str(error))
 
     def calibrate_labels_soon(self) -> None:
         """Calibrate cosines of questions and concepts in the background, if pending."""

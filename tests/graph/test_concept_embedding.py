@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import neo4j
@@ -11,6 +12,7 @@ from kg_api.concepts.relations import RelationshipSearcher
 from kg_api.errors import Conflict, InvalidInput
 from kg_api.graph.client import Graph
 from kg_api.graph.concept_vectors import get_min_neighbour_cosine
+from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import enqueue_slot
 from kg_api.graph.schema import index_states
 from kg_api.graph.search import ConceptNearness, Filters, Seed, find_sources_by_concepts
@@ -21,10 +23,13 @@ from kg_api.schemas.documents import VectorCounts
 from kg_api.schemas.embedding import Regeneration, SpaceBuild
 from kg_api.search.near import NO_VECTORS
 from kg_api.spaces.activation import activate
+from kg_api.spaces.open_spaces import OpenSpace
 from kg_api.spaces.plans import read_embedding_state, read_embedding_states
+from tests.graph.conftest import store_texts
 from tests.support.concept_work import DOCUMENT, LABELS, Merging, counts, kinds, learn, vectors, work
 from tests.support.concepts import extraction, found, quote, write
 from tests.support.cypher import rows
+from tests.support.embedders import calibrates
 from tests.support.embedding import open_spaces
 from tests.support.kg import Kg
 
@@ -212,6 +217,36 @@ def test_embedded_concepts_are_linked_to_near_concepts(learned: Kg, driver: neo4
     assert [row["cosine"] for row in rows(driver, LINKS)] == pytest.approx([one @ other] * 2, abs=1e-4)
     assert {name for name, _ in near(learned, driver, NEST)} == {WASP}
     assert near(learned, driver, "river delta") == set()
+
+
+def test_links_do_not_depend_on_when_the_model_is_calibrated(
+    graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Earlier versions used the defaults if the calibration in the background was slow, and links were
+    missing from then on."""
+    monkeypatch.setattr(OpenSpace, "calibrate_soon", lambda _: None)
+    with store_texts(graph) as kg:
+        assert kg.spaces.get().space.calibration is None
+        learn(graph)
+        learn(graph, WASP, paragraph=1)
+        kg.work()
+        assert {(one, other) for _, one, other in linked(driver)} == {(NEST, WASP), (WASP, NEST)}
+
+
+def test_concepts_are_embedded_by_a_model_that_rejects_the_texts_of_the_calibration(graph: Graph) -> None:
+    class Uncalibrated(DeterministicEmbedder):
+        def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+            if calibrates(texts):
+                raise InvalidInput("these texts cannot be embedded")
+            return super().embed_passages(texts)
+
+    store_document(graph, DOCUMENT)
+    learn(graph)
+    kg = Kg(graph, open_spaces(graph, Uncalibrated()))
+    kg.work()
+    kg.spaces.close()
+    assert counts(kg) == (5, 5, 0, 0, 0)
+    assert kinds(graph) == [("concept_embedding", "succeeded")]
 
 
 def test_links_and_index_find_the_same_concepts(learned: Kg, driver: neo4j.Driver) -> None:

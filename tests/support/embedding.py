@@ -55,7 +55,7 @@ def run_jobs(
     handlers: list[Handler] = [
         SourceEmbedding(graph, contexts or Contexts(graph), models, batch_size),
         SpaceCleanup(graph),
-        EmbeddingJob(graph, "concept", models, batch_size, partial(link_embedded, graph)),
+        EmbeddingJob(graph, "concept", models, batch_size, partial(link_embedded, graph, spaces)),
         EmbeddingJob(graph, "edge", models, batch_size),
         Backfill(graph, cache_entries=1000),
         *further,
