@@ -17,6 +17,7 @@ import pytest
 from kg_api.client import KgClient
 from kg_api.graph.client import Graph
 from kg_api.graph.jobs import find_job
+from kg_api.jobs.embedding import DIVIDED_FROM
 from kg_api.schemas.operations import Job
 from kg_api.schemas.vocabulary import JobState
 from tests.process.jobs.crew import BATCH, Crew, assert_all_embedded, seed, tell, until_done, until_owned
@@ -72,7 +73,8 @@ class Size:
 
 SMALL = Size(kills=4, sources=400, lives=(0.1, 1.2), seconds_a_batch=0.06)
 MIDDLE = Size(kills=8, sources=800, lives=(0.1, 1.2), seconds_a_batch=0.04)
-FULL = Size(kills=30, sources=3600, lives=(0.2, 3.0), seconds_a_batch=0.1)
+FULL = Size(kills=30, sources=DIVIDED_FROM - BATCH, lives=(0.1, 0.6), seconds_a_batch=0.1)
+"""A larger job would be divided, and a divided job has no worker while its parts run."""
 
 
 @pytest.mark.parametrize(
@@ -86,16 +88,16 @@ FULL = Size(kills=30, sources=3600, lives=(0.2, 3.0), seconds_a_batch=0.1)
 def test_kills_lose_nothing_and_do_nothing_twice(
     crew: Crew, graph: Graph, driver: neo4j.Driver, service: Service, size: Size
 ) -> None:
-    dice = random.Random(11)
+    dice, patient = random.Random(11), {"KG_WORKER__MAX_FAILURES": str(size.kills + 1)}
     job_id = seed(graph, size.sources)
     with Watcher(service, job_id) as watcher:
         for _ in range(size.kills):
-            victim, before = crew.hire(size.seconds_a_batch), find_job(graph, job_id).worker
+            victim, before = crew.hire(size.seconds_a_batch, patient), find_job(graph, job_id).worker
             until_owned(graph, job_id, other_than=before)
             time.sleep(dice.uniform(*size.lives))
             victim.kill()
             assert find_job(graph, job_id).state is JobState.RUNNING, "it missed: more sources are needed"
-        crew.hire()
+        crew.hire(env=patient)
         done = until_done(graph, job_id)
         time.sleep(0.5)
     assert_all_embedded(driver, size.sources)
