@@ -6,7 +6,6 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-import nomic.embed
 import numpy as np
 import pytest
 from PIL import Image
@@ -23,7 +22,6 @@ from tests.support.image_providers import KINDS, PICTURES, opened, opened_as_set
 from tests.support.image_server import ImageServer
 from tests.support.images import drawn, encoded, exif
 from tests.support.providers import CANARY
-from tests.unit.embed.test_other_servers import Atlas
 
 
 def test_text_finds_images(server: ImageServer, embedder: RemoteImageEmbedder) -> None:
@@ -62,7 +60,9 @@ def test_each_provider_receives_its_own_request_format(server: ImageServer) -> N
     paths = [each.path for each in server.requests]
     assert paths == ["/v1/embedding/image", "/v1/embedding/text", "/v1/embeddings", "/v1/embeddings"]
     form, words, jina, jina_words = (each.body for each in server.requests)
+    assert form.keys() == {"images", "names", "model"}  # as the package nomic 3.9.0 sends it
     assert form["model"] == "nomic-embed-vision-v1.5"
+    assert form["names"] == [("images", "images")] * 2
     assert len(form["images"]) == 2
     assert (words["model"], words["task_type"], words["texts"]) == (
         "nomic-embed-text-v1.5", "search_query", ["red"],
@@ -115,22 +115,6 @@ def test_unsupported_model_options_are_rejected(
 def test_a_key_or_an_address_is_needed(choice: ModelChoice, told: str) -> None:
     with pytest.raises(ConfigurationError, match=told):
         opened_as_set(load_settings(), choice)
-
-
-def test_nomic_client_sends_and_reads_the_same(server: ImageServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The request should be the same as from the original client, but the quality of the JPEG can be
-    different."""
-    monkeypatch.setattr(nomic.embed, "atlas_class", Atlas(server.url, {"Authorization": f"Bearer {CANARY}"}))
-    theirs = nomic.embed.image([Image.fromarray(each) for each in PICTURES[:1]])
-    ours = opened(server, "nomic").embed_images(PICTURES[:1])
-    their_request, our_request = server.requests
-    assert our_request.path == their_request.path
-    assert our_request.headers["authorization"] == their_request.headers["authorization"]
-    assert our_request.body.keys() == their_request.body.keys()
-    assert our_request.body["model"] == their_request.body["model"]
-    assert our_request.body["names"] == their_request.body["names"] == [("images", "images")]
-    vectors = np.array(theirs["embeddings"])
-    assert np.allclose(ours, vectors / np.linalg.norm(vectors, axis=1, keepdims=True), atol=0.02)
 
 
 def test_image_that_fails_on_the_server_is_rejected(server: ImageServer) -> None:
