@@ -9,17 +9,19 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import pytest
 from pydantic import BaseModel
 
-import kg_cli.main
 from kg_api.client import KgClient
 from kg_api.errors import InvalidInput
 from kg_api.schemas.problems import valid
 from kg_api.schemas.search import SourceSearch
 from kg_api.schemas.vocabulary import Target
 from kg_cli.evaluate.choice import MODES, parse_choice
-from kg_cli.terminal.answers import ANSWERED, Column, call_view, cell
+from kg_cli.main import app
+from kg_cli.terminal.answers import ANSWERED, call_view
 
 ASKING = {"kg_cli.jobs.commands.show_job", "kg_cli.admin.concepts.status"}
 """Views that call the service themselves."""
+MARKED = "[b]bold[/b]"
+assert app, "its import registers the commands"
 
 
 def answer_of(method: str) -> type[BaseModel]:
@@ -28,40 +30,10 @@ def answer_of(method: str) -> type[BaseModel]:
     return answer
 
 
-def test_commands_are_registered() -> None:
-    assert kg_cli.main.app
-    assert len(ANSWERED) > 40
-
-
 @pytest.mark.parametrize("command", ANSWERED)
 def test_options_are_arguments_of_the_method(command: str) -> None:
     method, _, options = ANSWERED[command]
     assert {*options} <= {*inspect.signature(inspect.unwrap(getattr(KgClient, method))).parameters}
-
-
-class Row(BaseModel):
-    name: str = "a"
-    count: int = 2
-    score: float = 0.512
-    nothing: str | None = None
-    tags: list[str] = ["x", "y"]
-    flag: bool = True
-
-
-@pytest.mark.parametrize(
-    ("column", "expected"),
-    [
-        ("name", "a"),
-        ("count", "2"),
-        ("score", "0.51"),
-        ("nothing", "-"),
-        ("tags", "x, y"),
-        ("flag", "yes"),
-        (lambda row: f"{row.name}{row.count}", "a2"),
-    ],
-)
-def test_a_column_is_a_field_or_a_function(column: Column, expected: str) -> None:
-    assert cell(column, Row()) == expected
 
 
 def example(annotation: Any) -> Any:  # noqa: PLR0911 - a case each
@@ -82,21 +54,25 @@ def example(annotation: Any) -> Any:  # noqa: PLR0911 - a case each
         return annotation.model_construct(**{name: example(field.annotation) for name, field in fields})
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return next(iter(annotation))
-    plain = {str: "text", int: 2, float: 0.5, bool: True, datetime: datetime(2026, 1, 31, tzinfo=UTC)}
+    plain = {str: MARKED, int: 2, float: 0.5, bool: True, datetime: datetime(2026, 1, 31, tzinfo=UTC)}
     return plain.get(annotation)
 
 
+@pytest.mark.usefixtures("own_consoles")
 @pytest.mark.parametrize("command", ANSWERED)
-def test_views_show_an_answer(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_views_show_names_unescaped(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
     method, view, options = ANSWERED[command]
-    asked = {"kg": None, **dict.fromkeys(options, 1)}
     answer = example(answer_of(method))
     assert view is not None
     if command in ASKING:
         return
-    call_view(view, answer, asked)
+    call_view(view, answer, {"kg": None, **dict.fromkeys(options, 1)})
     told = capsys.readouterr()
-    assert (told.out + told.err).strip()
+    assert MARKED in told.out + told.err
+    assert "\\" not in told.out
 
 
 @pytest.mark.parametrize("target", get_args(Target))
@@ -105,11 +81,6 @@ def test_service_accepts_the_request_of_every_mode(mode: str, target: Target) ->
     asked = parse_choice([f"mode={mode}"]).asked(target, 20)
     body = valid(SourceSearch, {"query_text": "what", "ontology": "notes", **asked})
     assert body.mode in mode or mode in {"concepts", "graph"}
-
-
-def test_unknown_mode_lists_all_modes() -> None:
-    with pytest.raises(InvalidInput, match=r"unknown mode .fast.\. Modes: text, vector, .*graph"):
-        parse_choice(["mode=fast"])
 
 
 def test_search_and_ontology_options_are_separated() -> None:

@@ -12,23 +12,16 @@ from kg_api.schemas.concepts import (
     ConceptContext,
     ConceptDetails,
     ConceptHits,
-    ConceptList,
     ConceptPassage,
-    ConceptPath,
-    ConceptPaths,
     Evidence,
-    PathStep,
     RelatedConcept,
-    RelatedConcepts,
     UnverifiedQuote,
 )
-from kg_api.schemas.search import Degradation
 from kg_cli.concepts import commands as views
 from kg_cli.concepts.commands import take_concept
 from tests.unit.search.found import place
 
 Printed = Callable[[], str]
-NOTE = [Degradation(part="concepts", effect="[b]told[/b]")]
 
 
 def concept(label: str, **more: Any) -> Concept:
@@ -39,23 +32,6 @@ def concept(label: str, **more: Any) -> Concept:
 LEASE = concept("[lease]", description="A right for some time.", search_terms=["tenancy"])
 RETRY = concept("retry")
 QUOTE = Evidence(instance_id="i", quote="One fox", start=4, end=11, score=0.93, source=place("s"))
-STEP = PathStep(subject="[", type="ends in", object="r", sources=["s1", "s2", "s3"])
-
-
-def test_found_concepts_are_a_table(printed: Printed) -> None:
-    hit = {**LEASE.model_dump(), "similarity": 0.876, "score": 0.1}
-    by_words = {**RETRY.model_dump(), "similarity": None, "score": 0.1}
-    found = {"query_text": "q", "concepts": [hit, by_words], "degraded": NOTE}
-    views.print_hits(ConceptHits.model_validate(found))
-    for told in ("0.88", "[lease]", "tenancy", "A right for some time.", "notes, 2 sources", "[b]told[/b]"):
-        assert told in printed()
-
-
-def test_page_shows_the_total(printed: Printed) -> None:
-    page = ConceptList(concepts=[LEASE, RETRY], total=9, offset=3, limit=2, notes=["[b]more[/b] to come"])
-    views.print_concepts(page)
-    assert "2 of 9 concepts. Continue with --offset 5." in printed()
-    assert "note: [b]more[/b] to come" in printed()
 
 
 def related(**more: Any) -> RelatedConcept:
@@ -83,25 +59,6 @@ def test_what_nothing_proves_is_marked(printed: Printed) -> None:
     passage = ConceptPassage(source_id="s", carried_by=["s"], quotes=[], sources=[place("s")])
     views.print_passages(ConceptContext(concept=doubtful, window_size=0, passages=[passage], more_passages=0))
     assert "no quote of it proves the concept" in printed()
-
-
-def test_related_concepts_show_distance_and_path(printed: Printed) -> None:
-    far = related(concept=concept("worker"), hops=2, via="r")
-    answer = RelatedConcepts(concept=LEASE, hops=2, related=[related(), far], more_related=4, degraded=NOTE)
-    views.print_related(answer)
-    for told in ("[lease] ends in retry", "retry ends in worker", "2 hops", "2 related", "4 more", "[b]told"):
-        assert told in printed()
-    views.print_related(RelatedConcepts(concept=LEASE, hops=1, related=[], more_related=0))
-    assert "No concept is known to be related to [lease]." in printed()
-
-
-def test_a_way_is_its_statements(printed: Printed) -> None:
-    path = ConceptPath(concepts=[LEASE, RETRY], steps=[STEP])
-    views.print_paths(ConceptPaths(start=LEASE, end=RETRY, paths=[path], hops=4, degraded=NOTE))
-    for told in ("1. [lease] ends in retry", "s1 and 2 more", "1 path from [lease] to retry", "[b]told[/b]"):
-        assert told in printed()
-    views.print_paths(ConceptPaths(start=LEASE, end=RETRY, paths=[], hops=1))
-    assert "No path from [lease] to retry within 1 hop." in printed()
 
 
 class Searching(KgClient):

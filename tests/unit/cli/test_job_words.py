@@ -5,14 +5,10 @@ import io
 from typing import Any
 
 import pytest
-import typer
-from hypothesis import given
-from hypothesis import strategies as st
 from rich.console import Console
 
 from kg_api.schemas.operations import Job
 from kg_cli.jobs import report
-from kg_cli.jobs.commands import read_state
 from kg_cli.jobs.report import JobBars
 from kg_cli.terminal import console
 
@@ -47,48 +43,6 @@ def test_skipped_count_is_described_by_job_kind(kind: str, count: int, told: str
 
 def job(**fields: Any) -> Job:
     return Job.model_validate({**USUAL, **fields})
-
-
-@pytest.mark.parametrize(
-    ("fields", "told"),
-    [
-        ({"rate": 123.4, "eta_seconds": 250}, "123/s, 4 min left"),
-        ({"rate": 0.42, "eta_seconds": 3}, "0.42/s, 3 s left"),
-        ({}, "running"),
-        ({"stalled": True, "rate": 4}, "stalled"),
-        ({"state": "queued"}, "queued"),
-        ({"state": "queued", "error": "waiting: " + "word " * 100}, "waits for a retry"),
-        ({"state": "succeeded_with_errors", "set_aside": 3}, "3 failed"),
-        ({"state": "failed", "error": "NaN"}, "failed"),
-    ],
-)
-def test_a_speed_is_a_few_words(fields: dict[str, Any], told: str) -> None:
-    assert report.describe_speed(job(**fields)) == told
-
-
-@given(st.integers(0, 10**9), st.integers(0, 10**9))
-def test_done_is_never_above_total(done: int, total: int) -> None:
-    assert report.progress_of(job(done=done, total=total)) == f"{done}/{max(done, total)}"
-
-
-def test_time_is_shown_relative_to_now() -> None:
-    now = dt.datetime.now(dt.UTC)  # not when this module was loaded
-    told = report.moment(now - dt.timedelta(hours=3))
-    assert told.endswith("UTC (3 h ago)")
-    assert report.moment(now + dt.timedelta(minutes=6)).endswith("(in 6 min)")
-
-
-def test_a_job_that_waits_says_until_when() -> None:
-    later = job(state="queued", run_after=dt.datetime.now(dt.UTC) + dt.timedelta(seconds=200))
-    assert report.describe_state(later) == "queued, retried in 3 min"
-    assert report.describe_state(job(state="queued")) == "queued"
-    assert report.describe_state(job(stalled=True)).startswith("stalled")
-    assert report.describe_state(job(state="succeeded_with_errors")) == "succeeded with errors"
-
-
-def test_unknown_state_lists_the_states() -> None:
-    with pytest.raises(typer.BadParameter, match="'magic' is not one of queued, running"):
-        read_state("magic")
 
 
 REASON = "waiting: the embedding model does not answer (ConnectError [Errno 111] connection refused); " * 3

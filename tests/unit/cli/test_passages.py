@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,13 +10,14 @@ from rich.text import Text
 
 from kg_api.schemas.answers import AnswerCounts, Answered, Citation, HybridHits, Statement
 from kg_api.schemas.concepts import ConceptHit
+from kg_api.schemas.images import PageImage
 from kg_api.schemas.search import (
     Degradation,
-    LeftOut,
     SourceHits,
     SourceWindow,
     WordMatch,
 )
+from kg_cli.documents.commands import print_page
 from kg_cli.search.views import (
     SHOWN_CHARACTERS,
     excerpt,
@@ -29,6 +32,7 @@ from kg_cli.search.views import (
 from kg_cli.terminal import console
 from kg_cli.terminal.console import styled
 from tests.support.hits import make_hit, make_place
+from tests.unit.search.found import place
 
 
 def test_concept_id_is_copyable_at_80_columns(
@@ -167,15 +171,6 @@ def test_degradations_are_printed_before_hits(narrow: Console) -> None:
     assert shown.splitlines()[0] == "note: searched by full text only [no vectors]"
 
 
-def test_dissimilar_result_is_reported(narrow: Console) -> None:
-    answer = hits()
-    answer.left_out = LeftOut(below_similarity=9, nearest=0.532)
-    print_hits(answer, full=False)
-    assert " ".join(narrow.export_text().split()) == (
-        "Nothing was similar enough: 9 passages omitted, the nearest has 0.53."
-    )
-
-
 def test_context_marks_the_requested_paragraph(narrow: Console) -> None:
     other = PLACE.model_copy(update={"source_id": "a" * 32, "paragraph": 8, "full_text": "Next.\n"})
     print_context(SourceWindow(source_id=PLACE.source_id, window_size=1, sources=[PLACE, other]))
@@ -205,11 +200,6 @@ def test_statements_are_numbered_and_their_places_follow(narrow: Console) -> Non
     assert "Leases [draft] > ¶7 “[bold]every[/bold] ten seconds” s#4-9" in shown
     assert "2 statements were omitted" in shown
     assert "1 statement from 1 passage by writer" in shown
-
-
-def test_missing_answer_shows_its_reason(narrow: Console) -> None:
-    print_end(answered(reason="no passage is similar enough"))
-    assert "No answer: no passage is similar enough." in narrow.export_text()
 
 
 LONG = "before " * 200 + "needle " + "after " * 200
@@ -256,3 +246,19 @@ def test_an_excerpt_is_a_part_of_the_passage(text: str, data: st.DataObject) -> 
 
 def test_control_characters_do_not_move_marks() -> None:
     assert marked(styled(mark("a\r\n\x0clease\x07", [(4, 9)]))) == ["lease"]
+
+
+@pytest.mark.parametrize(
+    ("page", "last_page", "told"),
+    [
+        (1, 1, "(the hit is on page 1), nothing boxed"),
+        (3, 5, "pages 3 to 5"),
+        (None, None, "is on it, nothing"),
+    ],
+)
+def test_hit_on_a_page_shows_page_command(
+    page: int | None, last_page: int | None, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hit = place("a").model_copy(update={"page": page, "last_page": last_page})
+    print_page(PageImage(b"png", 2, 6, 0), tmp_path / "2.png", asked=True, force=False, source=hit)
+    assert told in " ".join(capsys.readouterr().err.split())

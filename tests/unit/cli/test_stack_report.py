@@ -40,13 +40,6 @@ STATUS = StackStatus(
 DIED = replace(STATUS, jobs=QUEUE.model_copy(update={"failed": 3}))
 
 
-def test_status_counts_jobs(capsys: pytest.CaptureFixture[str]) -> None:
-    report.print_status(STATUS)
-    told = capsys.readouterr()
-    assert "jobs     1 running, 2 queued, 1 stalled" in told.out
-    assert told.err == ""
-
-
 def test_status_lists_workers_that_down_does_not_stop(capsys: pytest.CaptureFixture[str]) -> None:
     others = [WORKER.model_copy(update=each) for each in ({"pid": 8}, {"alive": False, "pid": 9})]
     jobs = QUEUE.model_copy(update={"workers": [WORKER, *others]})

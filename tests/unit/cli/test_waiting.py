@@ -9,6 +9,8 @@ import pytest
 from kg_api.client import KgClient
 from kg_api.errors import DatabaseUnavailable, InvalidInput, KgError
 from kg_api.schemas.documents import EmbeddingStatus
+from kg_api.schemas.embedding import Build, Finding, SpaceBuilding, SpaceCheck
+from kg_cli.admin.embedding import wait_until_built
 from kg_cli.jobs import report
 from kg_cli.jobs.report import _missing_sources, retry_while_unavailable
 from tests.unit.cli.test_stack_report import QUEUE, WORKER
@@ -67,3 +69,22 @@ def test_wait_is_for_stale_vectors_unless_they_answer(*, building: bool, left: i
         ontology="notes", total=9, embedded=5, missing=1, stale=2, refused=1, searchable=6, building=building
     )
     assert _missing_sources(status) == left
+
+
+BUILD = Build.model_construct(ontology="notes", job_id="a")
+
+
+def test_build_waits_for_later_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited = list[list[str]]()
+    monkeypatch.setattr(report, "POLL_SECONDS", 0)
+    monkeypatch.setattr(report, "wait_for_jobs", lambda _, jobs: waited.append(jobs))
+    monkeypatch.setattr(
+        report, "unfinished_jobs", lambda *_, kind, **__: ["b"] if kind == "concept_embedding" else []
+    )
+    states = [Finding(name=name, ok=False, detail="") for name in ("concepts", "refused")]
+    checks = iter([states, states[1:]])  # a rejected text remains for the activation to report
+    client = SimpleNamespace(check_space=lambda slug: SpaceCheck(slug=slug, ok=False, findings=next(checks)))
+    wait_until_built(cast("KgClient", client), SpaceBuilding(slug="s", builds=[BUILD]))
+    assert waited == [["a"], ["b"]]
+    wait_until_built(cast("KgClient", client), SpaceBuilding(slug="s", builds=[]))
+    assert waited[2:] == [[]]

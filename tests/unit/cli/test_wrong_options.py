@@ -22,13 +22,6 @@ from kg_cli.main import app, run_command
 from kg_cli.terminal.console import runnable
 
 
-def test_unknown_mode_message_contains_no_python_names(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["search", "x", "--mode", "meaning"]) == 2
-    said = capsys.readouterr().err
-    assert "'meaning' is not one of" in said
-    assert "Value error" not in said
-
-
 @pytest.mark.parametrize("command", ["search", "relations", "show"])
 def test_blank_query_message_names_the_argument(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["concepts", command, " "]) == 2
@@ -157,14 +150,6 @@ def find_unknown(line: str) -> str | None:
 def test_commands_of_pages_exist(page: Path) -> None:
     unknown = {line: word for line in find_commands(page.read_text("utf-8")) if (word := find_unknown(line))}
     assert not unknown
-
-
-def test_the_search_for_unknown_commands_finds_some() -> None:
-    found = list(
-        find_commands("Run `kg page x`.\n\n```bash\nKG_HOME=/x kg admin nothing --yes   # why\nkg up\n```\n")
-    )
-    assert [find_unknown(line) for line in found] == ["nothing", None, "page"]
-    assert sum(len(list(find_commands(page.read_text("utf-8")))) for page in PAGES) > 200
 
 
 @pytest.fixture
