@@ -4,12 +4,10 @@ import csv
 import io
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kg_api.convert.delimited import convert
 from kg_api.errors import UnreadableDocument
-from tests.unit.convert.gate import BAD_BYTES, assert_in_order, kinds
+from tests.unit.convert.gate import BAD_BYTES
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
@@ -28,18 +26,6 @@ def test_delimiters_and_encodings(delimiter: str, encoding: str) -> None:
         '| Zürich | 408,5 | am See, in der Schweiz; schön |\n| Köln | 53 | sagt "Grüße" zwei |\n'
     )
     assert bool(got.notes) is (encoding == "cp1252")
-
-
-CELLS = st.from_regex(r"[a-z]{1,8}( [a-z]{1,8})?", fullmatch=True)
-
-
-@given(st.lists(st.lists(CELLS, min_size=3, max_size=3), min_size=2, max_size=120))
-def test_every_cell_is_kept_in_order(rows: list[list[str]]) -> None:
-    out = io.StringIO()
-    csv.writer(out).writerows(rows)
-    got = convert(out.getvalue().encode())
-    assert set(kinds(got.text)) == {"table"}
-    assert_in_order(got, [cell for row in rows for cell in row])
 
 
 @pytest.mark.parametrize("data", [*BAD_BYTES, b",,,\n,,\n"])

@@ -5,7 +5,7 @@ import pytest
 
 from kg_api.convert.docx.document import convert
 from kg_api.convert.ooxml.package import parse_part
-from kg_api.convert.ooxml.text import format_number, format_slide_number
+from kg_api.convert.ooxml.text import format_number
 from kg_api.convert.shared.formulas import write_formula
 from tests.unit.convert.word_files import NAMESPACES, level, lists, paragraph, run, word_file
 
@@ -95,14 +95,6 @@ def test_deleted_item_is_not_counted() -> None:
 )
 def test_format_number(form: str, shown: dict[int, str | None]) -> None:
     assert {value: format_number(value, form) for value in shown} == shown
-
-
-@pytest.mark.parametrize(
-    ("form", "shown"),
-    [("romanUcPeriod", "III."), ("circleNumDbPlain", "③"), ("x", None)],
-)
-def test_format_slide_number(form: str, shown: str | None) -> None:
-    assert format_slide_number(3, form) == shown
 
 
 def t(text: str) -> str:

@@ -3,8 +3,6 @@ from __future__ import annotations
 import codecs
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kg_api.convert.html.page import convert
 from tests.unit.convert.gate import assert_in_order
@@ -52,16 +50,6 @@ def test_a_page_as_markdown() -> None:
         "skipped: navigation (4 words)",
         "skipped: page headers and footers (5 words)",
     )
-
-
-WORDS = st.lists(st.from_regex(r"[a-zäß]{1,9}", fullmatch=True), min_size=1, max_size=6).map(" ".join)
-BLOCKS = st.sampled_from(["p", "div", "h2", "blockquote", "li", "td", "section", "dd", "pre", "figcaption"])
-
-
-@given(st.lists(st.tuples(BLOCKS, WORDS), min_size=1, max_size=12))
-def test_words_are_in_order_in_any_block(parts: list[tuple[str, str]]) -> None:
-    page = "".join(f"<{tag}>{text[:1]}<b>{text[1:]}</b></{tag}>" for tag, text in parts)
-    assert_in_order(convert(page.encode()), [text for _, text in parts])
 
 
 @pytest.mark.parametrize(

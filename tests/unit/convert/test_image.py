@@ -28,10 +28,6 @@ def seen(content: bytes) -> Image.Image:
     return Image.open(io.BytesIO(content))
 
 
-def distance(one: str, other: str) -> int:
-    return (int(one, 16) ^ int(other, 16)).bit_count()
-
-
 @pytest.mark.parametrize(
     ("kind", "told"),
     [("PNG", "png"), ("JPEG", "jpeg"), ("WEBP", "webp"), ("GIF", "gif"), ("TIFF", "png"), ("BMP", "png")],

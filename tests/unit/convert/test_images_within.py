@@ -51,18 +51,6 @@ def page(body: str) -> bytes:
     return f"<html><body><main>{body}</main></body></html>".encode()
 
 
-def test_html_image_is_placed_between_paragraphs() -> None:
-    before, after = "Before it. " * 12, "After it. " * 12
-    made = convert_html(page(f'<p>{before}</p><img alt="A red boat" src="{uri(BOAT)}"><p>{after}</p>'))
-    assert shown(made) == [
-        (before.strip(), None),
-        ("![A red boat](image)", "image/jpeg"),
-        (after.strip(), None),
-    ]
-    (found,) = made.images
-    assert made.text[found.start : found.end] == "![A red boat](image)"
-
-
 def test_captions_and_preceding_text_describe_an_image() -> None:
     figure = f'<figure><img alt="A boat" src="{uri(BOAT)}"><figcaption>In the bay</figcaption></figure>'
     bare = f'<p>Of the harbour there is a plan.</p><img src="{uri(PLAN)}">'
@@ -218,13 +206,6 @@ def test_notebook_image_is_described_by_preceding_text() -> None:
     assert "<Figure" not in made.text
     assert [each.image.height for each in made.images] == [90]
     assert [each.image.content_type for each in sources(made, "notebook") if each.image] == ["image/png"]
-
-
-@pytest.mark.parametrize("content", [b"<svg/>", BOAT[:300], png_of(50_000, 50_000), b"<html>" + BOAT])
-def test_invalid_notebook_image_is_reported(content: bytes) -> None:
-    made = convert_notebook(notebook("Words.", "draw()", content))
-    assert made.images == ()
-    assert made.notes == ("skipped: images in an unsupported format, or damaged (1)",)
 
 
 def test_images_in_html_tables_follow_the_table() -> None:

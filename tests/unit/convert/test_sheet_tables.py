@@ -32,10 +32,6 @@ APART: dict[str, tuple[str, list[Block]]] = {
         "Export of 3 August 2026\nSite|Load|Owner\nHarbour|40|Team A\nAirport|55|Team B",
         ["Export of 3 August 2026", SITES],
     ),
-    "several titles": (
-        "ACME\nLoads of sites\n\nSite|Load|Owner\nHarbour|40|Team A\nAirport|55|Team B",
-        ["ACME", "Loads of sites", SITES],
-    ),
     "title in the middle": (
         "|Loads|\nSite|Load|Owner\nHarbour|40|Team A\nAirport|55|Team B",
         ["Loads", SITES],
@@ -56,10 +52,6 @@ APART: dict[str, tuple[str, list[Block]]] = {
         "Name|Role\nAnn|Chief\n\n\nRoom|Floor\nA1|first",
         [[["Name", "Role"], ["Ann", "Chief"]], [["Room", "Floor"], ["A1", "first"]]],
     ),
-    "second title": (
-        "Sites\nSite|Load\nHarbour|40\n\nParts\nPart|Price\nBolt|3\nNut|2",
-        ["Sites", [["Site", "Load"], ["Harbour", "40"]], "Parts", PARTS],
-    ),
     "the same header again": ("Part|Price\nBolt|3\nNut|2\n\nPart|Price\nBolt|3\nNut|2", [PARTS, PARTS]),
     "side by side": (
         "Site|Load|Owner||Part|Price\nHarbour|40|Team A||Bolt|3\nAirport|55|Team B||Nut|2",
@@ -71,14 +63,6 @@ APART: dict[str, tuple[str, list[Block]]] = {
             "Dock|1|Team C"
         ),
         ["Report", [*SITES, ["Dock", "1", "Team C"]], PARTS],
-    ),
-    "side by side with the same names": (
-        "Year|Tons||Year|Tons\n1999|4||2001|6\n2000|5||2002|7",
-        [[["Year", "Tons"], ["1999", "4"], ["2000", "5"]], [["Year", "Tons"], ["2001", "6"], ["2002", "7"]]],
-    ),
-    "side by side below a title over both": (
-        "|||Report|\nSite|Load|Owner||Part|Price\nHarbour|40|Team A||Bolt|3\nAirport|55|Team B||Nut|2",
-        ["Report", SITES, PARTS],
     ),
     "side by side, then one below": (
         "Site|Load||Part|Price\nHarbour|40||Bolt|3\nAirport|55||Nut|2\n\nA|B|C|D|E\nx|1|2|3|4",
@@ -96,7 +80,6 @@ APART: dict[str, tuple[str, list[Block]]] = {
         "Loads by year\nSite|2023|2024\nHarbour|40|41",
         ["Loads by year", [["Site", "2023", "2024"], ["Harbour", "40", "41"]]],
     ),
-    "title over one year": ("Loads\nSite|2024\nHarbour|40", ["Loads", [["Site", "2024"], ["Harbour", "40"]]]),
     "title of a single column": (
         "Instructions\n\nName\nAnn\nBob",
         ["Instructions", [["Name"], ["Ann"], ["Bob"]]],
@@ -115,17 +98,13 @@ WHOLE = {
     "sparse columns": "Site|Load|Owner|Remark\nHarbour|40||\nAirport|||closed\nDock|||",
     "header with a gap": "Site||Owner\nHarbour|x|Team A\nAirport|y|Team B",
     "years": "2021|2022|2023\n4|5|6",
-    "years with a corner": "|2021|2022\nHarbour|4|5",
     "numbers only": "1|2\n3|4",
-    "key and value": "Host|a.example\nPort|80\nOwner|Ann",
     "one column": "Name\nAnn\nBob",
     "section rows": "Site|Load\nNorth|\nHarbour|40\nSouth|\nAirport|55",
-    "words only": "Name|Role\nAnn|Chief\nBob|Cook",
     "unknown values": "Site|Load\nHarbour|40\nDock|n/a\nAirport|55",
     "one name in the header": "Report|\nHarbour|40\nAirport|55",
     "name of the values only": "|Load\nHarbour|40\nAirport|55",
     "shorter header": "Name|Role\nAnn|Chief|left\nBob|Cook|",
-    "total": "Site|Load\nHarbour|40\nTotal|40",
 }
 
 
@@ -140,15 +119,12 @@ CONTINUED = {
     "separator rows": "Site|Load|Owner\nHarbour|40|Team A\n\nAirport|55|Team B",
     "two separator rows": "Site|Load|Owner\nHarbour|40|Team A\n\n\nAirport|55|Team B",
     "header apart": "Site|Load|Owner\n\nHarbour|40|Team A\nAirport|55|Team B",
-    "every other row": "Site|Load|Owner\n\nHarbour|40|Team A\n\nAirport|55|Team B",
     "every other row, words only": "Name|Role\n\nAnn|Chief\n\nBob|Cook\n\nCyd|Nurse\n\nDan|Guard\n\nEve|",
-    "total apart": "Site|Load|Owner\nHarbour|40|Team A\nAirport|55|Team B\n\nTotal|95|",
     "unknown value after a gap": "Site|Load\nHarbour|40\n\nDock|n/a\nAirport|55",
     "labels between": (
         "Site|Load|Owner\n\nNorth||\n\nHarbour|40|Team A\n\nSouth||\n\nAirport|55|Team B\n\nDock|1|Team C"
     ),
     "labels of parts": "Site|Load|Owner\n\nNorth||\nHarbour|40|Team A\n\nSouth||\nAirport|55|Team B",
-    "words after a gap": "Name|Role\nAnn|Chief\n\nBob|Cook\nCyd|Nurse",
     "one column in parts": "Name\nAnn\n\nBob\nCyd",
     "lines of different length": "a|b|\n\n1||\n2|3|4",
 }

@@ -140,12 +140,3 @@ def test_too_large_image_is_reported() -> None:
     made = convert(drawn(page((700, "Large."), (600, BOAT))), ConversionSettings(image_max_megapixels=0.01))
     assert made.images == ()
     assert made.notes == ("skipped: images of more than 0.01 megapixels (1)",)
-
-
-def test_damaged_image_leaves_the_text() -> None:
-    data = bytearray(drawn(page((700, "Before it."), (600, BOAT), (560, "After it."))))
-    at = data.index(b"/DCTDecode")
-    data[at : at + 10] = b"/JPXDecode"  # it is none
-    made = convert(bytes(data))
-    assert texts(made)[0] == "Before it."
-    assert made.images == ()

@@ -5,7 +5,7 @@ from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfgen.canvas import Canvas
 
 from kg_api.convert.pdf import convert
-from tests.unit.convert.pdf.files import BODY, STORY, drawn, heading, lines, paragraphs, story, words
+from tests.unit.convert.pdf.files import BODY, STORY, drawn, lines, paragraphs, story, words
 
 
 @pytest.mark.parametrize("columns", [1, 2, 3])
@@ -86,14 +86,3 @@ def test_a_heading_across_the_page_splits_the_columns() -> None:
     title = ["A", "title", "as", "wide", "as", "the", "whole", "page,", "in", "letters"]
     halves = [title + " ".join(left[at : at + 6] + right[at : at + 6]).split() for at in (0, 6)]
     assert found == halves[0] + halves[1]
-
-
-def test_headings_are_distinguished_from_text() -> None:
-    parts = [
-        heading("The harbour", 1),
-        *paragraphs(STORY[:2]),
-        heading("Its books", 2),
-        *paragraphs(STORY[2:]),
-    ]
-    found = convert(story(*parts)).text.split("\n\n")
-    assert found == ["# The harbour", *STORY[:2], "## Its books", *STORY[2:]]
