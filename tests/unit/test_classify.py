@@ -76,13 +76,6 @@ def test_a_body_without_words_is_fine(service: Service, body: object) -> None:
     assert isinstance(meaning(service, 422, body), RejectedText)
 
 
-@SERVICES
-def test_retry_after_is_read_case_insensitively(service: Service) -> None:
-    failure = meaning(service, 503, **{"Retry-After": "7"})
-    assert isinstance(failure, RetryableError)
-    assert failure.retry_after == 7
-
-
 @pytest.mark.parametrize(
     ("service", "rejected", "misconfigured"),
     [

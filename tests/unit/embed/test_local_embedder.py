@@ -66,15 +66,6 @@ def words(count: int) -> str:
     return " ".join(["word"] * (count - 2))
 
 
-def test_identity_contains_everything_that_shapes_a_vector(local: LocalEmbedder) -> None:
-    identity = local.identity
-    assert (identity.provider, identity.model) == ("local", "bge-small-en-v1.5")
-    assert (identity.dimensions, identity.max_tokens) == (384, 512)
-    assert identity.revision == SPEC.revision
-    assert identity.query_prefix == "Represent this sentence for searching relevant passages: "
-    assert identity.passage_prefix == ""
-
-
 def test_vectors_match_the_reference_model(local: LocalEmbedder) -> None:
     """These similarities are from the model card. If you use another pooling or tokenizer, they will be
     different."""
@@ -237,9 +228,3 @@ def test_nonsense_matches_no_concept_and_paraphrase_does(
     assert len(nonsense) <= 2, nonsense
     wanted = {question for kind, question in QUESTIONS if kind == "right"}
     assert len(right) >= len(wanted) - 9, wanted - set(right)
-
-
-def test_a_concept_that_is_named_otherwise_is_near(local: LocalEmbedder, world: World) -> None:
-    floor = get_min_similarity(world.space)
-    for question, label in (("symbolic links", "symlink"), ("type hints", "type hinting")):
-        assert float(world.vectors[LABELS.index(label)] @ local.embed_query(question)) >= floor

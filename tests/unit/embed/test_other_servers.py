@@ -290,13 +290,6 @@ def test_missing_indexes_are_filled(indexes: list[object], order: list[int]) -> 
 TEXTS = [f"text number {n}" for n in range(7)]
 
 
-def index(at: int, value: Any) -> Callable[[dict[str, Any]], None]:
-    def spoil(reply: dict[str, Any]) -> None:
-        reply["data"][at]["index"] = value
-
-    return spoil
-
-
 def test_only_shorter_dimensions_are_requested(server: EmbeddingServer) -> None:
     with Asking("openai", server) as own, Asking("openai", server, embed_dims=256) as shorter:
         assert own.embedder.embed_passages(["a"]).shape == (1, 1536)

@@ -76,12 +76,6 @@ def test_default_model_has_the_pinned_checksums(model_folder: Path) -> None:
     )
 
 
-def test_a_model_is_taken_out_of_its_package(small: PackagedModel, tmp_path: Path) -> None:
-    folder = ensure_packaged(small, tmp_path)
-    assert contents(folder) == EXPECTED
-    assert folder.parent == tmp_path / "models"
-
-
 @pytest.mark.parametrize("damage", [b"", b"other weights", None])
 def test_damaged_model_is_extracted_again(small: PackagedModel, tmp_path: Path, damage: bytes | None) -> None:
     weights = ensure_packaged(small, tmp_path) / WEIGHTS

@@ -123,18 +123,6 @@ def tiles(text: str, spans: list[Span]) -> bool:
     return spans == list(pairwise(borders)) and borders[-1] == len(text) and all(a < b for a, b in spans)
 
 
-any_texts = st.text() | st.lists(
-    st.sampled_from(["a", "word.", " ", "\n\n", "。", "é", "👩‍👩‍👧", "ไทย", "\x00"])
-).map("".join)
-
-
-@given(any_texts, st.integers(1, 9), st.integers(4, 200))
-def test_spans_tile_any_text_and_each_piece_fits(text: str, budget: int, max_chars: int) -> None:
-    found = cut(text, words_measure(budget, max_chars))
-    assert tiles(text, found)
-    assert all(words_measure(budget, max_chars).fits(piece) for piece in pieces(text, found))
-
-
 @given(
     st.lists(st.sampled_from(["one", "two", "three.", "four\n", "five.\n\n"]), min_size=1), st.integers(8, 20)
 )

@@ -125,66 +125,20 @@ QUERIES = [
 KNOWN = {**metrics(), **OF_PROMETHEUS}
 
 
-def wrong(expression: str) -> list[str]:
-    """Return the unknown names in an expression.
-
-    Raises:
-        ValueError: The expression does not parse.
-    """
-    return list(_wrong(promql_parser.parse(expression)))
-
-
-def _wrong(node: Any) -> Iterator[str]:
-    match node:
-        case promql_parser.VectorSelector():
-            if node.name not in KNOWN:
-                yield f"no metric {node.name}"
-                return
-            named = {matcher.name for matcher in node.matchers.matchers}
-            yield from (f"no label {each} of {node.name}" for each in named - labels_of(node))
-        case promql_parser.AggregateExpr():
-            yield from _wrong(node.expr)
-            by = set(node.modifier.labels) if node.modifier else set[str]()
-            yield from (f"no label {each} to group by" for each in by - labels_of(node.expr))
-        case _:
-            for each in children(node):
-                yield from _wrong(each)
-
-
-def children(node: Any) -> list[Any]:
-    match node:
-        case promql_parser.MatrixSelector():
-            return [node.vector_selector]
-        case promql_parser.BinaryExpr():
-            return [node.lhs, node.rhs]
-        case promql_parser.Call():
-            return list(node.args)
-        case promql_parser.ParenExpr() | promql_parser.UnaryExpr() | promql_parser.SubqueryExpr():
-            return [node.expr]
-        case promql_parser.NumberLiteral() | promql_parser.StringLiteral():
-            return []
-        case _:
-            raise AssertionError(f"teach this test {type(node).__name__}")
-
-
-def labels_of(node: Any) -> set[str]:
-    """Return the labels in the result of an expression."""
-    if isinstance(node, promql_parser.VectorSelector):
-        return {*KNOWN.get(node.name or "", ()), *FROM_SCRAPES}
-    if isinstance(node, promql_parser.AggregateExpr) and str(node.op) not in {"topk", "bottomk"}:
-        return set(node.modifier.labels) if node.modifier else set()
-    if isinstance(node, promql_parser.AggregateExpr):
-        return labels_of(node.expr)
-    found = set[str]().union(*map(labels_of, children(node)))
-    is_quantile = isinstance(node, promql_parser.Call) and node.func.name == "histogram_quantile"
-    return found - {"le"} if is_quantile else found
+def find_unknown(expression: str, told: str) -> set[str]:
+    """Return the metrics of an expression that kg does not have, and the labels that they do not have."""
+    names = re.findall(r"\b(?:kg_|embedding|process_|python_)\w+|\bup\b", expression)
+    labels = re.findall(r"(\w+)(?==~?\")", expression) + re.findall(r"\{\{ ?\$?(\w+)", told)
+    for each in re.findall(r"\b(?:by|on) ?\(([^)]*)\)", expression):
+        labels += re.findall(r"\w+", each)
+    known = {*FROM_SCRAPES, *(label for name in names for label in KNOWN.get(name, ()))}
+    return ({*names} - KNOWN.keys()) | ({*labels} - known - {"value"})
 
 
 @pytest.mark.parametrize(("expression", "told"), QUERIES)
 def test_expression_parses_and_uses_known_metrics(expression: str, told: str) -> None:
-    assert wrong(expression) == []
-    used = set(re.findall(r"\{\{ ?\$?(\w+)", told)) - {"value"}
-    assert used - labels_of(promql_parser.parse(expression)) == set()
+    promql_parser.parse(expression)  # raises ValueError
+    assert find_unknown(expression, told) == set()
 
 
 def test_every_metric_is_on_the_dashboard() -> None:

@@ -20,7 +20,39 @@ from kg_api.providers.rerank import Reranker, blend_scores, open_reranker, scale
 from kg_api.sections import CohereSettings, RerankSettings
 from kg_api.settings import Settings, load_settings
 from tests.support.rerank_server import Drip, Raw, Request, RerankServer, Spoil, Status
-from tests.unit.rerank.conftest import CANARY, Open
+
+CANARY = "co-canary-5d41402abc4b2a76"
+Open = Callable[..., Reranker]
+
+
+@pytest.fixture
+def server() -> Iterator[RerankServer]:
+    with RerankServer() as running:
+        yield running
+
+
+@pytest.fixture(params=["cohere", "endpoint", "tei"])
+def reranker_of(request: pytest.FixtureRequest, server: RerankServer) -> Iterator[Open]:
+    provider = request.param
+    server.speaks_tei = provider == "tei"
+    with ExitStack() as stack:
+
+        def opened(**given: Any) -> Reranker:
+            key = SecretStr(CANARY)
+            own: dict[str, Any] = {"provider": "cohere"}
+            if provider != "cohere":
+                own = {"provider": "endpoint", "base_url": server.url, "api_key": key, "model": "m"}
+            settings = load_settings(
+                cohere=CohereSettings(base_url=server.url, api_key=key),
+                rerank=RerankSettings(**{**own, **given}),
+            )
+            reranker = open_reranker(settings)
+            assert reranker is not None
+            stack.callback(reranker.close)
+            return reranker
+
+        yield opened
+
 
 QUERY = "red green blue yellow"
 TEXTS = ["red green", "nothing", "red green blue yellow", "red", "green blue yellow"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image, ImageDraw, ImageEnhance
+from PIL import Image, ImageDraw
 
 from kg_api.errors import ConfigurationError
 from kg_api.providers.embedding_port import ImageEmbedder, draw_probe_image
@@ -57,15 +57,6 @@ def test_changed_images_find_their_originals(scenes: list[Image.Image]) -> None:
         stored = vectors(originals)
         found = {name: recall(originals, stored, change) for name, change in CHANGES.items()}
         assert {name: share for name, share in found.items() if share < 0.95} == {}
-
-
-def test_unrelated_images_are_farther_than_identical_ones(scenes: list[Image.Image]) -> None:
-    stored = vectors(scenes)
-    unrelated = (stored @ stored.T)[np.triu_indices(len(scenes), 1)]
-    darker = vectors([ImageEnhance.Brightness(each).enhance(0.8) for each in scenes])
-    same = np.sum(stored * darker, axis=1)
-    assert np.mean(unrelated) < 0.75
-    assert np.min(same) > np.percentile(unrelated, 99)
 
 
 def test_vectors_are_normalized_and_independent_of_batches(scenes: list[Image.Image]) -> None:

@@ -46,20 +46,6 @@ def test_text_finds_image_of_its_colour(folder: Path) -> None:
     embedder.close()
 
 
-def test_vector_equals_the_graph_output(folder: Path) -> None:
-    """If an image is resized, cropped, and normalized, it still has the same mean colour."""
-    embedder = open_image_embedder(settings(folder))
-    red = embedder.embed_images([as_rendered(coloured("red"), embedder.rendering)])[0]
-    assert red @ embedder.embed_query("red") == pytest.approx(1, abs=1e-4)
-    assert embedder.identity.dimensions == DIMENSIONS == red.size
-    assert (embedder.rendering.width, embedder.rendering.height, embedder.rendering.fit) == (
-        SIDE,
-        SIDE,
-        "cover",
-    )
-    embedder.close()
-
-
 def test_vectors_are_independent_of_batch_and_thread(folder: Path) -> None:
     embedder = open_image_embedder(settings(folder))
     rng = np.random.default_rng(2)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import base64
 import io
-import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -10,9 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from kg_api.errors import ConfigurationError, EmbeddingFailed, EmbeddingUnavailable
+from kg_api.errors import ConfigurationError, EmbeddingFailed
 from kg_api.providers.remote_embedding import RejectedPictures, RemoteImageEmbedder, encode_jpeg
-from kg_api.providers.retrying import RejectedText
 from kg_api.schemas.spaces import ModelChoice
 from kg_api.settings import load_settings
 from tests.support.behaviours import Behaviour, Raw, Spoil, Status
@@ -115,31 +113,6 @@ def test_unsupported_model_options_are_rejected(
 def test_a_key_or_an_address_is_needed(choice: ModelChoice, told: str) -> None:
     with pytest.raises(ConfigurationError, match=told):
         opened_as_set(load_settings(), choice)
-
-
-def test_image_that_fails_on_the_server_is_rejected(server: ImageServer) -> None:
-    embedder = opened(server, "openai")
-    server.then(Status(500), Status(500), Status(500, message="cannot decode"), None)
-    with pytest.raises(RejectedText, match="returned 500"):
-        embedder.embed_images(PICTURES[:1])
-    server.then(*[Status(429)] * 3)
-    with pytest.raises(EmbeddingUnavailable):
-        embedder.embed_images(PICTURES[:1])
-
-
-@pytest.mark.parametrize(
-    ("status", "told"), [(401, "_API_KEY"), (403, "_API_KEY"), (404, "KG_IMAGE_EMBEDDING__MODEL")]
-)
-def test_a_wrong_key_or_model_names_its_variable(
-    server: ImageServer, embedder: RemoteImageEmbedder, status: int, told: str
-) -> None:
-    server.always = Status(status, message=f"wrong key {CANARY}")
-    for ask in (lambda: embedder.embed_images(PICTURES[:1]), lambda: embedder.embed_query("red")):
-        server.requests.clear()
-        with pytest.raises(ConfigurationError, match=told) as raised:
-            ask()
-        assert len(server.requests) == 1
-        assert CANARY not in "".join(traceback.format_exception(raised.value))
 
 
 def test_only_the_faulty_image_is_rejected(server: ImageServer, monkeypatch: pytest.MonkeyPatch) -> None:
