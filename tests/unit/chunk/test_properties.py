@@ -71,25 +71,6 @@ def test_twelve_languages(language: str, chunking: Chunking) -> None:
     assert len(chunked(text, sources(text, "all.txt"), chunking)) >= 50
 
 
-CORPORA = ["chatlogs", "finance", "pubmed", "state_of_the_union", "wikitexts"]
-
-
-@pytest.mark.parametrize(
-    ("size", "name", "chunking"),
-    [
-        *((50_000, CORPORA[at % 5], chunking) for at, chunking in enumerate(EVERY)),
-        *(
-            pytest.param(None, name, chunking, marks=pytest.mark.full)
-            for name in CORPORA
-            for chunking in EVERY
-        ),
-    ],
-)
-def test_five_corpora(size: int | None, name: str, chunking: Chunking) -> None:
-    text = there(DATA / "chroma_chunking" / "corpora" / f"{name}.md").read_text(encoding="utf-8")[:size]
-    assert len(chunked(text, sources(text, f"{name}.md"), chunking)) >= 15
-
-
 def test_near_meanings_are_near() -> None:
     vectors = open_sentence_vectors()(["The cat sleeps.", "A kitten is napping.", "Interest rates rose."])
     assert vectors.dtype == np.float32

@@ -116,18 +116,6 @@ def test_too_long_chunks_are_cut_without_loss(text: str) -> None:
     assert all(span.end - span.start <= LIMIT for span in found)
 
 
-def test_chunk_limit_includes_the_context() -> None:
-    seen: list[str] = []
-
-    def noting(text: str, before: str) -> list[tuple[int, int]]:
-        seen.append(before)
-        return spans_of(text, before)
-
-    found = fit_chunks("x" * 9, [ChunkSpan(0, 9)], noting, lambda _: "four")
-    assert [(span.start, span.end) for span in found] == [(0, 6), (6, 9)]
-    assert set(seen) == {"four\n\n"}
-
-
 def test_planned_chunk_fits_the_model_with_its_context() -> None:
     planner = Planner(cast("Graph", None), Chunking(strategy="paragraph", chunk_size=250), MODEL, None)
     source = SourceText("s", "d", 0, (), 0, "word " * 230, "hash")

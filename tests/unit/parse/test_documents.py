@@ -14,26 +14,6 @@ from kg_api.text.markdown import plain_title
 from tests.support.hostile_files import packed
 
 
-@pytest.mark.parametrize(
-    ("name", "format_", "expected"),
-    [
-        ("a/b/notes.md", None, "markdown"),
-        ("NOTES.MARKDOWN", None, "markdown"),
-        ("pep-0008.rst", None, "rst"),
-        ("a.txt", None, "text"),
-        ("module.py", None, "text"),
-        ("README", None, "text"),
-        ("Minutes of 3. May", None, "text"),
-        ("", None, "text"),
-        ("a.txt", "markdown", "markdown"),
-        ("report.pdf", "markdown", "markdown"),
-        ("a.md", "text", "text"),
-    ],
-)
-def test_format_follows_option_or_extension(name: str, format_: Format | None, expected: str) -> None:
-    assert parse("text", name, format_).format == expected
-
-
 @pytest.mark.parametrize("name", ["a.doc", "x/y.zip", "a.mp3"])
 def test_unsupported_formats_list_the_supported_ones(name: str) -> None:
     with pytest.raises(UnreadableDocument, match=r"not supported.*Markdown.*DOCX.*EPUB"):
@@ -50,6 +30,9 @@ def test_unsupported_formats_list_the_supported_ones(name: str) -> None:
         ("a.html", "text", b"", "text"),
         ("a.md", "text", b"%PDF-1.7", "text"),
         ("README", None, b"words", "text"),
+        ("NOTES.MARKDOWN", None, b"", "markdown"),
+        ("pep-0008.rst", None, b"", "rst"),
+        ("a.txt", "markdown", b"", "markdown"),
     ],
 )
 def test_the_kind_of_a_file(name: str, given: Format | None, data: bytes, expected: str) -> None:

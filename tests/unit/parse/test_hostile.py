@@ -3,7 +3,6 @@ them on a busy machine."""
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
@@ -149,14 +148,3 @@ def test_the_python_enhancement_proposals(step: int) -> None:
     assert 60 <= size[len(size) // 2] <= 150
     assert size[len(size) * 99 // 100] <= LIMITS.split_above
     assert sum(1 for _, span in found if span.heading) / len(found) > 0.9
-
-
-@pytest.mark.parametrize("language", ["ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh"])
-@pytest.mark.parametrize("name", ["all.txt", "all.md"])
-def test_paragraphs_in_twelve_languages(language: str, name: str) -> None:
-    lines = (folder("xquad") / language / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
-    text = "\n\n".join(json.loads(line)["text"] for line in lines)
-    size = sizes(checked([parse(text, name)]))
-    assert len(size) >= 200
-    assert size[-1] <= LIMITS.split_above
-    assert 80 <= size[len(size) // 2] <= 200

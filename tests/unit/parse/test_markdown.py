@@ -97,16 +97,6 @@ def test_parsing_in_parts_equals_parsing_the_whole(lines: list[str], window: int
         assert markdown.blocks(text) == whole
 
 
-@given(st.lists(LINES, max_size=40).map("\n".join))
-def test_no_word_is_outside_of_the_blocks(text: str) -> None:
-    covered = [False] * len(text)
-    for block in markdown.blocks(text):
-        assert not any(covered[block.start : block.end])
-        covered[block.start : block.end] = [True] * (block.end - block.start)
-    lost = "".join(character for character, inside in zip(text, covered, strict=True) if not inside)
-    assert not any(character.isalpha() and character not in "abc" for character in lost)
-
-
 HEAD = """---
 title: "The *real* title"
 date: 2025-03-01

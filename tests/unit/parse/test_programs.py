@@ -26,18 +26,6 @@ PROGRAM = {
                 self.items.append(item)
                 return item
         ''',
-    "js": """
-        class Store {
-          put(item) {
-            this.items.push(item);
-            // größer
-          }
-        }
-        const top = (a) => {
-          const b = a;
-          return b;
-        };
-        """,
     "ts": """
         // Adds.
         export const top = (a: number): number => {
@@ -146,22 +134,6 @@ PROGRAM = {
           return 1;
         }
         """,
-    "cs": """
-        namespace N {
-          class Store : IDisposable {
-            private int n;
-            private int m;
-            public void put() {
-              Console.WriteLine("a");
-              Console.WriteLine("b");
-            }
-          }
-          class top {
-            int a;
-            int b;
-          }
-        }
-        """,
     "rb": """
         module Kg
           class Store
@@ -190,7 +162,7 @@ PROGRAM = {
         }
         """,
 }
-PROGRAM["tsx"] = PROGRAM["ts"]
+PROGRAM.update({"tsx": PROGRAM["ts"], "js": PROGRAM["ts"], "cs": PROGRAM["cpp"]})
 
 
 def sources_of(suffix: str, text: str) -> list[tuple[tuple[str, ...], str]]:

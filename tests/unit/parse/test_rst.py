@@ -3,8 +3,6 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kg_api.text import rst
 from kg_api.text.documents import parse
@@ -170,25 +168,6 @@ def test_headings_are_recognized(text: str, expected: list[tuple[int, str]]) -> 
 )
 def test_kinds(text: str, kinds: list[str]) -> None:
     assert [block.kind for block in rst.blocks(text)] == kinds
-
-
-LINES = st.sampled_from(
-    [
-        "", "text", "====", "==  ==", "----", "- a", "  b", "    c::", "1. d", ".. note:: e", ".. f", "..",
-        "::", "+--+", "|", ">>> g", ":h: i", "\tj",
-    ]
-)  # fmt: skip
-
-
-@given(st.lists(LINES, max_size=40).map("\n".join))
-def test_blocks_are_ordered_and_cover_all_text(text: str) -> None:
-    blocks = rst.blocks(text)
-    borders = [offset for block in blocks for offset in (block.start, block.end)]
-    assert borders == sorted(borders)
-    rest = text
-    for block in reversed(blocks):
-        rest = rest[: block.start] + rest[block.end :]
-    assert not rest.strip()
 
 
 TEXT = """\

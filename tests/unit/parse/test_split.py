@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -11,11 +10,7 @@ from kg_api.schemas.documents import Format, ParsedDocument
 from kg_api.text.cutting import (
     LINES,
     Borders,
-    blank_line_borders,
-    character_borders,
     cut,
-    find_cut_boundaries,
-    line_borders,
     prose_levels,
     words,
 )
@@ -29,15 +24,6 @@ from tests.unit.parse.shapes import many, sources
 @pytest.mark.parametrize("name", ["a.txt", "a.md", "a.rst"])
 def test_a_blank_document_has_no_sources(text: str, name: str) -> None:
     assert sources(text, name) == []
-
-
-def test_heading_is_joined_with_following_text() -> None:
-    text = f"# A\n\n## B\n\n{many(50)}\n\n{many(60)}\n\n# C\n\nshort\n"
-    assert sources(text, "a.md") == [
-        ("A > B", f"# A\n\n## B\n\n{many(50)}"),
-        ("A > B", many(60)),
-        ("C", "# C\n\nshort"),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -236,12 +222,6 @@ def pieces(
     return [text[start:end] for start, end in spans]
 
 
-@given(text=st.text(max_size=2000), levels=st.sampled_from([LINES, None]), above=st.integers(50, 80))
-def test_pieces_tile_and_keep_the_limit(text: str, levels: tuple[Borders, ...] | None, above: int) -> None:
-    for piece in pieces(text, levels, above):
-        assert words(piece) <= above
-
-
 SENTENCE, FUNCTION = "This one has got six words. ", "def f():\n    pass\n    pass\n\n\n"
 LINE = "Here are five small words. "
 
@@ -258,54 +238,3 @@ LINE = "Here are five small words. "
 )
 def test_text_is_cut_at_its_best_borders(parts: list[str], levels: tuple[Borders, ...] | None) -> None:
     assert pieces("".join(parts), levels) == parts
-
-
-def test_a_table_is_cut_between_its_rows() -> None:
-    row = "| a | b | c | d |\n"
-    assert all(piece.endswith("|\n") for piece in pieces(row * 50, LINES))
-
-
-@pytest.mark.parametrize(
-    ("borders", "expected"),
-    [
-        (blank_line_borders, ["a b\n\n \n", "c\r\n\r\n", "d\n\n"]),
-        (line_borders, ["a b\n", "\n", " \n", "c\r\n", "\r\n", "d\n", "\n"]),
-        (find_cut_boundaries, ["a ", "b\n\n \n", "c\r\n\r\n", "d\n\n"]),
-    ],
-)
-def test_borders(borders: Borders, expected: list[str]) -> None:
-    text = f"before{''.join(expected)}behind"
-    start, end = len("before"), len(text) - len("behind")
-    places = [start, *borders(text, start, end), end]
-    assert [text[a:b] for a, b in pairwise(places)] == expected
-
-
-FAMILY = "\U0001f469\u200d\U0001f469\U0001f3fd\u200d\U0001f467\ufe0f"
-
-
-@given(st.lists(st.sampled_from(["a", "e\u0301\u0323", "नि", FAMILY]), min_size=100, max_size=300))
-def test_characters_are_not_torn_from_their_marks(parts: list[str]) -> None:
-    text = "".join(parts)
-    borders = set(character_borders(text, 0, len(text)))
-    assert borders
-    ends = {0}
-    for part in parts:
-        ends.add(max(ends) + len(part))
-    assert borders <= ends
-
-
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [
-        ("", 0),
-        (" \n", 0),
-        ("three small words", 3),
-        ("x" * 100, 10),
-        ("漢字" * 10, 10),
-        ("ภาษาไทย" * 6, 7),
-        ("Straße über Öl", 3),
-        ("这是 English 和 中文", 4),
-    ],
-)
-def test_words(text: str, size: int) -> None:
-    assert words(text) == size
