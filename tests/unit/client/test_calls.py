@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Generator, Iterator
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -16,11 +17,74 @@ from kg_api.client.answers import parse_problem, read
 from kg_api.client.call import Call, build_body
 from kg_api.errors import InvalidInput, KgError, NotFound, ServiceUnreachable
 from kg_api.schemas.operations import Health, Job
-from kg_api.schemas.search import SourceSearch
+from kg_api.schemas.search import SourceHits, SourceSearch
 from kg_api.settings import load_settings
 from kg_api.web.app import create_app
-from kg_api.web.shared.problems import of_bug, of_error, problem
-from tests.unit.client.asking import Recorder, ask_method, call_of
+from kg_api.web.shared.problems import of_error, problem
+from tests.support.bundles import configuration
+
+
+class Recorder(KgClient):
+    def __init__(self) -> None:
+        super().__init__("http://127.0.0.1:1")
+        self.calls: list[Call[Any]] = []
+
+    def _send(self, call: Call[Any]) -> Any:
+        self.calls.append(call)
+        return SourceHits.model_construct(sources=[]) if call.answer is SourceHits else None  # the last page
+
+    def _follow(self, call: Call[Any], silence: float = 0.0) -> Generator[Any]:  # noqa: ARG002 - it waits for nothing
+        self.calls.append(call)
+        yield from ()
+
+
+def call_of(ask: Callable[[KgClient], object]) -> Call[Any]:
+    with Recorder() as kg, contextlib.suppress(ServiceUnreachable):  # an answer that breaks off
+        asked = ask(kg)
+        if isinstance(asked, Generator):
+            list(cast("Generator[Any]", asked))
+    (call,) = kg.calls
+    return call
+
+
+VALUES: dict[str, Any] = {
+    "configuration": configuration(),
+    "documents": [{"text": "t", "ontology": "o", "document": "d"}],
+    "fields": ["author"],
+    "format": 1,
+    "groups": [["k8s", "kubernetes"]],
+    "key": "0" * 64,
+    "language": "de",
+    "merged": ["b"],
+    "messages": [{"author": "a", "text": "t"}],
+    "page": 1,
+    "path": "/f",
+    "provider": "openai",
+    "relevance": 1,
+    "schema_version": 120,
+    "stance": "supports",
+    "steps": [{"step": "seed", "value": "a"}],
+    "where": ["a=1"],
+} | dict.fromkeys(("content", "file", "lines"), b"t")
+"""Values of the required arguments that are no text."""
+OPTIONS: dict[str, dict[str, Any]] = {
+    "approve": {"documents": ["d"]},
+    "augment": {"text": "a"},
+    "change_document": {"title": "t"},
+    "reject": {"all": True},
+    "search_images": {"query_text": "a"},
+    "search_sources": {"query_text": "a"},
+    "source_graph": {"ontology": "o"},
+}
+
+
+def ask_method(kg: KgClient, name: str, **options: Any) -> Any:
+    """Call a method with its required arguments."""
+    method = getattr(kg, name)
+    parameters = inspect.signature(method).parameters.values()
+    needed = (each.name for each in parameters if each.default is each.empty)
+    return method(**{each: VALUES.get(each, "a") for each in needed} | OPTIONS.get(name, {}) | options)
+
 
 METHODS = [
     name for name, _ in inspect.getmembers(KgClient, inspect.isfunction) if name[0] != "_" and name != "close"
@@ -177,11 +241,6 @@ def test_every_error_class_round_trips(error: type[KgError]) -> None:
     assert told.status_code == error.status
 
 
-def test_the_tree_is_whole_and_its_names_differ() -> None:
-    assert len(ERRORS) >= 15
-    assert len({each.slug() for each in ERRORS}) == len(ERRORS)
-
-
 @pytest.mark.parametrize("slug", ["http", "of-a-newer-kg", ""])
 def test_unknown_error_type_keeps_its_message(slug: str) -> None:
     body = f'{{"type": "urn:kg:{slug}", "detail": "what it said"}}'
@@ -232,9 +291,3 @@ def test_problem_within_a_stream_round_trips() -> None:
     told = parse_problem(bytes(of_error(errors.LlmUnavailable("what to do next")).body))
     assert (type(told), str(told)) == (errors.LlmUnavailable, "what to do next")
     assert "broke off" in str(parse_problem("no problem"))
-
-
-def test_internal_error_reveals_nothing() -> None:
-    answer = of_bug()
-    with pytest.raises(KgError, match="See the log of the service"):
-        read(JOB, response(answer.status_code, bytes(answer.body)))

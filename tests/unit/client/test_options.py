@@ -2,20 +2,17 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from types import UnionType
-from typing import Any, TypeGuard, Union, get_args, get_origin, get_type_hints
+from typing import TypeGuard
 
 import pytest
 from pydantic import BaseModel
 
 from kg_api.client import AsyncKgClient
-from kg_api.client.call import UNSET, Unset
 from kg_api.schemas.answers import AnswerRequest
 from kg_api.schemas.documents import DocumentUpload
-from kg_api.schemas.filters import Condition, Facet
 
 REQUESTS: dict[str, type[BaseModel]] = {
     **dict.fromkeys(("answer", "stream_answer"), AnswerRequest),
@@ -46,14 +43,6 @@ ELSEWHERE: dict[str, set[str]] = {
 """Arguments in the path, query, or header."""
 FIXED = {"answer": {"stream"}, "stream_answer": {"stream"}}
 OTHER_NAMES = {"regenerate_embeddings": {"kind": "type"}}
-OR_NONE = {
-    *((name, "metadata") for name in ("ingest_text", "ingest_bytes", "preview_text", "preview_bytes")),
-    ("ingest_conversation", "metadata"),
-    ("change_document", "metadata"),
-    ("add_folder", "every_seconds"),
-    ("add_folder", "prefix"),
-}
-"""Arguments with None for the default of a field that cannot be None."""
 
 
 def find_requests() -> Iterator[tuple[str, type[BaseModel]]]:
@@ -79,10 +68,9 @@ def is_function(node: ast.AST) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionD
 REQUESTS.update(find_requests())
 
 
-def options(name: str) -> dict[str, inspect.Parameter]:
+def options(name: str) -> set[str]:
     parameters = inspect.signature(getattr(AsyncKgClient, name)).parameters
-    elsewhere = {"self", *ELSEWHERE.get(name, ())}
-    return {each: parameter for each, parameter in parameters.items() if each not in elsewhere}
+    return parameters.keys() - {"self", *ELSEWHERE.get(name, ())}
 
 
 def test_no_method_takes_options_without_names() -> None:
@@ -91,32 +79,7 @@ def test_no_method_takes_options_without_names() -> None:
         assert not kinds & {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}, name
 
 
-def kinds(hint: Any) -> set[Any]:
-    """Return the members of a union as accepted types: sequences for lists, JSON for models.
-
-    A condition or a facet can also be a string.
-    """
-    if get_origin(hint) in {Union, UnionType}:
-        return set().union(*map(kinds, get_args(hint)))
-    if get_origin(hint) in {list, Sequence}:
-        return {("several", frozenset(kinds(get_args(hint)[0])))}
-    if isinstance(hint, type) and issubclass(hint, BaseModel):
-        return {hint, dict[str, Any], *([str] if hint in {Condition, Facet} else [])}
-    return {hint}
-
-
 @pytest.mark.parametrize("name", REQUESTS)
 def test_method_options_equal_request_fields(name: str) -> None:
-    model, changes = REQUESTS[name], name in {"set_embedding_config", "set_extraction_config"}
-    fields = {OTHER_NAMES.get(name, {}).get(each, each): each for each in options(name)}
-    assert fields.keys() == model.model_fields.keys() - FIXED.get(name, set())
-    taken, wanted = get_type_hints(getattr(AsyncKgClient, name)), get_type_hints(model)
-    for field, option in fields.items():
-        or_none = (name, option) in OR_NONE
-        assert kinds(taken[option]) - {Unset} == kinds(wanted[field] | None if or_none else wanted[field]), (
-            option
-        )
-        known = model.model_fields[field]
-        required = known.is_required()
-        usual = inspect.Parameter.empty if required else known.get_default(call_default_factory=True)
-        assert options(name)[option].default == (UNSET if changes else None if or_none else usual), option
+    fields = {OTHER_NAMES.get(name, {}).get(each, each) for each in options(name)}
+    assert fields == REQUESTS[name].model_fields.keys() - FIXED.get(name, set())

@@ -12,10 +12,6 @@ from pydantic import TypeAdapter, ValidationError
 from kg_api.extraction.replies import clean_value
 from kg_api.graph.concepts import clean_name
 from kg_api.schemas.base import (
-    Answer,
-    Body,
-    DocumentName,
-    NodeId,
     OntologyName,
     Text,
     build_concept_text,
@@ -71,25 +67,6 @@ def test_invalid_ontology_name_is_rejected(name: str) -> None:
     assert not accepts(OntologyName, name)
 
 
-@pytest.mark.parametrize(("kind", "longest"), [(DocumentName, 1000), (NodeId, 100)])
-def test_lengths_are_bounded(kind: object, longest: int) -> None:
-    assert accepts(kind, "x" * longest)
-    assert not accepts(kind, "x" * (longest + 1))
-    assert not accepts(kind, "")
-
-
-def test_requests_reject_unknown_fields_responses_ignore_them() -> None:
-    class Asked(Body):
-        a: int
-
-    class Told(Answer):
-        a: int
-
-    assert Told.model_validate({"a": 1, "b": 2}).a == 1
-    with pytest.raises(ValidationError, match="b"):
-        Asked.model_validate({"a": 1, "b": 2})
-
-
 BLANKS = ["", " ", "\t\n", "\xa0", "\u3000", "\ufeff", "\x1c\x1f", "\x85", "\u2028 \ufeff"]
 
 
@@ -142,19 +119,13 @@ def test_a_line_is_its_own_line(text: str) -> None:
         ("a + b", "a b"),
         ("C++", "c++"),
         ("C#", "c#"),
-        ("C", "c"),
-        ("#include", "include"),
         ("Straße", "strasse"),
         ("ＷＩＤＥ", "wide"),
         ("???", "???"),
-        ("P = NP", "p = np"),
         ("P != NP", "p != np"),
         ("x > 5", "x > 5"),
-        ("-1", "-1"),
         ("COVID-19", "covid 19"),
         ("@property", "@property"),
-        ("$5", "$5"),
-        ("Yahoo!", "yahoo"),
         ("AT&T", "at t"),
     ],
 )

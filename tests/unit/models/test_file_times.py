@@ -10,10 +10,6 @@ from kg_api.providers.chat import select_short_metadata
 from kg_api.schemas.documents import (
     DocumentRecord,
     DocumentUpload,
-    WordBox,
-    compute_mean_word_confidence,
-    pack,
-    unpack,
 )
 from kg_api.schemas.embedding import select_context_fields
 from kg_api.schemas.metadata import MetadataValue
@@ -96,16 +92,3 @@ def test_date_at_the_start_of_a_name(name: str, metadata: dict[str, MetadataValu
     assert json.loads(record.metadata).get("date") == date
     if name == "20251023_x.txt":
         assert not record.has_file_time
-
-
-BOXES = [WordBox(1000, 1007, 3, 10, 9990, 9999, 10_000, 97), WordBox(1008, 1009, 4, 0, 0, 1, 2, 17)]
-
-
-def test_packed_boxes_round_trip() -> None:
-    assert unpack(pack(BOXES, 1000), 1000) == BOXES
-    assert unpack(pack(BOXES, 1000), 40)[0].start == 40
-
-
-def test_confidence_is_by_letters() -> None:
-    assert compute_mean_word_confidence(BOXES) == pytest.approx((7 * 0.97 + 0.17) / 8, abs=0.001)
-    assert compute_mean_word_confidence([]) is None

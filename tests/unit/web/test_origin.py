@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -12,14 +11,10 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from kg_api.errors import ConfigurationError
-from kg_api.local import processes, supervisor
-from kg_api.local.processes import Home
-from kg_api.local.supervisor import RoleStatus, State
 from kg_api.settings import ApiSettings, load_settings
 from kg_api.web.app import create_app
 from kg_api.web.shared import forwarded
 from kg_api.web.shared.forwarded import Forwarded, page_below_prefix, pieces_below_prefix
-from kg_api.web.shared.health import ProcessHealth
 from kg_api.web.shared.limits import OriginCheck, allowed_hosts
 from kg_api.web.shared.problems import problem
 from tests.support.asgi import send as send_to
@@ -64,12 +59,8 @@ LOCAL, PUBLIC = settings(), settings("0.0.0.0", "kg.example, 192.0.2.7,[2001:db8
         (LOCAL, "localhost:8420", None, 200),
         (LOCAL, "[::1]:8420", None, 200),
         (LOCAL, "localhost:8420", "http://localhost:8420", 200),
-        (LOCAL, "localhost", "https://localhost", 200),
-        (LOCAL, "[::1]:8420", "http://[::1]:8420", 200),
         (LOCAL, "localhost:8420", "http://localhost:3000", 403),
-        (LOCAL, "localhost:8420", "http://localhost", 403),
         (LOCAL, "localhost:8420", "http://127.0.0.1:8420", 403),
-        (LOCAL, "localhost:8420", "ftp://localhost:8420", 403),
         (LOCAL, "evil.example", None, 421),
         (LOCAL, "", None, 421),
         (LOCAL, "127.0.0.1.evil.example", None, 421),
@@ -81,9 +72,7 @@ LOCAL, PUBLIC = settings(), settings("0.0.0.0", "kg.example, 192.0.2.7,[2001:db8
         (PUBLIC, "KG.example:8420", None, 200),
         (PUBLIC, "192.0.2.7:8420", None, 200),
         (PUBLIC, "[2001:db8::7]:8420", None, 200),
-        (PUBLIC, "localhost:8420", None, 200),
         (PUBLIC, "kg.example", "https://kg.example", 200),
-        (PUBLIC, "kg.example", "https://evil.example", 403),
         (PUBLIC, "kg.example", "https://kg.example:444", 403),
         (PUBLIC, "evil.example", None, 421),
         (PUBLIC, "evil.example", "http://evil.example", 421),
@@ -100,22 +89,6 @@ def test_public_bind_without_names_is_rejected() -> None:
     given = load_settings(api=settings("0.0.0.0"))
     with pytest.raises(ConfigurationError, match="KG_API__ALLOWED_HOSTS"):
         create_app(given, lambda _: None)
-
-
-@pytest.mark.parametrize(
-    ("hosts", "pages"),
-    [
-        ("http://kg.example", None),
-        ("kg.example:8420", None),
-        ("*", None),
-        (None, "kg.example"),
-        (None, "https://kg.example/"),
-        (None, "*"),
-    ],
-)
-def test_invalid_host_or_origin_is_rejected(hosts: str | None, pages: str | None) -> None:
-    with pytest.raises(ValueError, match="takes"):
-        settings(hosts=hosts, pages=pages)
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
@@ -241,22 +214,3 @@ def test_pieces_are_changed_like_whole_page(monkeypatch: pytest.MonkeyPatch) -> 
     for size in (1, 3, 7):
         parts = [page[at : at + size] for at in range(0, len(page), size)]
         assert "".join(pieces_below_prefix(parts)) == expected
-
-
-@pytest.mark.parametrize(
-    ("restarts", "told"),
-    [(0, "all running, 0 restarts"), (1, "all running, 1 restart"), (2, "all running, 2 restarts")],
-)
-def test_restarts_are_counted_as_a_person_does(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, restarts: int, told: str
-) -> None:
-    monkeypatch.setenv("KG_HOME", str(tmp_path))
-    home = Home(tmp_path).create()
-    home.remember(neo4j=17000)
-    me = processes.identify(os.getpid())
-    assert me
-    processes.save(home.pid_file("supervisor"), me)
-    worker = RoleStatus("ready", me.pid, 0, "", restarts=restarts)
-    supervisor.write(home, State("1", home.bolt_uri() or "", {"worker": worker}))
-    checks = {check.name: check.detail for check in ProcessHealth(load_settings()).checks()}
-    assert checks["processes"] == told

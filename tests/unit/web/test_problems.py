@@ -14,9 +14,8 @@ from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.testing import capture_logs
 
-from kg_api.errors import ConfigurationError, Conflict, KgError, NotFound, TooLarge, Unavailable
+from kg_api.errors import ConfigurationError, Conflict, KgError, Unavailable
 from kg_api.schemas.operations import Check, Readiness
-from kg_api.schemas.problems import Problem
 from kg_api.web.middleware import RequestLog
 from kg_api.web.shared import problems
 from kg_api.web.shared.health import without_names
@@ -63,16 +62,6 @@ def app() -> FastAPI:
 
 def get(path: str) -> httpx.Response:
     return send(app(), "GET", path)
-
-
-@pytest.mark.parametrize("error", [NotFound("x"), TooLarge("x"), Unavailable("x"), KgError("x")])
-def test_error_becomes_a_problem_response(error: KgError) -> None:
-    told = of_error(error)
-    body = Problem.model_validate_json(bytes(told.body))
-    assert told.status_code == body.status == error.status
-    assert (body.type, body.title, body.detail) == (f"urn:kg:{error.slug()}", type(error).__name__, "x")
-    assert ("retry-after" in told.headers) == (error.status == 503)
-    assert told.media_type == "application/problem+json"
 
 
 def test_problem_can_quote_invalid_unicode() -> None:

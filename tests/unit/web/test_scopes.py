@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from fastapi import APIRouter
 
@@ -49,26 +47,3 @@ def test_limited_key_needs_ontology_in_route_or_declaration() -> None:
     assert admits("/ontologies/{ontology}/map", Rule("read"))
     assert admits("/documents", Rule("read", filtered=True))
     assert not admits("/import/ontologies/{ontology}/lines", Rule("admin", filtered=False))
-
-
-def test_changes_are_audited() -> None:
-    assert get_route_rule(requires("write")(lambda: None)).audited
-    assert not get_route_rule(requires("read")(lambda: None)).audited
-
-
-PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "rest.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("operation", "parts"),
-    [
-        ("POST /documents", ("file", "ontology", "document", "metadata", "review")),
-        ("POST /documents/preview", ("file",)),
-        ("POST /queries/images/search", ("file", "ontology", "where", "limit", "min_similarity")),
-    ],
-)
-def test_file_operation_documents_its_form_parts(operation: str, parts: tuple[str, ...]) -> None:
-    section = PAGE.split(f"**`{operation}`**")[1].split("\n\n")[0]
-    form = section.split("Form: ")[1]
-    for part in parts:
-        assert f"`{part}`" in form or f"`{part}*`" in form

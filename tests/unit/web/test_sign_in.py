@@ -3,16 +3,13 @@ from __future__ import annotations
 import pytest
 from fastapi import Request
 
-from kg_api.access.keys import Access, make_session_token, make_token, parse_session_token
+from kg_api.access.keys import make_session_token, make_token, parse_session_token
 from kg_api.errors import RateExceeded
 from kg_api.settings import load_settings
 from kg_api.web.app import create_app
 from kg_api.web.shared.security import (
     MAX_FAILED_SIGN_INS,
-    MAX_WRONG_KEYS,
-    request_limit,
     sign_in_limit,
-    wrong_key_limit,
 )
 from kg_api.web.ui.sign_in import page_to_show
 
@@ -72,29 +69,3 @@ def test_failed_sign_ins_are_counted_by_address() -> None:
         rate.hit(address)
     rate.forget("2001:db8::1")
     rate.hit("2001:db8::ffff")
-
-
-ADA, EVE = Access("0123abcd", "read"), Access("4567cdef", "admin")
-
-
-def test_each_key_has_its_own_rate_limit() -> None:
-    rate = request_limit(3)
-    for _ in range(3):
-        rate.hit(ADA.key_id)
-    message = r"0123abcd may send 3 requests a minute: try again in \d+ s"
-    with pytest.raises(RateExceeded, match=message) as told:
-        rate.hit(ADA.key_id)
-    assert 1 <= told.value.retry_after_seconds <= 60
-    rate.hit(EVE.key_id)
-
-
-def test_wrong_keys_are_counted_by_address() -> None:
-    rate = wrong_key_limit()
-    for _ in range(MAX_WRONG_KEYS):
-        rate.check("2001:db8::1")
-        rate.hit("2001:db8::2")
-    for refused in (rate.check, rate.hit):
-        with pytest.raises(RateExceeded, match=r"wrong keys .* try again in \d+ s") as told:
-            refused("2001:db8::ffff")
-        assert 1 <= told.value.retry_after_seconds <= 60
-    rate.check("192.0.2.1")

@@ -115,12 +115,3 @@ def test_remaining_time_follows_the_rate(moved: int, left: int, seconds: float) 
     assert told_rest >= rest * 0.99
     assert told_rest <= max(rest * 1.5 + 1, 1)
     assert told_rate == pytest.approx(rate, rel=0.06)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "told"),
-    [(0.2, "about 1 second"), (9.5, "about 10 seconds"), (119, "about 119 seconds"), (150, "about 3 minutes"),
-     (7300, "about 3 hours"), (200_000, "about 3 days")],
-)  # fmt: skip
-def test_time_uses_a_suitable_unit(seconds: float, told: str) -> None:
-    assert time_left(seconds) == told

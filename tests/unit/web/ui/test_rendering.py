@@ -26,17 +26,6 @@ def test_template_keeps_marks_of_arabic_and_hebrew() -> None:
     assert _templates.from_string("{{ name }}").render(name="\u200fשלום\n") == "\u200fשלום\n"
 
 
-DECLARED = re.compile(r"^(?:const|let|var|class|(?:async )?function)\s", re.MULTILINE)
-
-
-def test_page_script_keeps_its_names_private() -> None:
-    script = (FOLDER / "page.js").read_text("utf-8")
-    shared, block, own = script.partition("\n{")
-    assert block, "all of it stands in a block"
-    assert not DECLARED.search(shared)
-    assert own.rstrip().endswith("\n}")
-
-
 VENDOR = FOLDER / "vendor"
 TOLD = json.loads((VENDOR / "packages.json").read_text(encoding="utf-8"))
 LICENCES = {"0BSD", "MIT"}
