@@ -3,16 +3,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
-from kg_api.client import connection
-from kg_api.client.call import post
 from kg_api.convert.shared import ocr
 from kg_api.ingest.records import DocumentPages
 from kg_api.local.processes import Home
 from kg_api.mcp.tools import build_hit
-from kg_api.schemas.documents import Ingested, WordBox, unpack
+from kg_api.schemas.documents import WordBox, unpack
 from kg_api.schemas.search import DescribedPlace, Place
 from kg_api.settings import load_settings
 from kg_cli.search.views import format_title
@@ -66,11 +63,3 @@ def test_doctor_reports_the_ocr_engine(
     monkeypatch.setattr(ocr, "find_spec", lambda _: there or None)
     (finding,) = doctor.examine_ocr(Home(Path()), load_settings())
     assert (finding.state, told in finding.detail) == (state, True), finding
-
-
-def test_file_upload_has_a_longer_timeout() -> None:
-    usual = httpx.Client(timeout=5)
-    sent = connection.parts(usual, post(Ingested, "documents", files={"file": ("a.pdf", b"")}))
-    assert sent["timeout"].read == connection.MAX_READING_SECONDS
-    assert sent["timeout"].connect == 5
-    assert "timeout" not in connection.parts(usual, post(Ingested, "documents", json={}))

@@ -112,14 +112,6 @@ def held(home: Home) -> dict[str, str]:
     return {path: (home.path / path).read_text() for path in paths if (home.path / path).exists()}
 
 
-def test_restored_data_replaces_the_old(tmp_path: Path) -> None:
-    home = home_with(tmp_path)
-    swap(home, BACKUP)
-    assert set(held(home).values()) == {"new"}
-    assert not any(path.exists() for path in (home.restoring, home.replaced, home.restore_file))
-    assert finish_swap(home) is None
-
-
 @pytest.mark.parametrize("restored_blobs", [True, False])
 @pytest.mark.parametrize("blobs", [True, False])
 @pytest.mark.parametrize("killed_at", range(1, 12))

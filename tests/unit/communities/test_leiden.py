@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.stats import contingency
 
-from benchmarks.communities import modularity
 from kg_api.discovery.communities import (
     CommunitySummary,
     ConceptGraph,
@@ -45,21 +44,6 @@ def clique(nodes: Iterable[int], weight: float = 1.0) -> list[Edge]:
 def test_cliques_that_one_edge_joins_are_clusters() -> None:
     found = find_clusters(graph([*clique(range(6)), *clique(range(6, 10)), (0, 6, 0.1)], 10), min_size=3)
     assert [each.tolist() for each in found] == [[*range(6)], [*range(6, 10)]]
-
-
-def test_clustering_is_deterministic() -> None:
-    dice = np.random.default_rng(5)
-    ends = dice.integers(0, 600, (4000, 2)).tolist()
-    edges = [(one, other, float(dice.random())) for one, other in ends if one != other]
-    weights = graph(edges, 600)
-    one, other = (find_clusters(weights, min_size=2) for _ in range(2))
-    assert [each.tolist() for each in one] == [each.tolist() for each in other]
-
-
-def test_modularity_is_that_of_a_known_graph() -> None:
-    weights = graph([*clique(range(3)), *clique(range(3, 6)), (0, 3, 1.0)], 6)
-    assert np.isclose(modularity(weights, np.array([0, 0, 0, 1, 1, 1])), 12 / 14 - 0.5)
-    assert np.isclose(modularity(weights, np.zeros(6, np.int64)), 0)
 
 
 def incidence(rows: Iterable[Iterable[int]], concepts: int) -> Matrix:

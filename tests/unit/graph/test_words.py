@@ -10,15 +10,12 @@ from pydantic import ValidationError
 from kg_api.graph.fulltext import (
     MAX_MATCHES,
     MAX_SCANNED,
-    MAX_STEMS,
     QuestionWords,
     build_fuzzy_queries,
-    build_lucene_queries,
     find_synonyms,
 )
 from kg_api.graph.text_analysis import (
     MAX_VARIANTS,
-    OMITTED,
     build_fuzzy_clauses,
     detect_language,
     find_dates,
@@ -28,7 +25,6 @@ from kg_api.graph.text_analysis import (
     fold,
     normalize_word,
     parts,
-    respell_number,
     stem_question,
     stem_texts,
     suggest_words,
@@ -70,27 +66,6 @@ def test_word_has_stem_of_its_inflections_and_accents() -> None:
     assert "kgsdie" not in stem_texts([GERMAN])[0].split(), "stop words have none"
 
 
-def test_query_with_stems_stays_within_clause_limit() -> None:
-    words = [f"é{n}" for n in range(64)]
-    stems = [f"kgs{n}" for n in range(2 * MAX_STEMS)]
-    (query,) = build_lucene_queries(words, None, [f"{n:032x}" for n in range(366)], stems=stems)
-    assert query.count('"') / 2 + 366 <= 1024
-
-
-@pytest.mark.parametrize(
-    ("text", "added"),
-    [
-        ("restart K8S now", ["kubernetes"]),
-        ("what is machine   learning?", ["ML"]),
-        ("learning by machine", []),
-        ("kubernetes and k8s", []),
-        ("k8smith", []),
-    ],
-)
-def test_synonyms_are_added(text: str, added: list[str]) -> None:
-    assert find_synonyms(text, [["k8s", "kubernetes"], ["ML", "machine learning"]]) == added
-
-
 @pytest.mark.parametrize(
     "group", [["one"], ["a", "b=c"], ["a", "?"], ["a", " "], ["a"] * 11, ["a", "x" * 101]]
 )
@@ -111,11 +86,15 @@ def test_invalid_synonyms_are_rejected(group: list[str]) -> None:
         ("a fishing net.", []),
         ("the .NET runtime", ["dotnet"]),
         ("salt+pepper, machine-learning", ["sodium chloride", "ML"]),
+        ("restart K8S now", ["kubernetes"]),
+        ("learning by machine", []),
+        ("kubernetes and k8s", []),
+        ("k8smith", []),
     ],
 )
-def test_signs_make_other_words(text: str, added: list[str]) -> None:
+def test_synonyms_are_added(text: str, added: list[str]) -> None:
     groups = [["C#", "c sharp"], ["C++", "cpp"], [".NET", "dotnet"]]
-    groups += [["salt", "sodium chloride"], ["ML", "machine learning"]]
+    groups += [["salt", "sodium chloride"], ["ML", "machine learning"], ["k8s", "kubernetes"]]
     assert find_synonyms(text, groups) == added
 
 
@@ -168,14 +147,10 @@ def test_fuzzy_query_contains_only_letters_and_operators() -> None:
     ("question", "expected"),
     [
         ("5kg", ["5 kg"]),
-        ("5 kg", ["5kg"]),
         ("a load of 5-kg", ["5kg"]),
-        ("12㎏ 12 ㎏", ["12 kg", "12kg"]),
         ("1,5 kg 2.5m", ["2.5 m", "1,5kg"]),
-        ("100km/h", ["100 km"]),
         ("100 km/h", ["100km"]),
         ("20 °C", ["20C"]),
-        ("30 m2", ["m 2", "30m2"]),
         ("30m2", ["30 m2"]),
         ("ISO 9001", ["9.001", "9,001", "9001.00", "9001,00", "9.001,00", "9,001.00", "ISO9001"]),
         (
@@ -186,26 +161,19 @@ def test_fuzzy_query_contains_only_letters_and_operators() -> None:
             "1,234,567",
             ["1234567", "1.234.567", "1234567.00", "1234567,00", "1.234.567,00", "1,234,567.00"],
         ),
-        ("6.254", ["6254", "6,254", "6254.00", "6254,00", "6.254,00", "6,254.00"]),
-        ("1036", ["1.036", "1,036", "1036.00", "1036,00", "1.036,00", "1,036.00"]),
         ("1,739.90", ["1739.9", "1739,9", "1.739,9", "1,739.9", "1739.90", "1739,90", "1.739,90"]),
-        ("6.254,33", ["6254.33", "6254,33", "6,254.33"]),
         (
             "2940.80",
             ["2940.8", "2940,8", "2.940,8", "2,940.8", "2940,80", "2.940,80", "2,940.80"],
         ),
         ("ISO9001", ["ISO 9001"]),
-        ("QX-17", ["QX17"]),
         ("Python 3.11", ["Python3.11"]),
         ("10⁶ x^2 1/2", ["10 6", "1 2", "6x", "x2"]),
-        ("A 4", ["A4"]),
         ("A4 in 2024, at 5", []),
         ("2022년 2022 년 第5条", []),
         ("20% 3.11 2024-05", []),
         ("31.13.2024, in 1800", []),
         ("45.90", ["45.9"]),
-        ("145,9", ["145,90"]),
-        ("rent 1800", ["1.800", "1,800", "1800.00", "1800,00", "1.800,00", "1,800.00", "rent1800"]),
         ("", []),
     ],
 )
@@ -242,14 +210,6 @@ def test_variantss_are_few_words_of_letters_and_digits(question: str) -> None:
     assert all(
         part.replace(",", "").replace(".", "").isalnum() for each in found for part in each.words.split()
     )
-
-
-@given(st.integers(0, 10**6), st.from_regex("[b-z]{1,4}", fullmatch=True))
-def test_joined_and_separated_units_match(number: int, unit: str) -> None:
-    if unit not in OMITTED:
-        assert [each.words for each in find_variants(f"{number}{unit}")] == [f"{number} {unit}"]
-    joined = [*respell_number(f"{number}"), f"{number}{unit}"]
-    assert [each.words for each in find_variants(f"{number} {unit}")] == joined
 
 
 @pytest.mark.parametrize(

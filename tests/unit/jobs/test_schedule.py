@@ -52,23 +52,6 @@ def test_it_ticks_at_once_and_then_regularly() -> None:
     assert {each["slot"] for each in given} == {None}, "the database says which slot it is"
 
 
-def test_missed_ticks_cause_one_run() -> None:
-    """A run that takes five slots is followed by one run, not five."""
-    done: list[float] = []
-    held = threading.Event()
-
-    def slow(name: str, parameters: dict[str, Any]) -> list[dict[str, Any]]:
-        if name == TICK:
-            if not done:
-                held.wait(1.0)
-            done.append(time.monotonic())
-        return slots(name, parameters)
-
-    with enqueue_periodically(FakeGraph(slow).graph, 0.2):
-        wait_until(lambda: len(done) == 3, 10)
-    assert done[2] - done[1] > 0.05, "no burst"
-
-
 def test_ticks_continue_after_a_database_outage() -> None:
     def fail_first(name: str, parameters: dict[str, Any]) -> list[dict[str, Any]]:
         if graph.count(TICK) == 1:

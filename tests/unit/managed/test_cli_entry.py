@@ -75,11 +75,3 @@ def test_unexpected_error_is_printed_with_trace_or_invalid_settings(
 )
 def test_other_ends_have_their_codes(arguments: list[str], code: int) -> None:
     assert main.run_command(arguments) == code
-
-
-def test_wrong_settings_name_their_variable(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KG_API__PORT", "99999")
-    assert main.run_command(["status"]) == 78
-    assert "KG_API__PORT" in capsys.readouterr().err

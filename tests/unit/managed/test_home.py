@@ -11,8 +11,7 @@ from kg_api.errors import ConfigurationError, StorageFull
 from kg_api.local import processes
 from kg_api.local.neo4j import LACK_OF_HEAP, NAME, DiskRoom, _memory_for_start, choose_machine_memory
 from kg_api.local.processes import Home
-from kg_api.settings import Neo4jSettings, load_settings
-from kg_cli.stack.doctor import DoctorFinding, examine_files
+from kg_api.settings import Neo4jSettings
 
 
 def mode(path: Path) -> int:
@@ -107,21 +106,3 @@ def test_next_start_after_low_heap_uses_more(tmp_path: Path) -> None:
     home.log_file(NAME).write_text(f"Terminating due to {LACK_OF_HEAP}: Java heap space\n" + "INFO ok\n" * 9)
     assert _memory_for_start(home, settings).heap_mb == 512
     assert processes.tail(home.log_file(NAME), 1) == ["INFO ok"]
-
-
-def found(home: Path) -> DoctorFinding:
-    (finding,) = examine_files(Home(home), load_settings(home=home))
-    return finding
-
-
-def test_the_folder_below_the_home_is_named(tmp_path: Path) -> None:
-    finding = found(tmp_path / "home")
-    assert (finding.name, finding.state) == ("files", "ok")
-    assert finding.detail == f"images and PDFs are stored in {tmp_path / 'home' / 'blobs'}"
-
-
-def test_configured_folder_or_bucket_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KG_BLOBS__FOLDER", str(tmp_path / "files"))
-    assert found(tmp_path).detail.endswith(f"in {tmp_path / 'files'}")
-    monkeypatch.setenv("KG_BLOBS__S3__BUCKET", "pictures")
-    assert found(tmp_path).detail.endswith("in the bucket pictures")

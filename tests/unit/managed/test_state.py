@@ -7,12 +7,10 @@ from pathlib import Path
 
 import psutil
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kg_api.local import processes, supervisor
 from kg_api.local.processes import Home, ProcessId
-from kg_api.local.supervisor import Policy, RoleStatus, State, describe_exit
+from kg_api.local.supervisor import RoleStatus, State
 
 READY = RoleStatus("ready", 1, 0, "")
 
@@ -85,12 +83,6 @@ def test_a_live_process_is_found_by_its_file(pid_file: Path) -> None:
     assert processes.load(pid_file) == ProcessId(ME, CREATED) == processes.identify(ME)
 
 
-def test_reused_pid_is_not_recognized(pid_file: Path) -> None:
-    processes.save(pid_file, ProcessId(ME, CREATED - 3600))
-    assert processes.load(pid_file) is None
-    ProcessId(ME, CREATED - 3600).kill()  # were it taken for ours, this test run would end here
-
-
 def test_a_stale_pid_is_not_alive(pid_file: Path) -> None:
     processes.save(pid_file, ProcessId(free_pid(), CREATED))
     assert processes.load(pid_file) is None
@@ -155,19 +147,3 @@ def test_service_without_proof_is_another(
     answer = processes.ask_ready("http://127.0.0.1:8420", home=home)
     assert not answer.reached
     assert told in (answer.waiting_for or "")
-
-
-POLICIES = st.builds(Policy, first_pause=st.floats(0.01, 10), max_pause=st.floats(0.01, 100))
-
-
-@given(POLICIES, st.integers(1, 10_000))
-def test_pauses_grow_to_their_limit_and_never_overflow(policy: Policy, deaths: int) -> None:
-    assert 0 < policy.pause(deaths) <= policy.pause(deaths + 1) <= policy.max_pause
-
-
-@pytest.mark.parametrize(
-    ("code", "told"), [(0, "exit code 0"), (78, "exit code 78"), (-9, "SIGKILL"), (-200, "signal 200")]
-)
-def test_exit_status_is_described(code: int, told: str) -> None:
-    assert describe_exit(code) == told
-    assert "unknown" in describe_exit(None)

@@ -10,7 +10,6 @@ from kg_api.discovery.proposals import (
     PlacedText,
     compute_contrast,
     compute_proposal_fingerprint,
-    describe_link_reason,
     find_mutual_pairs,
     find_shared_words,
     find_thresholds,
@@ -18,10 +17,17 @@ from kg_api.discovery.proposals import (
     is_prose,
     is_repeated,
 )
+from kg_api.graph.spaces import Space
 from kg_api.schemas.base import content_hash, proposal_id
+from kg_api.schemas.spaces import SimilarityCalibration, SpaceIdentity
 from kg_api.settings import ProposalSettings
 from tests.support.proposals import EARS, LICENCE, OWLS, TAXES
-from tests.unit.proposals.spaces import space
+
+
+def space(related: float = 0.65, unrelated: float = 0.38) -> Space:
+    identity = SpaceIdentity("deterministic", "words", "1", 4, 512)
+    return Space("default", identity, calibration=SimilarityCalibration(related, unrelated))
+
 
 NEAR = {
     "a": [Neighbour("b", 0.9), Neighbour("c", 0.8)],
@@ -86,16 +92,6 @@ def test_a_copy_says_nothing_new() -> None:
     assert is_copy(OWLS, f"{OWLS} {EARS}")
     assert is_copy(f"{OWLS} {EARS}", OWLS)
     assert not is_copy(OWLS, EARS)
-
-
-def test_reason_describes_the_measurements() -> None:
-    told = describe_link_reason("concept", 0.876, within=2, hops=1, contrast=0.1, shared=["voles"])
-    assert told == (
-        "Among the 2 closest concepts of two documents (similarity 0.88, 0.10 above other neighbours). "
-        "Not connected within 1 step. Shared words: voles."
-    )
-    none = describe_link_reason("source", 0.9, within=1, hops=2, contrast=0.1, shared=[])
-    assert "Shared words" not in none
 
 
 def test_shared_words_are_rare_ones() -> None:

@@ -14,7 +14,6 @@ from kg_api.graph.fulltext import (
     MAX_TERMS,
     SCOPES_A_QUERY,
     build_lucene_queries,
-    list_word_pairs,
     terms,
 )
 from kg_api.graph.text_analysis import (
@@ -25,7 +24,6 @@ from kg_api.graph.text_analysis import (
 from kg_api.providers.chat import Prompt
 from kg_api.schemas.base import build_ontology_scope
 from kg_api.schemas.search import SourceSearch
-from kg_api.search.plan import Wording
 from kg_api.search.question import Hyde
 
 LUCENE_CLAUSES = 1024
@@ -123,20 +121,6 @@ def test_very_many_scopes_are_shared_out_each_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Who is on call?", ["who is", "is on", "on call"]),
-        ("call", []),
-        ("", []),
-        ("on call on call", ["on call", "call on"]),
-        ("it's 3.14 exactly", ["it's 3.14", "3.14 exactly"]),
-    ],
-)
-def test_adjacent_words_form_pairs(text: str, expected: list[str]) -> None:
-    assert list_word_pairs(text) == expected
-
-
-@pytest.mark.parametrize(
     ("question", "expected"),
     [
         ("How does the Scheduler start?", {"how", "does", "the"}),
@@ -149,12 +133,6 @@ def test_adjacent_words_form_pairs(text: str, expected: list[str]) -> None:
 )
 def test_stop_words_follow_the_query_language(question: str, expected: set[str]) -> None:
     assert find_stop_words(terms(question)) == expected
-
-
-def asked(wording: Wording) -> list[str]:
-    (query,) = wording.queries
-    said = re.findall(r'"(\w+)"', query[query.index("full_text:(") : query.index(")")])
-    return list(dict.fromkeys(said))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from kg_api.search.fusion import BEST, FULL_GAP, FusedScore, LaneScores, fuse
 scores = st.dictionaries(
     st.text("abcdef", min_size=1, max_size=2), st.floats(0, 1).map(lambda score: round(score, 4)), max_size=20
 ).map(lambda given: dict(sorted(given.items(), key=lambda item: (-item[1], item[0]))))
-ids = st.lists(st.text("abcdef", min_size=1, max_size=2), unique=True, max_size=12)
 GAP = 0.27
 
 
@@ -32,13 +31,6 @@ def order(fused: dict[str, FusedScore]) -> list[str]:
 def test_the_formula_of_reciprocal_ranks() -> None:
     found = fuse_by_reciprocal_rank([["a", "b"], ["b", "c"]])
     assert found == pytest.approx({"b": 1 / (RRF_K + 2) + 1 / (RRF_K + 1), "a": 1 / 61, "c": 1 / 62})
-
-
-@given(ids, ids)
-def test_reciprocal_ranks_ignore_retriever_order(one: list[str], two: list[str]) -> None:
-    there, back = fuse_by_reciprocal_rank([one, two]), fuse_by_reciprocal_rank([two, one])
-    assert there == pytest.approx(back)
-    assert list(there) == list(back)
 
 
 @given(scores, st.sampled_from(["adaptive", "rrf", "weighted"]))

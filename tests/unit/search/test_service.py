@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from kg_api.errors import Conflict, InvalidInput, Unavailable
 from kg_api.graph.client import Graph
-from kg_api.graph.names import MAX_SCOPES
 from kg_api.graph.search import ChunkText, FoundChunk, LaneHit
 from kg_api.providers.embedding_port import Embedder
 from kg_api.schemas.search import SourceHits, SourceSearch
@@ -18,7 +17,7 @@ from kg_api.search.service import SearchService
 from kg_api.spaces.registry import SpaceRegistry
 from tests.support.unavailable import UnavailableEmbedder
 from tests.unit.search.canned import LARGE, POPULATING, SMALL, CannedGraph
-from tests.unit.search.found import SAID, START, found, hits, lanes, ranked, source
+from tests.unit.search.found import START, found, hits, lanes, ranked, source
 
 
 def searched(graph: Graph, embedder: Embedder | None = None, **asked: Any) -> SourceHits:
@@ -93,31 +92,11 @@ def test_without_model_keywords_ignore_the_threshold(least: float | None) -> Non
     assert answer.sources[0].explanation is None, "only if requested"
 
 
-def test_ignored_words_are_counted() -> None:
-    answer = searched(CannedGraph(), query_text=" ".join(f"w{n}" for n in range(70)), mode="text")
-    assert [each.effect for each in answer.degraded] == [
-        "full text: kg used the first 64 words and ignored 6"
-    ]
-
-
-def test_query_without_words_skips_keyword_search() -> None:
-    graph = CannedGraph()
-    answer = searched(graph, query_text="?!")
-    assert (parts(answer), ids(answer), graph.times("search/by_text")) == (["query"], ["by vector"], 0)
-
-
 def test_vector_of_wrong_size_is_rejected() -> None:
     with pytest.raises(InvalidInput, match="has 3 dimensions, but the space 'default' has 256"):
         searched(CannedGraph(), query_vector=[1.0] * 3, space="default")
     with pytest.raises(Conflict, match="cannot be compared"):
         searched(CannedGraph(), query_vector=[1.0] * 256, space="other")
-
-
-def test_too_many_documents_are_rejected() -> None:
-    names = [f"d{n}" for n in range(MAX_SCOPES // 6 + 1)]
-    with pytest.raises(InvalidInput, match="more than 5,000 documents"):
-        searched(CannedGraph(), documents=names)
-    assert parts(searched(CannedGraph(), documents=names[:-1], mode="text")) == []
 
 
 def test_many_documents_are_filtered_after_keyword_search() -> None:
@@ -129,33 +108,12 @@ def test_many_documents_are_filtered_after_keyword_search() -> None:
     assert len(answer.sources) == 1
 
 
-def test_each_space_is_searched_once_with_its_vector() -> None:
-    graph = CannedGraph()
-    graph.further = "large"
-    answer = searched(graph)
-    lanes = {given["in"]: given for name, given in graph.asked if name == "search/by_vector_in_ontologies"}
-    assert {slug: len(given["vector"].to_native()) for slug, given in lanes.items()} == {
-        "default": 256,
-        "large": 512,
-    }
-    assert lanes["large"]["ontologies"] == ["o5"]
-    assert (answer.space, answer.spaces, parts(answer)) == (None, ["default", "large"], [])
-
-
 def test_query_vector_searches_its_space_and_reports_others() -> None:
     graph = CannedGraph()
     graph.further = "large"
     answer = searched(graph, query_text=None, query_vector=[1.0] * 512, space="large", mode="vector")
     assert answer.spaces == ["large"]
     assert "o0, o1" in answer.degraded[0].effect
-
-
-def test_unavailable_space_keeps_the_others() -> None:
-    graph = CannedGraph()
-    graph.further = "large"
-    answer = searched(graph, UnavailableEmbedder("no model"), min_similarity=0.5)
-    assert (answer.mode, answer.space) == ("hybrid", "large")
-    assert "in the space 'default' (no model)" in answer.degraded[0].effect
 
 
 def test_one_threshold_for_two_models_is_reported() -> None:
@@ -185,29 +143,6 @@ def test_fused_hits_contain_both_ranks() -> None:
         "a": (1, None),
         "c": (None, 2),
     }
-
-
-@given(st.integers(0, 8), st.integers(0, 8), st.integers(1, 10))
-def test_the_limit_cuts_the_fused_list(vectors: int, words: int, limit: int) -> None:
-    vector = [found(f"v{n}", 1 - n / 10, 1 - n / 10) for n in range(vectors)]
-    given = lanes(vectors={"default": vector}, text=[found(f"t{n}", 9.0 - n) for n in range(words)])
-    every = hits(given, 100)
-    assert len(every) == vectors + words
-    assert hits(given, limit) == every[:limit]
-
-
-def test_dissimilar_hits_are_omitted_before_the_limit() -> None:
-    lane = [found("a", 9.0, 0.2), found("b", 8.0), found("c", 7.0, 0.5), found("d", 6.0, -0.5)]
-    assert [hit.source_id for hit in hits(lanes(text=lane), 1, 0.5)] == ["c"]
-    assert [hit.source_id for hit in hits(lanes(text=lane), 10, -1)] == ["a", "c", "d"]
-    assert len(hits(lanes(text=lane), 10, None)) == 4
-
-
-def test_vector_hit_contains_chunk_and_similarity() -> None:
-    given = lanes(vectors={"default": [found("a", 0.9, 0.9, chunk=(6, 10))]}, text=[found("a", 5.0, 0.4)])
-    (hit,) = hits(given, 10)
-    assert (hit.similarity, hit.chunk.text) == (0.9, "fox")
-    assert SAID[hit.chunk.start - START : hit.chunk.end - START] == "fox"
 
 
 @given(st.text(), st.integers(0, 20), st.integers(0, 20))

@@ -228,14 +228,6 @@ def test_each_text_is_in_one_similar_group(texts: list[str]) -> None:
         assert overlap(texts[one], texts[other]) < MIN_OVERLAP
 
 
-@given(st.lists(TEXT, max_size=8))
-def test_exact_copies_are_always_together(texts: list[str]) -> None:
-    groups = group_near_duplicates([*texts, *texts])
-    of = {index: at for at, group in enumerate(groups) for index in group}
-    for index in range(len(texts)):
-        assert of[index] == of[index + len(texts)]
-
-
 @pytest.mark.parametrize(
     "copy",
     [

@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
-from kg_api.graph.similar import NearSource, SimilarityQuery, VectorPart
+from kg_api.graph.similar import NearSource, VectorPart
 from kg_api.schemas.search import Place
-from kg_api.schemas.similarity import GraphRequest, SimilarSearch
 from kg_api.search import source_graph
 from kg_api.search.near import deduplicate_sources, group_duplicates, to_matched_chunk
 from kg_api.search.passage_map import Projection
@@ -56,15 +54,6 @@ def test_copies_of_the_requested_source_are_marked(together: bool) -> None:
     assert group_duplicates(place("own"), [], together=together) == []
 
 
-def test_own_document_is_filtered_before_and_after() -> None:
-    parts = [VectorPart(np.ones(2, dtype=np.float32))] * 2
-    rows = SimilarityQuery(place("own"), parts).rows(7)
-    sides = (("", "d"), ("d", "~"))
-    found = [(row["source"], row["part"], row["after"], row["before"]) for row in rows]
-    assert found == [(7, part, *side) for part in (0, 1) for side in sides]
-    assert len(SimilarityQuery(place("own"), parts, same_document=True).rows(0)) == 2
-
-
 def test_many_parts_are_sampled_evenly() -> None:
     parts = [VectorPart(np.zeros(1, dtype=np.float32), str(number)) for number in range(100)]
     assert [part.chunk_id for part in sample_evenly(parts, 4)] == ["0", "33", "66", "99"]
@@ -76,27 +65,6 @@ def test_part_is_stripped_and_missing_chunk_falls_back() -> None:
     assert to_matched_chunk(where, "gone", {}) == to_matched_chunk(where)
     chunk = to_matched_chunk(where)
     assert (chunk.text, chunk.start, chunk.end) == ("one", 102, 105)
-
-
-@pytest.mark.parametrize(
-    ("model", "body"),
-    [
-        (SimilarSearch, {"limit": 0}),
-        (SimilarSearch, {"min_similarity": 2}),
-        (SimilarSearch, {"same_document": "yes"}),
-        (SimilarSearch, {"ontology": []}),
-        (SimilarSearch, {"unknown": 1}),
-        (GraphRequest, {"neighbours": 51}),
-        (GraphRequest, {"max_nodes": 5001}),
-        (GraphRequest, {"source_ids": []}),
-        (GraphRequest, {"source_ids": ["a"], "documents": ["d"]}),
-    ],
-)
-def test_invalid_request_is_rejected(
-    model: type[SimilarSearch | GraphRequest], body: dict[str, object]
-) -> None:
-    with pytest.raises(ValidationError):
-        model.model_validate(body)
 
 
 SEEDS = st.integers(0, 2**32 - 1)

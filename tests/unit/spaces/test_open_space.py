@@ -10,14 +10,12 @@ import pytest
 
 from kg_api.errors import EmbeddingUnavailable, OtherModel
 from kg_api.graph.client import Row
-from kg_api.graph.spaces import Layout, Space, SpaceUse, StoredConfiguration
-from kg_api.providers.embedding import DeterministicEmbedder
+from kg_api.graph.spaces import Layout, Space, SpaceUse
 from kg_api.providers.embedding_port import Embedder
 from kg_api.schemas.spaces import SECOND_SLOT
-from kg_api.schemas.vocabulary import Modality
 from kg_api.settings import load_settings
 from kg_api.spaces import open_spaces
-from kg_api.spaces.open_spaces import LABELS_ASKED, LABELS_NEEDED, PROBE_TEXT, OpenSpace, calibrate_similarity
+from kg_api.spaces.open_spaces import LABELS_ASKED, LABELS_NEEDED, PROBE_TEXT, OpenSpace
 from kg_api.spaces.registry import ModelTokenCounter, build_space_token_counter, is_paid
 from tests.support.behaviours import Hang, Status
 from tests.support.embedders import small_embedder
@@ -186,35 +184,12 @@ def test_a_model_that_hangs_is_no_other_model(opened: Opened) -> None:
 OLD, NEW = Layout("old", chunking="{}"), Layout("new", chunking="{}")
 
 
-def test_space_is_built_while_another_is_active() -> None:
-    use = SpaceUse(OLD).built(NEW, answers=True, activates=False)
-    assert (use.answering, use.target, use.kept_up, use.activates) == (OLD, NEW, [OLD, NEW], False)
-    assert use.activated() == SpaceUse(NEW, previous=OLD)
-
-
 def test_another_chunking_alternates_between_both_slots() -> None:
     use = SpaceUse(OLD)
     for number, slot in enumerate((SECOND_SLOT, "", SECOND_SLOT)):
         wanted = Layout("old", chunking=str(number))
         use = use.built(wanted, answers=True, activates=True).activated()
         assert use.target == Layout("old", slot, str(number))
-
-
-def test_rollback_abandons_build_or_restores_previous() -> None:
-    built = SpaceUse(OLD).built(NEW, answers=True, activates=False)
-    assert built.rolled_back() == SpaceUse(OLD)
-    assert built.activated().rolled_back() == SpaceUse(OLD, previous=NEW)
-    assert SpaceUse(OLD).rolled_back() is None
-
-
-@pytest.mark.parametrize("modality", ["text", "image"])
-def test_modalities_switch_independently(modality: Modality) -> None:
-    configured = StoredConfiguration(SpaceUse(OLD))
-    changed = configured.using(modality, SpaceUse(NEW))
-    assert changed.of(modality) == SpaceUse(NEW)
-    other: Modality = "text" if modality == "image" else "image"
-    assert changed.of(other) == configured.of(other)
-    assert "new" in changed.kept_up
 
 
 class Prefixed:
@@ -277,12 +252,6 @@ def test_local_server_is_free_unless_priced(
     if price:
         monkeypatch.setenv("KG_EMBEDDING__PRICE", price)
     assert is_paid(load_settings(), space_of("openai", model)) is paid
-
-
-def test_related_texts_are_nearer_than_unrelated_ones() -> None:
-    calibration = calibrate_similarity(DeterministicEmbedder())
-    assert -1 <= calibration.unrelated < calibration.related <= 1
-    assert calibration.gap == calibration.related - calibration.unrelated
 
 
 def test_repeated_query_is_not_embedded_again(opened: Opened) -> None:

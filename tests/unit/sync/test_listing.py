@@ -4,7 +4,6 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -17,9 +16,7 @@ from kg_api.ingest.folder_listing import (
     FolderAccess,
     FolderListing,
     MountCheck,
-    Phase,
     Result,
-    ScanPosition,
     UnsettledFile,
     add_results,
     compute_file_stamp,
@@ -407,38 +404,12 @@ def test_touch_rename_and_change_alter_the_stamp(file: Path) -> None:
     assert len(set(stamps)) == 4
 
 
-RESULTS = get_args(Result)
-
-
-@given(st.lists(st.lists(st.sampled_from(RESULTS))))
-def test_every_result_is_counted_once(batches: list[list[Result]]) -> None:
-    tally = ScanTally()
-    for batch in batches:
-        tally = add_results(tally, batch)
-    flat = [each for batch in batches for each in batch]
-    assert {name: getattr(tally, name) for name in RESULTS} == {name: flat.count(name) for name in RESULTS}
-
-
 def test_rejections_are_counted_and_some_are_kept() -> None:
     many = [RefusedFile(document=str(number), reason="why") for number in range(MAX_REFUSALS_KEPT + 5)]
     results: list[Result] = ["refused" for _ in many]
     tally = add_results(ScanTally(), results, many)
     assert (tally.refused, len(tally.refusals)) == (len(many), MAX_REFUSALS_KEPT)
     assert tally.refusals[0].document == "0"
-
-
-@given(st.sampled_from(get_args(Phase)), st.text())
-def test_scan_position_round_trips_through_its_cursor(phase: Phase, name: str) -> None:
-    assert ScanPosition.of(ScanPosition(phase, name).cursor()) == ScanPosition(phase, name)
-
-
-@given(st.lists(st.text(), unique=True), st.data())
-def test_scan_resumes_after_its_position(names: list[str], data: st.DataObject) -> None:
-    names.sort()
-    done = data.draw(st.integers(0, len(names)))
-    place = ScanPosition("file", names[done - 1]) if done else ScanPosition.of("")
-    assert [name for name in names if not place.is_done(name)] == [name for name in names[done:] if name]
-    assert all(ScanPosition("gone", "").is_done(name) for name in names)
 
 
 PARTS = st.lists(st.sampled_from(["a", "b", "ab"]), max_size=4)

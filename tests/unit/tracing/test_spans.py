@@ -16,7 +16,7 @@ from kg_api.local.processes import find_free_port
 from kg_api.providers.embedding_endpoints import open_openai
 from kg_api.providers.retrying import RetryPolicy
 from kg_api.schemas.spaces import ModelChoice
-from kg_api.tracing import SpanKind, carry_trace, current_traceparent, root_span, span, tracing
+from kg_api.tracing import SpanKind, current_traceparent, root_span, span, tracing
 from tests.support.behaviours import Status
 from tests.support.collector import Collector
 from tests.support.embedding_server import EmbeddingServer
@@ -32,25 +32,6 @@ SECRET = "a secret sentence"
 
 def trace_of_log() -> str | None:
     return structlog.contextvars.get_contextvars().get("trace_id")
-
-
-def test_trace_connects_caller_and_provider() -> None:
-    with Collector() as collector:
-        with (
-            tracing(collector.url, "kg-test"),
-            root_span("GET /x", SpanKind.SERVER, GIVEN, kg__request_id="r"),
-        ):
-            assert trace_of_log() == TRACE
-            with span("search: embed"):
-                headers: dict[str, str] = {}
-                carry_trace(headers)
-        inner, outer = collector.spans
-    assert collector.paths == ["/v1/traces"]
-    assert (outer.name, outer.kind, outer.trace_id, outer.parent_id) == ("GET /x", 2, TRACE, PARENT)
-    assert (outer.service, outer.attributes) == ("kg-test", {"kg.request_id": "r"})
-    assert (inner.name, inner.trace_id, inner.parent_id) == ("search: embed", TRACE, outer.span_id)
-    assert headers == {"traceparent": f"00-{TRACE}-{inner.span_id}-01"}
-    assert trace_of_log() is None
 
 
 def test_without_collector_the_trace_is_forwarded() -> None:
