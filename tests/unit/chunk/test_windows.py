@@ -11,7 +11,7 @@ from kg_api.graph.client import Graph
 from kg_api.graph.vectors import SourceText
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.schemas.embedding import Chunking
-from kg_api.spaces.chunk_plans import Planner, SourceGroup, get_context_size, parts
+from kg_api.spaces.chunk_plans import Planner, SourceGroup, get_context_size
 from kg_api.text.borders import ChunkSpan, Paragraph
 from kg_api.text.chunking import fit_chunks, split_to_chunks
 from kg_api.text.contexts import contextual
@@ -67,14 +67,6 @@ def test_every_chunk_is_in_exactly_one_window(
     for (_, end), (start, _) in pairwise(distinct):
         assert chunking.overlap or end <= start
     assert found == windows(text, spans, paragraphs, ROOM), "the same text gives the same windows"
-
-
-@given(given_paragraphs=TEXTS)
-def test_window_parts_equal_their_chunks(given_paragraphs: list[tuple[str, str]]) -> None:
-    text, paragraphs = document(given_paragraphs)
-    spans = by_paragraph(text, paragraphs)
-    found = parts(text, paragraphs, spans, [""] * len(spans), MODEL)
-    assert [each.separate_text for each in found] == [text[span.start : span.end] for span in spans]
 
 
 @pytest.mark.parametrize("at", [0, 50, 99])

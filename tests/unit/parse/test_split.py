@@ -10,6 +10,7 @@ from kg_api.schemas.documents import Format, ParsedDocument
 from kg_api.text.cutting import (
     LINES,
     Borders,
+    character_borders,
     cut,
     prose_levels,
     words,
@@ -238,3 +239,17 @@ LINE = "Here are five small words. "
 )
 def test_text_is_cut_at_its_best_borders(parts: list[str], levels: tuple[Borders, ...] | None) -> None:
     assert pieces("".join(parts), levels) == parts
+
+
+FAMILY = "\U0001f469\u200d\U0001f469\U0001f3fd\u200d\U0001f467\ufe0f"
+
+
+@given(st.lists(st.sampled_from(["a", "e\u0301\u0323", "नि", FAMILY]), min_size=100, max_size=300))
+def test_characters_are_not_torn_from_their_marks(parts: list[str]) -> None:
+    text = "".join(parts)
+    borders = set(character_borders(text, 0, len(text)))
+    assert borders
+    ends = {0}
+    for part in parts:
+        ends.add(max(ends) + len(part))
+    assert borders <= ends
