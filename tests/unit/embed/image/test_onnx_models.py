@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +8,10 @@ import pytest
 from PIL import Image
 
 from kg_api.errors import ConfigurationError
-from kg_api.providers.embedding_port import Pixels
 from kg_api.providers.image_embedding import open_image_embedder
 from kg_api.settings import ImageEmbeddingSettings, Settings, load_settings
 from tests.support.image_changes import as_rendered
-from tests.support.image_models import COLOURS, DIMENSIONS, SIDE, write_model
+from tests.support.image_models import COLOURS, DIMENSIONS, write_model
 
 
 @pytest.fixture(scope="module")
@@ -44,20 +42,6 @@ def test_text_finds_image_of_its_colour(folder: Path) -> None:
             assert (stored @ query).argmax() == at
             assert np.linalg.norm(query) == pytest.approx(1)
     embedder.close()
-
-
-def test_vectors_are_independent_of_batch_and_thread(folder: Path) -> None:
-    embedder = open_image_embedder(settings(folder))
-    rng = np.random.default_rng(2)
-    pictures: list[Pixels] = list(rng.integers(0, 256, (20, SIDE, SIDE, 3), np.uint8))
-    together = embedder.embed_images(pictures)
-    with ThreadPoolExecutor(4) as threads:
-        alone = np.concatenate(list(threads.map(lambda each: embedder.embed_images([each]), pictures)))
-    assert np.array_equal(together, alone)
-    again = open_image_embedder(settings(folder))
-    assert np.array_equal(again.embed_images(pictures), together)
-    assert again.identity == embedder.identity
-    assert embedder.embed_images([]).shape == (0, DIMENSIONS)
 
 
 @pytest.mark.parametrize("half", [False, True])
