@@ -34,11 +34,9 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     ("listens", "address", "is_ours"),
     [
         ("127.0.0.1", "http://127.0.0.1:8420", True),
-        ("127.0.0.1", "http://localhost:8420", True),
         ("127.0.0.1", "http://192.168.0.5:8420", False),
         ("192.168.0.5", "http://192.168.0.5:8420", True),
         ("192.168.0.5", "http://192.168.0.5:8421", False),
-        ("192.168.0.5", "http://192.168.0.6:8420", False),
         ("2001:db8::7", "http://[2001:DB8::7]:8420", True),
         ("Box.example", "http://box.example:8420", True),
         ("0.0.0.0", "http://127.0.0.1:8420", True),
@@ -71,13 +69,11 @@ def test_grant_without_known_host_needs_loopback(home: Home, monkeypatch: pytest
     ("listens", "address", "is_sent"),
     [
         ("127.0.0.1", "http://127.0.0.1:8420", True),
-        ("127.0.0.1", "http://127.0.0.1:8420/", True),
         ("0.0.0.0", "http://127.0.0.1:8420", True),
         ("::", "http://[::1]:8420", True),
         ("127.0.0.1", "http://localhost:8420", False),
         ("127.0.0.1", "http://[::1]:8420", False),
         ("127.0.0.1", "https://127.0.0.1:8420", False),
-        ("127.0.0.1", "http://127.0.0.1:8421", False),
         ("127.0.0.1", "http://127.0.0.1:99999", False),
     ],
 )

@@ -25,10 +25,12 @@ from lxml.html import document_fromstring
 from kg_api.convert import epub, mail, notebook, pdf, pptx, spreadsheet
 from kg_api.convert.docx import document as docx
 from kg_api.convert.html import page
-from kg_api.convert.shared.accounting import find_missing
+from kg_api.convert.ooxml.package import WORD_PARTS, Package
+from kg_api.convert.shared.accounting import find_missing, note_missing
 from kg_api.schemas.documents import Converted
 from kg_api.text.markdown import blocks
 from tests.unit.convert.gate import assert_refuses_bad_bytes
+from tests.unit.convert.word_files import paragraph, run, text_box, word_file
 
 FILES = Path(__file__).parents[2] / "data" / "files"
 SIGNS = r"[\W_]+"
@@ -169,6 +171,14 @@ def test_document_or_deck_is_complete(name: str) -> None:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         text = re.sub(r"^## Slide \d+$", "", made.text, flags=re.MULTILINE)
         assert {number.lstrip("0") for number in re.findall(r"\d+", text)} <= get_numbers(archive)
+
+
+def test_text_that_a_converter_loses_is_noted() -> None:
+    data = word_file(paragraph(run("Near") + text_box(paragraph(run("40 tons")))))
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        assert note_missing(Package(archive).read_pieces(WORD_PARTS), "Near\n", "the document") == (
+            'skipped: 2 words of the document, e.g. "40 tons"',
+        )
 
 
 @pytest.mark.parametrize(

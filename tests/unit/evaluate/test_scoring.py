@@ -58,11 +58,6 @@ def test_empty_result_counts_as_zero() -> None:
     assert compute_means(scored)["ndcg@10"] == 0.5
 
 
-def test_measures_are_limited_to_requested_depth() -> None:
-    assert {name.partition("@")[2] for name in one({"a": 1}, "a", limit=5)} == {"1", "3", "5"}
-    assert set(one({"a": 1}, "a", limit=10)) >= {"ndcg@10"}
-
-
 SPANS = SetQuery("q", "?", references=(Reference("d", 10, 20), Reference("d", 30, 40)))
 
 

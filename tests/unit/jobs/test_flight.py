@@ -21,7 +21,6 @@ from kg_api.jobs.embedding import (
     EmbeddingTarget,
     SpaceModel,
     convert_rejected_texts,
-    has_pending,
 )
 from kg_api.jobs.runner import JobRun, Stopped, Yielded
 from kg_api.providers.embedding import DeterministicEmbedder
@@ -387,13 +386,6 @@ def test_texts_are_skipped_only_with_working_model() -> None:
     assert all(each.refused is None for each in few)
     assert go_over(few, Job(), Model()).written == 2
     assert all(each.refused for each in few)
-
-
-def test_text_changed_during_embedding_stays_pending() -> None:
-    all_of_them = album("a", "changed meanwhile", "c")
-    made = go_over(all_of_them, Job(), Model())
-    assert (made.written, made.passed_over) == (2, 1)
-    assert has_pending([pictures(all_of_them, Model())])
 
 
 def test_pass_ends_if_its_configuration_changes() -> None:

@@ -36,7 +36,7 @@ from kg_api.providers.chat import (
     write_hypothetical_answers,
 )
 from kg_api.providers.openai_chat import Chat
-from kg_api.spaces.contexts import MAX_CONTEXT_LENGTH, cap
+from kg_api.spaces.contexts import cap
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.llm import asked, context_of, write_contexts
 
@@ -330,13 +330,6 @@ def test_context_key_contains_every_input() -> None:
     keys = [hash_context_inputs(*each) for each in inputs]
     assert len({*keys}) == len(keys)
     assert hash_context_inputs("m", PART, Chunk("Another.", ("Report",))) == keys[0]
-
-
-@given(st.text(min_size=1, max_size=2000))
-def test_never_more(text: str) -> None:
-    assert 0 < len(cap(text)) <= MAX_CONTEXT_LENGTH
-    if len(text) <= MAX_CONTEXT_LENGTH:
-        assert cap(text) == text
 
 
 def test_long_context_ends_with_a_sentence_or_word() -> None:

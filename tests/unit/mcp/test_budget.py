@@ -9,14 +9,12 @@ from kg_api.mcp.answers import (
     MIN_ROOM,
     Item,
     Position,
-    count_json_tokens,
     cut,
     fill,
     find_invisible_characters,
     passage,
     read_citation,
     read_cursor,
-    write_cursor,
 )
 from kg_api.schemas.base import digest_cursors
 
@@ -62,22 +60,8 @@ def test_continued_text_is_marked(given: list[str], room: int) -> None:
     assert goes_on == [at + 1 < len(sources) and sources[at + 1] == each for at, each in enumerate(sources)]
 
 
-@given(st.lists(texts.filter(bool), min_size=1, max_size=12), rooms)
-def test_a_step_keeps_to_its_room(given: list[str], room: int) -> None:
-    frame = count_json_tokens(passage("s10#4000-4400", "", continues=True))
-    for step in walked(passages(given), room):
-        assert sum(count_json_tokens(part) for part in step) <= max(room, frame + MIN_ROOM) + 2
-
-
 CALL = digest_cursors("search_sources", "{}")
 places = st.builds(Position, st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
-
-
-@given(places, st.lists(st.text()))
-def test_a_cursor_is_read_as_it_was_written(position: Position, keys: list[str]) -> None:
-    cursor = read_cursor(write_cursor(CALL, position, keys), CALL)
-    assert cursor.position == position
-    cursor.check(keys)
 
 
 @pytest.mark.parametrize("text", ["x", "eyJhIjoxfQ", "A" * 55, "é" * 10, "=", " "])

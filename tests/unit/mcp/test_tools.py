@@ -144,14 +144,6 @@ def test_moved_paragraph_is_found_by_its_citation(server: Server[Any], library: 
     assert read["moved"] == now
 
 
-def test_similar_passages_are_returned_with_positions(server: Server[Any], library: MemoryLibrary) -> None:
-    place = next(iter(library.places.values()))[2]
-    found = answer(call(server, "find_similar_sources", citation=place.source_id, limit=3))
-    assert found["source"] == f"{place.source_id}#{place.start}-{place.end}"
-    assert [each["document"] for each in found["similar"]] == ["note-00.txt", "note-01.txt", "note-02.txt"]
-    assert found["similar"][0]["similarity"] == 0.5
-
-
 @pytest.mark.parametrize("citation", ["nothing", "nothing#1-2", "a b", "x#5-5"])
 def test_unknown_citation_is_an_error(server: Server[Any], citation: str) -> None:
     assert failure(call(server, "get_source_context", citation=citation))

@@ -15,8 +15,6 @@ from kg_api.schemas.base import (
     OntologyName,
     Text,
     build_concept_text,
-    build_document_scope,
-    build_ontology_scope,
     chunk_id,
     content_hash,
     digest,
@@ -157,13 +155,6 @@ def test_equal_paragraphs_have_separate_stable_ids(hashes: list[str]) -> None:
     assert len(set(ids)) == len(ids)
     assert Counter(source_ids("d", sorted(hashes))) == Counter(ids)
     assert not set(ids) & {*source_ids("other", hashes)}
-
-
-@given(TEXT)
-def test_a_scope_is_one_plain_token(name: str) -> None:
-    assert build_ontology_scope(name).isalnum()
-    assert build_document_scope(document_id("o", name)).isalnum()
-    assert build_ontology_scope(name).islower()
 
 
 def test_only_code_names_are_split_for_embedding() -> None:

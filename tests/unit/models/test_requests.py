@@ -25,18 +25,13 @@ VECTOR: dict[str, Any] = {"query_vector": [0.5], "space": "default", "mode": "ve
 
 
 SEARCHES: list[tuple[dict[str, Any], str]] = [
-    ({}, "query_text is missing"),
-    ({"query_text": None}, "query_text is missing"),
-    ({"query_text": " "}, "blank"),
     ({"query_text": "a" * (MAX_QUERY_CHARACTERS + 1)}, "query_text"),
     ({"query_text": "a", "space": "default"}, "go together"),
     ({"query_vector": [0.5], "mode": "vector"}, "go together"),
     ({**VECTOR, "mode": "hybrid"}, "mode 'hybrid' needs query_text"),
     ({**VECTOR, "query_vector": [0.0, -0.0]}, "has no direction"),
     ({**VECTOR, "query_vector": [float("nan")]}, "query_vector.0"),
-    ({**VECTOR, "query_vector": ["0.5"]}, "query_vector.0"),
     ({"query_text": "a", "mode": "text", "min_similarity": 0.5}, "min_similarity needs vectors"),
-    ({"query_text": "a", "ontology": []}, "ontology"),
 ]
 
 

@@ -40,8 +40,6 @@ WITHOUT_WORDS = re.compile(
     [
         ("How are retries delayed?", ["How", "are", "retries", "delayed"]),
         ("C++ C# .NET", ["C", "NET"]),
-        ("foo/bar and/or", ["foo", "bar", "and", "or"]),
-        ("tb-", ["tb"]),
         ('* ? ~ ^ \\ / && || ! ( ) { } [ ] - + " :', []),
         ("", []),
         (" \n\t\u3000", []),
@@ -53,12 +51,8 @@ WITHOUT_WORDS = re.compile(
         ("２０２４ ｶﾀｶﾅ 12㎏ תִּקּוּן", ["2024", "カタカナ", "12kg", "תקון"]),
         ("2022년 ב2016", ["2022년", "2022", "년", "ב2016", "ב", "2016"]),
         ("QX-17 B2B mp3 ISO9001 7f3a", ["QX", "17", "B2B", "mp3", "ISO9001", "7f3a"]),
-        ("one\u200btwo", ["one", "two"]),
-        ("👩‍👩‍👧 🦊", []),
         ("title:secret x·y", ["title:secret", "title", "secret", "x·y", "x", "y"]),
-        ("1,000 3;4", ["1,000", "1", "000", "3;4", "3", "4"]),
         ("12:30 a,b p:1 (x;y)", ["12", "30", "a", "b", "p", "1", "x", "y"]),
-        ("foo.bar:baz", ["foo.bar:baz", "foo.bar", "baz"]),
         ('צה"ל', ['צה"ל', "צה", "ל"]),
     ],
 )

@@ -93,16 +93,6 @@ def test_query_in_progress_repeats_after_detected_change(
             asking.result(60)
 
 
-@pytest.mark.usefixtures("at_once")
-def test_problem_clears_without_a_query(opened: Opened) -> None:
-    """/ready requests the problem and verifies the model."""
-    opened.model.turned = True
-    with pytest.raises(OtherModel):
-        opened.space.embed_query("foxes")
-    opened.model.turned = False
-    wait_until(lambda: opened.space.trouble() is None, 30)
-
-
 def test_passages_include_the_passage_probe(opened: Opened) -> None:
     opened.space.embed_passages(["foxes", "badgers"])
     opened.model.turned = True

@@ -42,13 +42,6 @@ def test_columns_are_read_from_right_to_left(draw: Draw) -> None:
     assert (made.text, made.pictures, made.notes) == (TEXT, (), ())
 
 
-@pytest.mark.parametrize("step", [14, 18, 24])
-def test_spread_letters_are_one_column(step: float) -> None:
-    columns = ("起重機有三台。", "第四台五月到。")
-    made = convert(drawn(lambda canvas: by_letter(canvas, columns, "STSong-Light", step)))
-    assert made.text == "".join(columns)
-
-
 @pytest.mark.parametrize("draw", [by_font, by_letter])
 def test_vertical_header_is_first_and_page_numbers_omitted(draw: Draw) -> None:
     def page(number: int) -> Callable[[Canvas], None]:

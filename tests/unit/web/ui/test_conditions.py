@@ -16,13 +16,6 @@ from kg_api.web.ui.routes.queries import FACET_VALUES, count_values
 VALUES = st.one_of(st.text(max_size=20), st.integers(-(2**40), 2**40), st.booleans(), st.floats(-1e6, 1e6))
 
 
-@given(st.text(min_size=1, max_size=12), VALUES)
-def test_written_condition_parses_to_its_value(field: str, value: Any) -> None:
-    told = write_condition(field, [value])
-    if told is not None:
-        assert parse_conditions(told) == {"field": field, "op": "=", "value": value}
-
-
 @pytest.mark.parametrize(
     ("field", "value", "told"),
     [
