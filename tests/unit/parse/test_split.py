@@ -241,6 +241,11 @@ def test_text_is_cut_at_its_best_borders(parts: list[str], levels: tuple[Borders
     assert pieces("".join(parts), levels) == parts
 
 
+def test_a_table_is_cut_between_its_rows() -> None:
+    row = "| a | b | c | d |\n"
+    assert all(piece.endswith("|\n") for piece in pieces(row * 50, LINES))
+
+
 FAMILY = "\U0001f469\u200d\U0001f469\U0001f3fd\u200d\U0001f467\ufe0f"
 
 
