@@ -17,7 +17,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from kg_api.access.keys import KeyCheck, make_token, parse_token
+from kg_api.access.keys import ANYONE, LOCAL, Access, KeyCheck, make_token, parse_token
 from kg_api.access.proofs import GOOD_SECONDS, is_proof, make_proof, verify_proof
 from kg_api.errors import Forbidden, Unavailable
 from kg_api.graph import reach as module
@@ -71,6 +71,13 @@ def test_home_proof_is_valid_for_a_minute(later: float, *, good: bool) -> None:
     assert not verify_proof(proof, "key", NOW, "GET", "/keys")
     moved = proof.replace(str(int(NOW)), str(int(NOW) + GOOD_SECONDS))
     assert not verify_proof(moved, "key", NOW, "GET", "/jobs"), "another moment needs another proof"
+
+
+def test_scopes_include_those_below() -> None:
+    reader, writer = Access("a", "read"), Access("b", "write")
+    assert [reader.allows("read"), reader.allows("write"), reader.allows("admin")] == [True, False, False]
+    assert [writer.allows("read"), writer.allows("write"), writer.allows("admin")] == [True, True, False]
+    assert all(each.allows("admin") for each in (LOCAL, ANYONE))
 
 
 def _no_graph() -> Graph:

@@ -33,6 +33,11 @@ def test_passage_has_its_ocr_words_and_confidence() -> None:
     assert unpack(found.word_boxes or b"", 100) == [box(100, 2, 90), box(110, 2, 80)]
 
 
+def test_longer_words_weigh_more_in_the_confidence() -> None:
+    pages = DocumentPages((0,), [WordBox(0, 7, 1, 1, 2, 3, 4, 97), WordBox(8, 9, 1, 1, 2, 3, 4, 17)])
+    assert pages.of(0, "picture 7")[2] == pytest.approx((7 * 0.97 + 0.17) / 8, abs=0.001)
+
+
 def test_passage_of_ocr_page_is_marked_without_words() -> None:
     pages = DocumentPages((0, 100), [box(150, 2, 90)])
     assert pages.of(120, "| |") == (2, 2, 0.9, None)

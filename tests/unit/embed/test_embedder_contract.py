@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 from prometheus_client import CollectorRegistry
 
-from kg_api.errors import ConfigurationError, InvalidInput
+from kg_api.errors import ConfigurationError, EmbeddingFailed, InvalidInput
 from kg_api.providers.embedding import DeterministicEmbedder, EmbeddingMetrics, MeteredEmbedder
 from kg_api.providers.embedding_port import (
     CATALOGUE,
@@ -17,6 +17,7 @@ from kg_api.providers.embedding_port import (
     TokenEmbedder,
     is_token_embedder,
     require_tokens,
+    unit,
 )
 from kg_api.providers.local_embedding import LocalEmbedder
 from kg_api.providers.model_files import ensure_packaged
@@ -127,6 +128,12 @@ def test_long_query_represents_all_its_parts(short_embedder: Embedder) -> None:
 
 def test_texts_without_a_word_have_a_vector(embedder: Embedder) -> None:
     assert np.isfinite(embedder.embed_passages(["...", "\u200b", "\x00"])).all()
+
+
+def test_vector_of_another_size_is_an_error() -> None:
+    for bad in ([1], [1, 2, 3], [[1, 2]]):
+        with pytest.raises(EmbeddingFailed, match=r"expected \(2,\)"):
+            unit(np.array(bad, dtype=np.float32), 2)
 
 
 BANK = "They met by the water. The bank was green and full of flowers. A fish jumped out of the river."

@@ -86,6 +86,10 @@ def test_boilerplate_code_markup_and_dates_are_none(text: str) -> None:
     assert labels(text * 4) == []
 
 
+def test_names_with_weak_words_stay_whole() -> None:
+    assert "New York City" in labels("Its editor, who lives in New York City, met Mr. Olsen.")
+
+
 def test_inflections_are_one_concept_of_the_document() -> None:
     first = "A weak reference may be of use to us. All weak references go with the thing that they are for."
     document = sources(first, "Weak references are of use, and they do not cost much.")
