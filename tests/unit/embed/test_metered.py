@@ -8,8 +8,6 @@ from prometheus_client import CollectorRegistry
 
 from kg_api.errors import InvalidInput
 from kg_api.providers.embedding import DeterministicEmbedder, EmbeddingMetrics, MeteredEmbedder
-from tests.support.embedding_server import EmbeddingServer
-from tests.support.providers import Asking
 
 TEXTS = ["one two three", "four five"]
 
@@ -42,14 +40,6 @@ def test_failures_are_counted_by_their_kind(registry: CollectorRegistry, metrics
             metered.embed_query(wrong)
     assert registry.get_sample_value("embedding_errors_total", {"type": "invalid-input"}) == 2
     assert registry.get_sample_value("embeddings_total", {"model": "word-hash", "dimensions": "64"}) is None
-
-
-def test_billed_tokens_are_counted(
-    server: EmbeddingServer, registry: CollectorRegistry, metrics: EmbeddingMetrics
-) -> None:
-    with Asking("openai", server) as asking:
-        MeteredEmbedder(asking.embedder, metrics).embed_passages(TEXTS)
-    assert registry.get_sample_value("embedding_tokens_total", {"model": "text-embedding-3-small"}) == 5
 
 
 def test_log_line_contains_ids_and_counts(metrics: EmbeddingMetrics) -> None:

@@ -73,9 +73,6 @@ def test_token_count_never_exceeds_bytes(wordpiece: WordPiece, text: str) -> Non
     ("text", "ids"),
     [
         ("hello world", 2),
-        ("tiktoken is great!", 6),
-        ("antidisestablishmentarianism", 6),
-        ("2 + 2 = 4", 7),
         ("お誕生日おめでとう", 9),
         ("<|endoftext|>", 7),
     ],

@@ -52,14 +52,6 @@ def test_pages_return_everything_once_in_order(given: list[str], room: int) -> N
         assert whole[cited.start : cited.end] == part["text"]
 
 
-@given(st.lists(texts.filter(bool), max_size=12), rooms)
-def test_continued_text_is_marked(given: list[str], room: int) -> None:
-    parts = [part for step in walked(passages(given), room) for part in step]
-    goes_on = [part.get("continues") is True for part in parts]
-    sources = [part["citation"].partition("#")[0] for part in parts]
-    assert goes_on == [at + 1 < len(sources) and sources[at + 1] == each for at, each in enumerate(sources)]
-
-
 CALL = digest_cursors("search_sources", "{}")
 places = st.builds(Position, st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
 
