@@ -8,10 +8,7 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-import httpx
-
 from kg_api.errors import KgError
-from tests.support.running import Service
 
 
 @dataclass(frozen=True)
@@ -63,19 +60,3 @@ def answering(answer: Callable[[Request], Reply]) -> Generator[str]:
         server.shutdown()
         thread.join()
         server.server_close()
-
-
-@contextlib.contextmanager
-def forwarding(service: Service, after: Callable[[Request], None] = lambda _: None) -> Generator[str]:
-    """Yield the URL of a server that forwards requests to a service, and calls a function after each
-    response."""
-    with httpx.Client(base_url=service.url, timeout=60) as client:
-
-        def answer(request: Request) -> Reply:
-            kept = {name: value for name, value in request.headers.items() if name.lower() == "content-type"}
-            told = client.request(request.method, request.path, content=request.body, headers=kept)
-            after(request)
-            return Reply(told.status_code, told.content, told.headers["content-type"])
-
-        with answering(answer) as url:
-            yield url

@@ -14,9 +14,6 @@ from tests.process.cli.conftest import Kg
 from tests.support.running import Service
 from tests.unit.evaluate.sets import write
 
-SEARCH = "/queries/sources/search"
-
-
 pytestmark = pytest.mark.usefixtures("graph")
 
 
@@ -33,26 +30,6 @@ def told(ran: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 def run(kg: Kg, folder: Path, *arguments: str) -> dict[str, Any]:
     results = str(folder.parent / "results")
     return told(kg("eval", "run", "--set", str(folder), "--results", results, "--json", *arguments))
-
-
-@pytest.mark.usefixtures("worker")
-def test_run_prints_and_saves_measures_latency_and_configuration(kg: Kg, folder: Path) -> None:
-    found = run(kg, folder, "--mode", "text")
-    assert found["metrics"]["ndcg@10"] == found["metrics"]["recall@5"] == 1.0
-    assert 0 < found["latency_ms"]["p50"] <= found["latency_ms"]["p95"]
-    assert found["stages_ms"]["total"]["p50"] < found["latency_ms"]["max"]
-    assert found["config"]["mode"] == "text"
-    assert found["config"]["chunking"]["strategy"] == "paragraph"
-    assert found["config"]["space"]["provider"] == "deterministic"
-    assert [found["data"][name] for name in ("name", "documents", "queries", "asked")] == [
-        "handbook",
-        3,
-        2,
-        2,
-    ]
-    saved = json.loads(Path(found["result"]).read_text())
-    assert set(saved["per_query"]) == {"q1", "q2"}
-    assert (saved["metrics"], saved["degraded"]) == (found["metrics"], {})
 
 
 @pytest.mark.usefixtures("worker")

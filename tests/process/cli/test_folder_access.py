@@ -84,20 +84,6 @@ def test_cli_of_the_same_home_syncs_user_folder(
         assert grant not in output
 
 
-def test_earlier_folder_without_access_explains_its_failure(
-    rest: httpx.Client, own: Kg, tmp_path: Path, graph: Graph
-) -> None:
-    put(tmp_path, notes__a="1")
-    followed = follow(graph, tmp_path / "notes")
-    wait_until(lambda: find_folder(graph, followed).error is not None, 30)
-    listed = " ".join(own("folders", "list").stdout.split())
-    assert all(word in listed for word in ("failed:", "KG_SYNC__ROOTS", "kg folders remove"))
-    assert (documents(graph), rest.get(f"/folders/{followed}").json()["right"]) == ({}, "roots")
-    assert own("folders", "remove", str(tmp_path / "notes")).returncode == 0
-    assert own("folders", "add", str(tmp_path / "notes"), "--ontology", "notes", "--wait").returncode == 0
-    assert list(documents(graph)) == ["a.md"]
-
-
 @pytest.mark.usefixtures("rest")
 def test_worker_rejects_grants_of_another_home(
     own: Kg, tmp_path: Path, graph: Graph, driver: neo4j.Driver

@@ -63,18 +63,3 @@ def test_images_are_ingested_listed_shown_and_saved(kg: Kg, folder: Path) -> Non
         for command in ("search", "hybrid"):
             hits = json.loads(kg(command, *asked).stdout)["sources"]
             assert [each["document"] for each in hits] == names
-
-
-def test_invalid_image_searches_are_rejected(kg: Kg, folder: Path) -> None:
-    (folder / "page.png").write_text("<html>")
-    page = str(folder / "page.png")
-    for arguments, status, told in (
-        (("images", "search", "--image", str(folder / "none.png")), 2, "cannot be read"),
-        (("images", "search"), 2, "one of them"),
-        (("images", "search", "boat", "--like", "x"), 2, "one of them"),
-        (("images", "search", "--image", page), 2, "not an image"),
-        (("images", "related", "0" * 32), 4, "not found"),
-    ):
-        refused = kg(*arguments)
-        assert told in " ".join(refused.stderr.split()), refused.stderr
-        assert refused.returncode == status

@@ -73,34 +73,6 @@ def test_broken_files_are_listed_and_others_ingested(
     assert names == ["below/also good.txt", "good.md", "old.txt"], "the path below the folder given"
 
 
-def test_metadata_is_stored_and_searchable(kg: Kg, folder: Path) -> None:
-    (folder / "a.md").write_text("The owl hunts at night.")
-    (folder / "b.md").write_text("The fox hunts at dusk.")
-    (folder / "c.html").write_text("<p>The hare feeds at dawn.</p>")
-    said = ("--metadata", "author=Ada", "--metadata", "year=2025", "--list", "tags=field,zoo")
-    assert kg("ingest", str(folder), "--ontology", "notes", *said).returncode == 0
-    found = kg("documents", "--where", "author=Ada", "--where", "year>=2025", "--where", "tags=zoo", "--json")
-    assert [each["document"] for each in json.loads(found.stdout)["documents"]] == ["a.md", "b.md", "c.html"]
-    later = kg("ingest", str(folder / "a.md"), "--ontology", "notes", "--metadata", "author=Grace")
-    assert later.returncode == 0, later.stderr
-    found = kg("documents", "--where", "author=Grace", "--json")
-    assert [each["document"] for each in json.loads(found.stdout)["documents"]] == ["a.md"]
-
-
-def test_preview_without_terminal_needs_yes(kg: Kg, folder: Path) -> None:
-    (folder / "a.md").write_text("# A\n\nOne note.\n")
-    command = ("ingest", str(folder), "--ontology", "previewed", "--preview")
-    stopped = kg(*command)
-    assert stopped.returncode == 3
-    assert "nothing was stored" in stopped.stderr
-    shown = kg(*command, "--json")
-    assert (shown.returncode, json.loads(shown.stdout)["stored"]) == (0, False)
-    assert "Nothing was stored" in shown.stderr
-    assert kg("documents", "-o", "previewed").returncode == 4, "the ontology was not created"
-    assert kg(*command, "--yes").returncode == 0
-    assert json.loads(kg("documents", "-o", "previewed", "--json").stdout)["total"] == 1
-
-
 def test_an_interrupted_ingest_ends_soon(
     folder: Path, server: Neo4jServer, service: Service, graph: Graph, tmp_path: Path
 ) -> None:

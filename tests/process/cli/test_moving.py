@@ -36,11 +36,6 @@ def test_a_kg_is_moved(kg: Kg, graph: Graph, driver: neo4j.Driver, tmp_path: Pat
     told = json.loads(kg("import", str(bundle), "--check", "--json", env=nowhere).stdout)
     assert (told["whole"], told["files"][0]["documents"]) == (True, 2)
 
-    absent = kg("import", str(bundle), "--check", "--ontology", "others", env=nowhere)
-    assert (absent.returncode, "others" in absent.stderr) == (NotFound.exit_code, True)
-    one = kg("import", str(bundle), "--check", "--ontology", "notes", env=nowhere)
-    assert (one.returncode, "notes: 2 documents" in one.stdout) == (0, True)
-
     wipe(driver)
     ensure_space(graph, small_embedder().identity)
     assert "notes (new): 2 new documents" in kg("import", str(bundle)).stdout
@@ -49,8 +44,3 @@ def test_a_kg_is_moved(kg: Kg, graph: Graph, driver: neo4j.Driver, tmp_path: Pat
     again = kg("import", str(bundle))
     assert (again.returncode, "pass --replace" in again.stderr) == (Conflict.exit_code, True)
     assert "notes: 0 new documents, 2 unchanged" in kg("import", str(bundle), "--replace").stdout
-
-    (notes / "birds.md").write_text("Herons fly.\n")
-    assert kg("ingest", str(notes), "--ontology", "notes").returncode == 0
-    told = json.loads(kg("import", str(bundle), "--replace", "--json").stdout)
-    assert told["ontologies"][0]["done"]["replaced"] == 1

@@ -43,8 +43,3 @@ def test_one_command_switches_the_model_of_new_ontologies(kg: Kg) -> None:
     create = ("admin", "spaces", "create", "other", "--provider", "deterministic", "--dimensions", "64")
     made = kg(*create, "--switch")
     assert (made.returncode, "New ontologies use other" in made.stderr) == (0, True), made.stderr
-
-
-def test_an_unknown_provider_is_an_error(kg: Kg) -> None:
-    unknown = kg("admin", "spaces", "create", "odd", "--provider", "nobody")
-    assert (unknown.returncode, "'nobody' is not one of" in unknown.stderr) == (2, True)
