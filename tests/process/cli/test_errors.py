@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +12,7 @@ from kg_cli import main
 from tests.neo4j_server import Neo4jServer
 from tests.process.cli.conftest import Kg
 from tests.process.cli.doubles import Reply, answering, problem
-from tests.support.running import Service, environment
+from tests.support.running import Service, environment, started
 
 
 @pytest.mark.parametrize("kind", [Forbidden, TooBusy], ids=lambda kind: kind.__name__)
@@ -99,3 +101,12 @@ def test_closed_output_pipe_is_silent(server: Neo4jServer, service: Service) -> 
     env = environment(server, KG_API_URL=service.url)
     ran = subprocess.run(["bash", "-c", command], env=env, capture_output=True, text=True, check=True)
     assert (ran.stdout, ran.stderr) == ("{", "")
+
+
+def test_a_taken_port_of_the_metrics_is_named(server: Neo4jServer, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        env = environment(server, KG_WORKER__METRICS_PORT=str(taken.getsockname()[1]))
+        with started(["worker"], env, tmp_path / "worker.log") as worker:
+            assert worker.process.wait(60) == 78
+    assert "KG_WORKER__METRICS_PORT" in worker.output()
+    assert "bug in kg" not in worker.output()

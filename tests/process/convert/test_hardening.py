@@ -22,8 +22,6 @@ from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import Converted
 from kg_api.schemas.formats import ConvertedFormat
 from kg_api.settings import ConversionSettings
-from kg_api.text.decoding import decode
-from kg_api.text.documents import detect_format
 from tests.support import hostile_files as hostile
 from tests.unit.convert.pdf.files import drawn, lines
 from tests.unit.convert.test_docx_text import document
@@ -149,13 +147,6 @@ def test_hostile_file_is_rejected_or_read_within_limits(pool: ConverterPool, bad
         assert "taken" not in done.text
 
 
-@pytest.mark.parametrize("item", ["63 html", "63 csv"])
-def test_63_fallback_encoding_is_reported(pool: ConverterPool, item: str) -> None:
-    done = outcome(pool, next(each for each in OTHERS if each.item == item))
-    assert isinstance(done, Converted)
-    assert "cp1252" in done.notes[0]
-
-
 def test_53_nothing_is_unpacked_anywhere(pool: ConverterPool) -> None:
     for kind, good in GOOD.items():
         pool.convert(hostile.replaced(good, SLIP), FORMS.get(kind) or cast("ConvertedFormat", kind))
@@ -197,18 +188,3 @@ def test_58_image_reference_causes_no_request(pool: ConverterPool, kind: str) ->
     assert "Words" in made.text
     assert "run()" not in made.text
     assert not asked
-
-
-@pytest.mark.parametrize(
-    "data", [b"\xff\xd8\xff\xe0\x00\x10JFIF" + bytes(100), b"\x89PNG\r\n\x1a\n" + bytes(99)]
-)
-def test_59_image_is_not_text(data: bytes) -> None:
-    with pytest.raises(UnreadableDocument):
-        decode(data)
-
-
-@pytest.mark.parametrize(
-    "name", ["../../x.pdf", "x\r\nSet-Cookie: a.pdf", "CON.pdf", "\u202efdp.x.pdf", "n" * 5_000 + ".pdf"]
-)
-def test_61_a_name_only_says_the_kind(name: str) -> None:
-    assert detect_format(name, None, b"%PDF-1.7") == "pdf"

@@ -23,16 +23,6 @@ def pool() -> Iterator[ConverterPool]:
     made.close()
 
 
-def test_image_returns_with_thumbnail(pool: ConverterPool) -> None:
-    content = encoded(drawn(640, 480), "JPEG", exif=exif({0x010E: "A red boat"}, gps=True))
-    made = pool.convert(content, "image")
-    (found,) = made.images
-    assert (made.text, found.start, found.end) == ("A red boat", 0, 10)
-    assert (found.image.content_type, found.image.width, found.image.height) == ("image/jpeg", 640, 480)
-    assert found.image.thumbnail[8:12] == b"WEBP"
-    assert len(found.image.content) < len(content)  # without its place
-
-
 @pytest.mark.parametrize(
     ("content", "told"),
     [

@@ -12,7 +12,6 @@ from kg_api.providers.embedding import open_embedder
 from kg_api.settings import load_settings
 embedder = open_embedder(load_settings())
 """
-TEXTS = "texts = [f'text number {n} ' * (1 + n) for n in range(0, 32, 2)]\n"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -30,43 +29,6 @@ def run(code: str, *arguments: str) -> str:
         out, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (0, "")
     return out
-
-
-def test_restart_returns_identical_vectors() -> None:
-    together = (
-        OPEN
-        + TEXTS
-        + "print(embedder.embed_passages(texts).tobytes().hex(), embedder.embed_query('q').tobytes().hex())"
-    )
-    alone = (
-        OPEN
-        + TEXTS
-        + (
-            "print(b''.join(embedder.embed_passages([t]).tobytes() for t in texts).hex(),"
-            " embedder.embed_query('q').tobytes().hex())"
-        )
-    )
-    first = run(together)
-    assert len(first) > 16 * 384 * 8
-    assert first == run(together) == run(alone)
-
-
-def test_a_fork_after_embedding_warns_of_nothing() -> None:
-    """Assert that the process was successful and did not write to standard error. Return the output."""
-    code = (
-        OPEN
-        + TEXTS
-        + """
-import os
-embedder.embed_passages(texts)
-child = os.fork()
-if child == 0:
-    embedder.embed_query("in the child")
-    os._exit(0)
-assert os.waitpid(child, 0)[1] == 0
-"""
-    )
-    assert run(code) == ""
 
 
 def test_only_packages_of_the_provider_are_imported() -> None:
@@ -90,24 +52,6 @@ def test_only_packages_of_the_provider_are_imported() -> None:
     assert nothing == "[]"
     assert nomic == "[]"
     assert openai == "['bpe_openai']"
-
-
-def test_a_provider_without_its_packages_names_the_extra() -> None:
-    code = """
-    import sys
-    sys.modules["bpe_openai"] = None  # as if it were not installed
-    import os
-    os.environ["OPENAI_BASE_URL"] = "http://127.0.0.1:9/v1"
-    from kg_api.providers.embedding import open_embedder
-    from kg_api.errors import ConfigurationError
-    from kg_api.schemas.spaces import ModelChoice
-    from kg_api.settings import load_settings
-    try:
-        open_embedder(load_settings(), ModelChoice("openai"))
-    except ConfigurationError as error:
-        print(error)
-    """
-    assert "pip install '.[openai]'" in run(code)
 
 
 @pytest.mark.parametrize(

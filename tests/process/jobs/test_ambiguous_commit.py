@@ -10,12 +10,12 @@ from pathlib import Path
 import httpx
 import neo4j
 import pytest
-from neo4j.exceptions import IncompleteCommit
 
 from kg_api.graph.client import Graph
 from kg_api.graph.jobs import find_job, page_of_jobs
 from tests.neo4j_server import Neo4jServer
 from tests.process.jobs.crew import BATCH, Crew, assert_all_embedded, said, seed, until_done
+from tests.support.cypher import rows
 from tests.support.proxy import BoltProxy, bolt_proxy
 from tests.support.running import serve, wait_until
 
@@ -30,50 +30,23 @@ def proxy(server: Neo4jServer) -> Iterator[BoltProxy]:
         yield opened
 
 
-def test_driver_does_not_repeat_an_ambiguous_commit(
-    server: Neo4jServer, graph: Graph, driver: neo4j.Driver, proxy: BoltProxy
+def test_an_ingest_is_stored_once(
+    server: Neo4jServer, graph: Graph, driver: neo4j.Driver, proxy: BoltProxy, tmp_path: Path
 ) -> None:
-    """The other tests rely on this: the proxy cuts the connection after the commit."""
-    del graph
-    proxy.cut([2])
-    through = neo4j.GraphDatabase.driver(proxy.uri, auth=(server.user, server.password))
-    with through, through.session() as session:
-        session.execute_write(lambda tx: tx.run("CREATE (:Job {job_id: 'first'})").consume())
-        with pytest.raises(IncompleteCommit):
-            session.execute_write(lambda tx: tx.run("CREATE (:Job {job_id: 'second'})").consume())
-    with driver.session() as session:
-        assert session.run("MATCH (j:Job) RETURN count(j)").single(strict=True).value() == 2
-    assert (proxy.commits, proxy.cuts) == (2, 1)
-
-
-@pytest.fixture
-def answer(server: Neo4jServer, graph: Graph, proxy: BoltProxy, tmp_path: Path) -> httpx.Response:
-    del graph
     service = serve(replace(server, uri=proxy.uri), tmp_path)
     proxy.cut([1])
     try:
         body = {"ontology": "notes", "document": "a.md", "text": TEXT}
-        return httpx.post(f"{service.url}/documents", json=body, timeout=30)
+        answer = httpx.post(f"{service.url}/documents", json=body, timeout=30)
     finally:
         service.kill()
-
-
-def test_an_ingest_is_stored_once(
-    answer: httpx.Response, graph: Graph, driver: neo4j.Driver, proxy: BoltProxy
-) -> None:
-    assert answer.is_success
-    assert proxy.cuts == 1
-    with driver.session() as session:
-        counts = "MATCH (s:Source) WITH count(s) AS n MATCH (d:Document) RETURN n, d.sources AS told"
-        assert session.run(counts).data() == [{"n": 9, "told": 9}]
-    page, total = page_of_jobs(graph, state=None, kind=None, ontology="notes", offset=0, limit=9)
-    assert (total, page[0].total) == (1, 9)
-
-
-def test_an_ingest_answers_as_if_nothing_had_happened(answer: httpx.Response, graph: Graph) -> None:
     told = answer.json()
     assert (answer.status_code, told["change"], told["sources"]["added"]) == (202, "created", 9)
-    assert find_job(graph, told["job_id"]).total == 9
+    assert proxy.cuts == 1
+    counts = "MATCH (s:Source) WITH count(s) AS n MATCH (d:Document) RETURN n, d.sources AS told"
+    assert rows(driver, counts) == [{"n": 9, "told": 9}]
+    (job,), total = page_of_jobs(graph, state=None, kind=None, ontology="notes", offset=0, limit=9)
+    assert (total, job.total, job.job_id) == (1, 9, told["job_id"])
 
 
 def test_worker_continues_and_counts_nothing_twice(

@@ -10,7 +10,6 @@ from collections import Counter
 from itertools import pairwise
 
 import neo4j
-import pytest
 
 from tests.process.jobs.crew import Crew, said
 from tests.support.cypher import rows
@@ -58,18 +57,6 @@ def test_missed_slots_cause_one_job(crew: Crew, driver: neo4j.Driver) -> None:
     wait_until(lambda: len(made_since(driver, returned)) > 2, 20, worker.output)
     assert not said(worker, "tick missed")
     assert "was missed by" not in worker.output()
-
-
-@pytest.mark.full
-def test_stopped_worker_runs_one_backfill_on_return(crew: Crew) -> None:
-    before = crew.hire_and_wait(env={"KG_WORKER__TICK_SECONDS": "1"})
-    wait_until(lambda: said(before, "job succeeded"), 20, before.output)
-    before.kill()
-    time.sleep(5)
-    after = crew.hire_and_wait(env={"KG_WORKER__TICK_SECONDS": "3600"})
-    wait_until(lambda: said(after, "job succeeded"), 20, after.output)
-    time.sleep(1)
-    assert after.output().count('"event": "job taken"') == 1
 
 
 def made_since(driver: neo4j.Driver, moment: float) -> list[float]:

@@ -8,12 +8,14 @@ from pathlib import Path
 import neo4j
 import pytest
 
+from kg_api.errors import ConfigurationError
+from kg_api.local.processes import find_free_port
 from tests.process.providers.conftest import OpenWorld
 from tests.process.providers.provider import Model
-from tests.process.providers.starting import REFUSED, refusals
 from tests.process.providers.world import World, effects, quick
 from tests.support.behaviours import Status
 from tests.support.cypher import rows
+from tests.support.providers import CANARY
 from tests.support.running import environment, serve, started, wait_until
 
 SETTINGS = {
@@ -80,11 +82,14 @@ def test_searches_detect_changed_model_and_recover(world: World, model: Model, s
 def test_service_and_worker_do_not_start_with_it(world: World, model: Model, tmp_path: Path) -> None:
     world.embedded("start", "The old model reads of foxes.")
     model.turned = True
-    for refusal in refusals(world.server, tmp_path, **{**quick(world.provider, tmp_path), **SETTINGS}):
-        assert refusal.exit_code == REFUSED, refusal
-        assert EXPLAINED in refusal.message
-        assert "has the cosine" in refusal.message
-        assert "kg admin spaces create" in refusal.message
+    env = {**quick(world.provider, tmp_path), **SETTINGS, "KG_API__PORT": str(find_free_port())}
+    for command in ("serve", "worker"):
+        with started([command], environment(world.server, **env), tmp_path / f"{command}.log") as running:
+            assert running.process.wait(60) == ConfigurationError.exit_code, running.output()
+        told = " ".join(running.output().split())
+        assert all(each in told for each in (EXPLAINED, "has the cosine", "kg admin spaces create")), told
+        assert "Traceback" not in told
+        assert CANARY not in told
 
 
 def test_provider_unavailable_at_start_is_checked_later(world: World, model: Model, tmp_path: Path) -> None:
