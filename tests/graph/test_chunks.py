@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -122,23 +121,6 @@ def test_contexts_are_embedded_and_the_stored_text_stays(graph: Graph, driver: n
     assert status(graph).stale == 1, "its context has changed, though its text has not"
     run_jobs(graph, embedder)
     assert embedder.texts == [f"Another > Top\n\n{paragraph(1)}"]
-
-
-def test_context_template_omits_missing_fields(graph: Graph) -> None:
-    configure(graph, context="template", context_template="[{author}: ]{title}[ ({date})]")
-    embedder, about = CountingEmbedder(), replace(document([1]), title="The Title")
-    store_document(graph, about)
-    run_jobs(graph, embedder)
-    told = [{"shelf": 3}, {"shelf": 3, "author": "Ada", "date": "2025-01-31"}]
-    stale = list[int]()
-    for number, metadata in enumerate(told):
-        again = replace(about, metadata=json.dumps(metadata), content_hash=f"{number}")
-        assert store_document(graph, again).change.change == "updated"
-        stale.append(status(graph).stale)
-    assert stale == [0, 1]
-    run_jobs(graph, embedder)
-    wanted = ["The Title", "Ada: The Title (2025-01-31)"]
-    assert embedder.texts == [f"{line}\n\n{paragraph(1)}" for line in wanted]
 
 
 def test_cached_vectors_are_reused(graph: Graph) -> None:
@@ -354,24 +336,6 @@ def test_changed_neighbour_makes_only_its_window_stale(graph: Graph, driver: neo
     now = vectors(driver)
     assert len(now) == 40
     assert len(now.keys() & before.keys()) == 40 - len(said), "all others kept theirs"
-
-
-def test_new_title_in_template_makes_all_chunks_stale(graph: Graph, driver: neo4j.Driver) -> None:
-    embedder, about = PartsEmbedder(), replace(document([1, 2, 3]), title="The Title")
-    configure(graph, context="late_template")
-    store_document(graph, about)
-    run_jobs(graph, embedder)
-    assert {part.separate_text for part in embedder.parts} == {
-        f"The Title > Top\n\n{paragraph(n)}" for n in (1, 2, 3)
-    }
-    assert all("The Title" not in part.text for part in embedder.parts), "the window is the text as it stands"
-    before = vectors(driver)
-    embedder.parts.clear()
-    store_document(graph, replace(about, title="Another", content_hash="other"))
-    assert status(graph).stale == 3
-    run_jobs(graph, embedder)
-    assert len(embedder.parts) == 3
-    assert not vectors(driver).keys() & before.keys()
 
 
 class StoppingEmbedder(PartsEmbedder):

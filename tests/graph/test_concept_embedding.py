@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kg_api.concepts.relations import RelationshipSearcher
 from kg_api.errors import Conflict, InvalidInput
 from kg_api.graph.client import Graph
 from kg_api.graph.concept_vectors import get_min_neighbour_cosine
@@ -16,9 +15,8 @@ from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import enqueue_slot
 from kg_api.graph.schema import index_states
 from kg_api.graph.search import ConceptNearness, Filters, Seed, find_sources_by_concepts
-from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.schemas.base import build_concept_text, concept_id
-from kg_api.schemas.concepts import ExtractedRelation, RelationshipSearch
+from kg_api.schemas.concepts import ExtractedRelation
 from kg_api.schemas.documents import VectorCounts
 from kg_api.schemas.embedding import Regeneration, SpaceBuild
 from kg_api.search.near import NO_VECTORS
@@ -70,32 +68,6 @@ def test_backfill_finds_unrequested_concepts(kg: Kg, driver: neo4j.Driver) -> No
     assert counts(kg) == (5, 5, 0, 0, 0)
 
 
-class Picky(DeterministicEmbedder):
-    """Embedder that rejects any text with the given word."""
-
-    def embed_passages(self, texts: Any) -> NDArray[np.float32]:
-        if any("poison" in text for text in texts):
-            raise InvalidInput("this text cannot be embedded")
-        return super().embed_passages(texts)
-
-
-def test_rejected_concept_does_not_block_others(graph: Graph, kg: Kg, driver: neo4j.Driver) -> None:
-    picky = Kg(graph, open_spaces(graph, Picky(256)))
-    learn(graph, *LABELS, "poison ivy")
-    picky.work()
-    assert counts(picky) == (6, 5, 0, 0, 1)
-    assert kinds(graph) == [("concept_embedding", "succeeded_with_errors")]
-    (row,) = rows(
-        driver, "MATCH (c:Concept) WHERE c.refused_because IS NOT NULL RETURN c.label, c.refused_because"
-    )
-    assert row == {"c.label": "poison ivy", "c.refused_because": "this text cannot be embedded"}
-    picky.spaces.close()
-    found = kg.requests.regenerate(Regeneration(ontology="notes", type="concept"))
-    assert found.due == 1
-    kg.work()
-    assert counts(kg) == (6, 6, 0, 0, 0)
-
-
 def test_regeneration_of_concepts(kg: Kg, driver: neo4j.Driver) -> None:
     learn(kg.graph)
     kg.work()
@@ -136,22 +108,6 @@ def test_a_switch_takes_concepts_along(kg: Kg, driver: neo4j.Driver) -> None:
     kg.switch.activate("other")
     assert kg.states()["other"] == "active"
     assert counts(kg) == (5, 5, 0, 0, 0)
-
-
-def test_a_switch_waits_for_concepts(kg: Kg, driver: neo4j.Driver) -> None:
-    learn(kg.graph)
-    kg.work()
-    kg.add("other")
-    kg.switch.build("other", SpaceBuild(activate=False))
-    kg.work()
-    rows(
-        driver,
-        "MATCH (c:Concept {label: 'paper nest'}) SET c.embedding_other = null, c.embedded_with_other = null",
-    )
-    found = kg.switch.check("other")
-    assert [each.detail for each in found.findings if not each.ok] == ["notes: 1 concepts are not built yet"]
-    with pytest.raises(Conflict, match="1 concepts"):
-        kg.switch.activate("other")
 
 
 @pytest.mark.plans_anew
@@ -337,18 +293,3 @@ def test_a_switch_waits_for_them(kg: Kg, driver: neo4j.Driver) -> None:
     state = read_embedding_state(kg.graph, "notes")
     with pytest.raises(Conflict, match="1 relationships and types of them are not"):
         kg.graph.transaction(lambda tx: activate(tx, [state], "text"))
-
-
-@pytest.mark.plans_anew
-def test_search_reports_missing_relationship_index(kg: Kg, driver: neo4j.Driver) -> None:
-    relate(kg.graph, "is near")
-    kg.work()
-    asked = RelationshipSearch(query_text="is near")
-    assert len(RelationshipSearcher(kg.graph, kg.spaces).search(asked).relationships) == 1
-    rows(driver, "DROP INDEX relation_embedding")
-    found = RelationshipSearcher(kg.graph, kg.spaces).search(asked)
-    assert found.relationships == []
-    assert [each.part for each in found.degraded] == ["vector_index"]
-    enqueue_slot(kg.graph, "backfill")
-    kg.work()
-    assert len(RelationshipSearcher(kg.graph, kg.spaces).search(asked).relationships) == 1

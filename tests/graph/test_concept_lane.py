@@ -116,18 +116,3 @@ def test_search_reports_running_extraction(kg: Kg) -> None:
     ):
         assert [each.effect for each in told if "0 of the 7" in each.effect] != []
     assert all("0 of the 7" not in each.effect for each in search(kg).degraded)
-
-
-def test_question_without_spaces_names_a_concept(kg: Kg) -> None:
-    """With an English model, all Chinese concepts are near to each other, so this has to be decided by
-    the concept."""
-    said = {"灯.md": "灯笼公会的年鉴。", "港.md": "船坞在港口。"}
-    made = [record(name, [text]) for name, text in said.items()]
-    for each in made:
-        store_document(kg.graph, each)
-    found = [carried(made[0], 0, "灯笼公会"), carried(made[1], 0, "船坞")]
-    kg.graph.transaction(lambda tx: write_extractions(tx, "notes", found, "m"))
-    kg.work()
-    hits = hybrid(kg, "谁领导着灯笼公会呢？", mode="concept")
-    assert documents(hits) == ["灯.md"]
-    assert [each.label for each in hits.sources[0].through] == ["灯笼公会"]

@@ -12,7 +12,7 @@ import pytest
 from kg_api.concepts.merging import merge_near
 from kg_api.errors import Conflict
 from kg_api.graph.client import Graph, Transaction
-from kg_api.graph.concept_merges import merge_concepts, read_concept_merges, unmerge_concepts
+from kg_api.graph.concept_merges import read_concept_merges, unmerge_concepts
 from kg_api.graph.document_writes import delete_document, store_document
 from kg_api.graph.proposals import LinkEnd, NewProposal, write_proposals
 from kg_api.graph.spaces import Space
@@ -105,14 +105,6 @@ def test_repeated_merge_and_extraction_change_nothing(
     assert picture(driver) == after
     assert concepts(driver) == {ONE: 3, "list": 1, "iterators": 1}
     check_invariants(driver)
-
-
-def test_concepts_that_are_no_longer_equal_stay_separate(
-    graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
-) -> None:
-    write(graph, *both(texts))
-    assert merge_concepts(graph, ids(ONE, MANY), lambda *_: False) is None
-    assert {ONE, MANY} <= concepts(driver).keys()
 
 
 def test_deleted_document_removes_its_evidence_after_merge(
@@ -397,13 +389,3 @@ def test_a_link_goes_over_and_back(graph: Graph, driver: neo4j.Driver) -> None:
     assert rows(driver, LINKS) == [before]
     assert rows(driver, ACCEPTED) == [{"id": before["id"], "ends": 2}]
     check_invariants(driver)
-
-
-@pytest.mark.usefixtures("learned")
-def test_a_link_that_was_rejected_is_not_made(graph: Graph, driver: neo4j.Driver) -> None:
-    link(graph, driver, "alpha", "gamma")
-    decide(graph, "alpha", "gamma", "rejected")
-    link(graph, driver, "beta", "gamma")
-    merged(graph, "alpha", "beta")
-    assert rows(driver, LINKS) == []
-    assert rows(driver, ACCEPTED) == [{"id": identity("beta", "gamma"), "ends": 0}]

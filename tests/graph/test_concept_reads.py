@@ -120,12 +120,6 @@ def test_search_skips_populating_index_and_reports_it(kg: Kg, ids: dict[str, str
         found("concept_words", "concept_embedding")
 
 
-@pytest.mark.parametrize("text", ["?!", "AND", "label:x*", '"', "(", "the", "w " * 100])
-def test_words_are_never_orders(service: ConceptService, ids: dict[str, str], text: str) -> None:
-    assert len(service.search(text, None, 3).concepts) <= 3
-    assert ids
-
-
 def test_details_show_quotes_with_positions_and_related_concepts(
     service: ConceptService, ids: dict[str, str]
 ) -> None:

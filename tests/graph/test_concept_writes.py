@@ -15,7 +15,6 @@ from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.concept_merges import merge_concepts
 from kg_api.graph.concept_vectors import request_concepts
 from kg_api.graph.concept_writes import count_for_extraction, list_pending_extractions
-from kg_api.graph.concepts import TERMS
 from kg_api.graph.document_writes import (
     delete_document,
     delete_evidence_in_parts,
@@ -23,7 +22,7 @@ from kg_api.graph.document_writes import (
     store_document,
 )
 from kg_api.schemas.base import concept_id, hash_concept_text
-from kg_api.schemas.concepts import ExtractedConcept, ExtractedRelation, Extraction, Quote
+from kg_api.schemas.concepts import ExtractedRelation, Extraction
 from kg_api.schemas.documents import DocumentRecord
 from tests.support.concepts import (
     check_invariants,
@@ -89,12 +88,6 @@ def test_twice_is_as_once(graph: Graph, driver: neo4j.Driver, bees: DocumentReco
     assert picture(driver) == before
 
 
-def test_one_name_is_one_concept(graph: Graph, driver: neo4j.Driver, bees: DocumentRecord) -> None:
-    write(graph, labelled(bees, 0, "flowers", "Bees"))
-    write(graph, labelled(bees, 1, "Flowers", "bees"))
-    assert concepts(driver) == {"flowers": 2, "Bees": 2}
-
-
 def test_repeated_extraction_removes_missing_concepts(
     graph: Graph, driver: neo4j.Driver, bees: DocumentRecord
 ) -> None:
@@ -140,27 +133,6 @@ def test_rejection_records_reason_and_keeps_concepts(
     assert rows(driver, said) == [{"why": "no answer"}]
     write(graph, labelled(bees, 0, "Bees"))
     assert rows(driver, said) == []
-
-
-def test_strange_texts_do_no_harm(graph: Graph, driver: neo4j.Driver, bees: DocumentRecord) -> None:
-    text = bees.sources[0].full_text
-    strange = ExtractedConcept(
-        "Be\x00es\u202e \ud800" + "e" * 500,
-        (Quote("Bees", 3, 7), Quote("Bees", -4, 4), Quote("", 0, 0), Quote(text, 0, len(text))),
-        "d" * 5000,
-        tuple(f"term {chr(200 + n) * 3}" for n in range(50)),
-        float("nan"),
-    )
-    blank = ExtractedConcept(" \x00\u200b \t", ())
-    loops = (ExtractedRelation("bees", "is", "Bees"), ExtractedRelation("bees", "eats", "nothing"))
-    write(graph, extraction(bees, 0, strange, blank, found("bees"), relations=loops))
-    check_invariants(driver)
-    (row,) = rows(driver, "MATCH (c:Concept) WHERE c.description <> '' RETURN c")
-    concept = row["c"]
-    assert (len(concept["label"]), len(concept["description"])) == (200, 1000)
-    assert (len(concept["search_terms"]), concept["label"][:6]) == (TERMS, "Be es ")
-    (kept,) = rows(driver, "MATCH (i:Instance) RETURN i.quote AS quote")
-    assert kept["quote"] == text.rstrip()
 
 
 def test_deleted_document_removes_its_evidence(

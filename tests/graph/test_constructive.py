@@ -94,19 +94,6 @@ def test_traverse_concepts_passages_documents_and_neighbours(
     assert cuts(first) == [(3, "fan_out", 5)]
 
 
-def test_passages_that_text_finds_lead_to_their_concepts(
-    constructive: ConstructiveService, ids: dict[str, str]
-) -> None:
-    assert ids
-    found = ask(
-        constructive,
-        seed("the Thames", "text", mode="text", limit=1),
-        expand("appears_in", direction="in"),
-        expand("related_to", direction="in"),
-    )
-    assert names(found) == ["lives.md#5", "Thames", "London", "Analytical Engine"]
-
-
 def test_cycle_returns_each_node_once_with_paths(kg: Kg, constructive: ConstructiveService) -> None:
     text = "alpha beta gamma go round."
     ring = {0: [("alpha", "to", "beta"), ("beta", "to", "gamma"), ("gamma", "to", "alpha")]}
@@ -208,22 +195,6 @@ def test_omitted_edges_of_a_hub_are_counted(
     assert (len(crowded.nodes), cuts(crowded)) == (6, [(2, "nodes", 7)])
     monkeypatch.setattr(queries, "MAX_SUBGRAPH_EDGES", 2)
     assert (2, "edges", 3) in cuts(ask(constructive, seed("hub"), expand("related_to", fan_out=5)))
-
-
-def test_time_limit_stops_expansion_but_not_filters(
-    constructive: ConstructiveService, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert ids
-    monkeypatch.setattr(queries._Progress, "is_late", property(lambda _: True))
-    found = ask(
-        constructive,
-        seed("Ada Lovelace"),
-        expand("related_to", hops=3),
-        seed("Thames"),
-        {"step": "limit", "nodes": 1},
-    )
-    assert names(found) == ["Ada Lovelace"]
-    assert [each[:2] for each in cuts(found)] == [(2, "time"), (3, "time")]
 
 
 def test_unknown_seed_or_field_is_an_error(

@@ -14,11 +14,9 @@ from urllib.parse import urlsplit
 import neo4j
 import pytest
 
-from kg_api import __version__
 from kg_api.errors import (
     ConfigurationError,
     DatabaseUnavailable,
-    SchemaChanging,
     SchemaTooNew,
     SchemaTooOld,
     TookTooLong,
@@ -198,12 +196,6 @@ def drop_schema(driver: neo4j.Driver) -> None:
         rows(driver, f"DROP INDEX {row['name']}")
 
 
-def test_every_migration_is_recorded_in_order(graph: Graph) -> None:
-    applied = graph.read("migrations/applied")
-    assert [row["name"] for row in applied] == list_known()
-    assert {row["kg_version"] for row in applied} <= {__version__}
-
-
 def test_newer_schema_is_rejected_unchanged(graph: Graph, driver: neo4j.Driver) -> None:
     with driver.session() as session:
         session.run("CREATE (:Migration {name: '999_future', kg_version: '9.9'})").consume()
@@ -273,19 +265,3 @@ def test_a_wrong_password_names_the_variable(server: Neo4jServer) -> None:
     with Graph(server.uri, server.user, "wrong") as graph, refused as raised:
         graph.read("ontologies/names")
     assert "wrong" not in str(raised.value)
-
-
-def test_lost_migration_race_repeats_only_missing_steps(
-    graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def lose(*_: object) -> None:
-        monkeypatch.undo()
-        raise SchemaChanging
-
-    drop_schema(driver)
-    try:
-        monkeypatch.setattr(schema, "_record", lose)
-        assert migrate(graph) == list_known()
-    finally:
-        monkeypatch.undo()
-        migrate(graph)

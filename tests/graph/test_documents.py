@@ -10,7 +10,7 @@ from typing import Any
 import neo4j
 import pytest
 
-from kg_api.errors import Conflict, KgError, NotFound, TooBusy
+from kg_api.errors import Conflict, KgError, TooBusy
 from kg_api.graph import document_writes, library
 from kg_api.graph import review as waiting
 from kg_api.graph.client import Graph
@@ -22,7 +22,6 @@ from kg_api.graph.document_writes import (
     split_to_transactions,
     store_document,
     store_documents,
-    storing,
 )
 from kg_api.graph.folders import register
 from kg_api.graph.library import list_documents
@@ -48,14 +47,6 @@ def elements(driver: neo4j.Driver) -> dict[str, str]:
     return {row["text"].strip(): row["id"] for row in found}
 
 
-def test_the_same_document_again_changes_nothing(graph: Graph, driver: neo4j.Driver) -> None:
-    first = store_document(graph, record("a.md", ["one", "two"]))
-    again = store_document(graph, record("a.md", ["one", "two"]))
-    assert (first.change.change, first.change.added) == ("created", 2)
-    assert (again.change.change, again.change.added, again.job_id) == ("unchanged", 0, None)
-    assert count(driver, "Source") == 2
-
-
 def test_unchanged_paragraphs_keep_their_node_wherever_they_move(graph: Graph, driver: neo4j.Driver) -> None:
     store_document(graph, record("a.md", ["one", "two", "three"]))
     before = elements(driver)
@@ -66,29 +57,6 @@ def test_unchanged_paragraphs_keep_their_node_wherever_they_move(graph: Graph, d
         text: before[text] for text in ("one", "three")
     }
     assert library.find_document(graph, document_id("notes", "a.md")).text == "zero\n\nthree\n\none\n\n"
-
-
-def test_writers_of_one_document_take_turns(graph: Graph, driver: neo4j.Driver) -> None:
-    records = [record("a.md", ["shared", f"own {n}"]) for n in range(16)]
-    with ThreadPoolExecutor(8) as pool:
-        changes = [stored.change for stored in pool.map(lambda each: store_document(graph, each), records)]
-    assert sum(change.change == "created" for change in changes) == 1
-    assert count(driver, "Document") == 1
-    assert count(driver, "Source") == 2
-    text = library.find_document(graph, document_id("notes", "a.md")).text
-    assert text in {f"shared\n\nown {n}\n\n" for n in range(16)}
-
-
-def test_deleted_document_removes_sources_and_keeps_ontology(graph: Graph, driver: neo4j.Driver) -> None:
-    store_document(graph, record("a.md", ["one", "two"]))
-    store_document(graph, record("b.md", ["one"]))
-    gone = document_writes.delete_document(graph, document_id("notes", "a.md"))
-    again = document_writes.delete_document(graph, document_id("notes", "a.md"))
-    assert (gone.documents, gone.sources) == (1, 2)
-    assert (again.documents, again.sources) == (0, 0)
-    assert count(driver, "Source") == 1
-    with pytest.raises(NotFound):
-        library.find_document(graph, document_id("notes", "a.md"))
 
 
 def test_deleted_ontology_removes_only_its_data(
@@ -165,17 +133,6 @@ def test_batch_and_single_documents_have_equal_results(graph: Graph, driver: neo
 def _elsewhere(given: DocumentRecord) -> DocumentRecord:
     made = record(given.document, [source.full_text.strip() for source in given.sources], "other")
     return replace(made, title=given.title)
-
-
-def test_retried_batch_transaction_knows_each_document(graph: Graph, driver: neo4j.Driver) -> None:
-    batch = some(["a.md", "b.md", "c.md"])
-    store_document(graph, batch[2])
-    store = storing(batch)
-    first = graph.transaction(store)
-    again = graph.transaction(store)
-    assert first == again
-    assert [each.change.change for each in again] == ["created", "created", "unchanged"]
-    assert rows(driver, JOBS) == [{"total": 6, "wanted": 2}]
 
 
 def test_concurrent_writers_of_an_ontology_all_succeed(

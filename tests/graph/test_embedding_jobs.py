@@ -17,12 +17,10 @@ from kg_api.graph.vectors import (
     EmbeddedBatch,
     SourceText,
     list_pending_sources,
-    read_rejected_sources,
     write_batch,
 )
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.providers.embedding_port import Vectors
-from kg_api.schemas.embedding import RefusedSource
 from kg_api.schemas.spaces import ModelChoice
 from kg_api.schemas.vocabulary import JobState
 from kg_api.spaces.plans import read_embedding_state
@@ -55,17 +53,6 @@ class CountingEmbedder(DeterministicEmbedder):
 
 def missing(graph: Graph) -> int:
     return status(graph).missing
-
-
-def test_every_source_gets_its_vector(graph: Graph, driver: neo4j.Driver) -> None:
-    for number in range(5):
-        store_document(graph, record(f"{number}.md", [f"paragraph {n} of {number}" for n in range(30)]))
-    run_jobs(graph, batch_size=7)
-    assert missing(graph) == 0
-    with driver.session() as session:
-        rows = session.run("MATCH (s:Source) RETURN s.full_text AS text, s.embedding AS vector").data()
-    expected = small_embedder().embed_passages([row["text"].strip() for row in rows])
-    np.testing.assert_array_equal(np.array([row["vector"] for row in rows], dtype=np.float32), expected)
 
 
 def test_only_changed_sources_are_embedded_again(graph: Graph) -> None:
@@ -128,24 +115,6 @@ class PickyEmbedder(CountingEmbedder):
         return super().embed_passages(texts)
 
 
-def test_rejected_text_is_skipped_and_others_are_embedded(graph: Graph) -> None:
-    embedder = PickyEmbedder("number42.")
-    texts = [f"This is number{n}." for n in range(100)]
-    job_id = store_document(graph, record("a.md", texts)).job_id or ""
-    run_jobs(graph, embedder)
-    job, found = jobs.find_job(graph, job_id), status(graph, "notes")
-    assert (job.state, job.set_aside, job.done, job.total) == (JobState.SUCCEEDED_WITH_ERRORS, 1, 100, 100)
-    assert (found.embedded, found.refused, found.missing) == (99, 1, 0)
-    (refused,) = refused_of(graph)
-    assert (refused.paragraph, refused.reason) == (42, "400: a text is not taken")
-    assert embedder.calls < 20, "halving finds it"
-    embedder.calls = 0
-    run_jobs(graph, embedder)
-    jobs.ensure_job(graph, "source_embedding", "notes", total=0)
-    run_jobs(graph, embedder)
-    assert embedder.calls == 0, "it is not tried again by itself"
-
-
 def test_a_text_that_changes_is_tried_again(graph: Graph) -> None:
     embedder = PickyEmbedder("bad")
     store_document(graph, record("a.md", ["a bad text", "a good one"]))
@@ -153,10 +122,6 @@ def test_a_text_that_changes_is_tried_again(graph: Graph) -> None:
     store_document(graph, record("a.md", ["a better text", "a good one"]))
     run_jobs(graph, embedder)
     assert (status(graph).embedded, status(graph).refused) == (2, 0)
-
-
-def refused_of(graph: Graph) -> list[RefusedSource]:
-    return read_rejected_sources(graph, "notes", read_embedding_state(graph, "notes").target.mark, limit=99)
 
 
 def test_backfill_finds_what_lost_its_job(graph: Graph, driver: neo4j.Driver) -> None:

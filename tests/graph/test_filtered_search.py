@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from kg_api.errors import InvalidInput
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_documents
 from kg_api.schemas.base import digest
@@ -61,10 +60,3 @@ def test_keyword_search_finds_low_ranked_filtered_documents(harbour: Kg) -> None
     assert [hit.similarity for hit in near.sources] == pytest.approx(
         [hit.similarity for hit in exact.sources]
     )
-
-
-def test_a_misspelt_field_is_an_error(harbour: Kg) -> None:
-    with pytest.raises(InvalidInput, match="Did you mean 'parity'"):
-        harbour.find("keeper", where=["parityy=odd"])
-    told = harbour.find("keeper", where=["zzzz=1"])
-    assert "no document has the field 'zzzz'" in [each.effect for each in told.degraded]

@@ -13,12 +13,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kg_api.blobs.images import ImageKeeper, StoredFiles
+from kg_api.blobs.store import FileBlobStore
 from kg_api.convert.shared import ocr
 from kg_api.errors import Conflict, KgError
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.document_writes import delete_ontology, store_document
 from kg_api.graph.folders import (
-    delete_if_of_folder,
     enqueue_due,
     find_folder,
     list_folders,
@@ -29,12 +30,14 @@ from kg_api.graph.jobs import find_job
 from kg_api.ingest import folders
 from kg_api.ingest.folder_listing import UnsettledFile
 from kg_api.ingest.folders import FolderService, FolderSync
+from kg_api.ingest.reader import DocumentReader
 from kg_api.ingest.records import Incoming
 from kg_api.jobs.runner import JobRun
 from kg_api.schemas.base import document_id
 from kg_api.schemas.folders import Folder, NewFolder
 from kg_api.schemas.vocabulary import JobState
 from tests.conftest import wipe
+from tests.support.images import drawn, encoded
 from tests.support.pictures import pictured
 from tests.support.records import record
 from tests.support.sync import (
@@ -349,17 +352,6 @@ def test_file_with_unchanged_content_is_not_parsed(
     assert calls == ["read_settled"], "how it looks now is remembered"
 
 
-def test_folder_takes_over_document_of_same_name(graph: Graph, two_notes: Path) -> None:
-    store_document(graph, record("one.md", ["By hand, before."]))
-    followed = follow(graph, two_notes)
-    work(graph)
-    assert counts(find_folder(graph, followed)) == {"added": 1, "changed": 1}
-    assert documents(graph)["one.md"] == "# One\n\nFirst.\n"
-    (two_notes / "one.md").unlink()
-    scan(graph, followed)
-    assert sorted(documents(graph)) == ["below/two.md"]
-
-
 def test_deleted_or_replaced_document_returns_while_its_file_exists(
     graph: Graph, followed: str, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -488,7 +480,6 @@ def test_emptied_folder_needs_confirmation_to_remove_documents(
 def test_absent_mount_removes_no_document(
     graph: Graph, two_notes: Path, followed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """This should be the same in each scan, until you confirm that the documents should be deleted."""
     root, below = str(two_notes.parent), str(two_notes / "below")
     mounts = {root: "1", below: "2"}
     monkeypatch.setattr(folders, "read_mounts", lambda _: dict(mounts))
@@ -498,22 +489,8 @@ def test_absent_mount_removes_no_document(
     for _ in range(2):
         after = scan(graph, followed)
         assert after.last_scan is not None
-        [told] = after.last_scan.refusals
-        assert "not mounted" in told.reason
-        assert f"kg folders scan {followed} --allow-empty" in told.reason
-        assert sorted(documents(graph)) == ["below/two.md", "one.md"]
-    mounts[below] = "another drive"
-    put(two_notes, below__other="Other.\n")
-    for _ in range(2):
-        after = scan(graph, followed)
-        assert after.last_scan is not None
-        assert "has other files" in after.last_scan.refusals[0].reason
-        assert sorted(documents(graph)) == ["below/two.md", "one.md"]
-    (two_notes / "below" / "other.md").unlink()
-    mounts.clear()
-    mounts["/"] = "3"
-    assert "is not mounted" in (scan(graph, followed).error or "")
-    assert sorted(documents(graph)) == ["below/two.md", "one.md"]
+        assert f"kg folders scan {followed} --allow-empty" in after.last_scan.refusals[0].reason
+        assert sorted(documents(graph)) == ["below/two.md", "one.md"], "in each scan until it is confirmed"
     scan(graph, followed, allow_empty=True)
     assert sorted(documents(graph)) == ["one.md"]
     assert scan(graph, followed).error is None
@@ -617,16 +594,6 @@ def test_file_that_neo4j_rejects_is_skipped(graph: Graph, two_notes: Path) -> No
     assert sorted(documents(graph)) == ["below/two.md", "one.md"]
 
 
-def test_folder_deletes_only_its_own_documents(graph: Graph, folder: Path) -> None:
-    followed = follow(graph, folder)
-    work(graph)
-    identity = document_id("notes", "note00.md")
-    assert not graph.transaction(lambda tx: delete_if_of_folder(tx, "another", identity))
-    assert len(documents(graph)) == FILES
-    assert graph.transaction(lambda tx: delete_if_of_folder(tx, followed, identity))
-    assert len(documents(graph)) == FILES - 1
-
-
 def test_file_being_written_is_read_at_the_next_scan(
     graph: Graph, two_notes: Path, followed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -640,3 +607,22 @@ def test_file_being_written_is_read_at_the_next_scan(
         assert counts(scan(graph, followed)) == {"postponed": 2}
     assert documents(graph)["one.md"] == "# One\n\nFirst.\n"
     assert counts(scan(graph, followed)) == {"changed": 1, "unchanged": 1}
+
+
+def test_unavailable_store_defers_images(
+    graph: Graph, two_notes: Path, tmp_path: Path, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settle(monkeypatch)
+    blobs, away = tmp_path / "blobs", tmp_path / "unmounted"
+    reader = DocumentReader(READER.converters, ImageKeeper(StoredFiles(graph, FileBlobStore(blobs))))
+    handler = FolderSync(graph, EVERYWHERE, LARGEST, reader)
+    followed = follow(graph, two_notes)
+    (two_notes / "boat.jpg").write_bytes(encoded(drawn(600, 400), "JPEG"))
+    scan(graph, followed, handler=handler)
+    blobs.rename(away)
+    (two_notes / "plan.jpg").write_bytes(encoded(drawn(40, 90), "JPEG"))
+    assert counts(scan(graph, followed, handler=handler)) == {"added": 3}, "of the scan that has ended"
+    away.rename(blobs)
+    try_now(driver)
+    work(graph, handler=handler)
+    assert counts(find_folder(graph, followed)) == {"added": 1, "unchanged": 3}

@@ -7,12 +7,11 @@ from typing import Any
 import neo4j
 import pytest
 
-from kg_api.errors import Conflict, InvalidInput
+from kg_api.errors import InvalidInput
 from kg_api.graph import jobs
 from kg_api.graph.cache import MAX_CALLER_LENGTH, MAX_KEY_LENGTH, process_once
 from kg_api.graph.client import Graph, Transaction
 from tests.support.cypher import rows
-from tests.support.jobs import finish, owned
 
 
 def ask(
@@ -24,25 +23,6 @@ def ask(
         )
 
     return graph.transaction(work)
-
-
-def count(driver: neo4j.Driver) -> int:
-    return rows(driver, "MATCH (j:Job) RETURN count(j) AS n, sum(j.total) AS total")[0]["n"]
-
-
-def test_response_is_repeated_after_job_completion(graph: Graph, driver: neo4j.Driver) -> None:
-    first, now = ask(graph)
-    assert now
-    finish(graph, *owned(graph, "w"))
-    assert ask(graph) == (first, False)
-    assert count(driver) == 1
-
-
-def test_key_reused_for_another_request_is_rejected(graph: Graph, driver: neo4j.Driver) -> None:
-    ask(graph)
-    with pytest.raises(Conflict, match="new key"):
-        ask(graph, body="other", ontology="other")
-    assert count(driver) == 1
 
 
 def test_a_request_that_fails_keeps_nothing(graph: Graph) -> None:

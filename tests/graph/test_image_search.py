@@ -15,9 +15,7 @@ from kg_api.graph.images import hold_blobs
 from kg_api.schemas.documents import DocumentRecord
 from kg_api.schemas.embedding import SpaceBuild
 from kg_api.schemas.image_search import RelatedSearch, RelatedSources
-from kg_api.schemas.similarity import SimilarSearch
 from kg_api.search.related import RelatedService
-from kg_api.search.similar import SimilarityService
 from tests.conftest import Stored
 from tests.graph.conftest import store_texts
 from tests.graph.test_concept_lane import carried
@@ -265,23 +263,6 @@ def test_text_of_an_image_leads_to_passages(kg: Kg, book: DocumentRecord) -> Non
     assert 0 < way.similarity < 1
 
 
-def test_lanes_are_joined_by_ranks(kg: Kg, book: DocumentRecord) -> None:
-    answer = related(kg, book.sources[2].source_id, limit=50)
-    for each in answer.sources:
-        assert each.score == pytest.approx(sum(1 / (60 + way.rank) for way in each.through))
-    assert [each.score for each in answer.sources] == sorted(
-        (each.score for each in answer.sources), reverse=True
-    )
-
-
-def test_related_sources_are_filtered_by_kind(kg: Kg, book: DocumentRecord) -> None:
-    own = book.sources[3].source_id
-    assert places(related(kg, own, kinds=["image"], same_document=True)) == [("book.epub", 9)]
-    both = related(kg, own, kinds=["image", "passage"], limit=50)
-    assert {each.kind for each in both.sources} == {"image", "passage"}
-    assert own not in [each.source_id for each in both.sources]
-
-
 def test_filters_hold_in_every_lane(kg: Kg, book: DocumentRecord) -> None:
     own = book.sources[3].source_id
     assert {document for document, _ in places(related(kg, own, ontology="other"))} == {"other.md"}
@@ -310,12 +291,3 @@ def test_concepts_of_surrounding_text_find_images(kg: Kg, book: DocumentRecord) 
     assert [(each.document, each.paragraph, each.kind) for each in hits] == [("book.epub", 3, "image")]
     assert [each.label for each in hits[0].through] == ["Maren Holt"]
     assert (hits[0].ranks.concepts, hits[0].ranks.text) == (1, None)
-
-
-def test_similar_sources_distinguish_images(kg: Kg, book: DocumentRecord) -> None:
-    asked = SimilarSearch(same_document=True, limit=50)
-    found = SimilarityService(kg.graph).similar(book.sources[2].source_id, asked).sources
-    pictures = {each.paragraph: each.image for each in found if each.kind == "image"}
-    assert pictures.keys() == {3, 9}
-    assert all(image is not None and image.width == 4 for image in pictures.values())
-    assert {each.title for each in found if each.document == "book.epub"} == {"book.epub"}

@@ -1,22 +1,18 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import neo4j
 import pytest
 
 from kg_api.errors import Conflict, InvalidInput, NotFound
-from kg_api.graph.client import Graph
-from kg_api.graph.jobs import enqueue_slot, find_job
+from kg_api.graph.jobs import enqueue_slot
 from kg_api.graph.schema import index_states
 from kg_api.providers.pixels import DIMENSIONS
 from kg_api.schemas.documents import VectorCounts
 from kg_api.schemas.embedding import EmbeddingConfig, Regeneration, SpaceBuild
 from kg_api.schemas.spaces import NewSpace
-from kg_api.schemas.vocabulary import JobState
 from kg_api.web.shared.health import seeing_checks
-from tests.support.album import FIRST, Album
-from tests.support.colour_grid import open_image_spaces, plain
+from tests.support.album import Album
+from tests.support.colour_grid import plain
 from tests.support.cypher import rows
 
 
@@ -97,72 +93,9 @@ def test_unavailable_model_leaves_images_pending(album: Album) -> None:
     assert album.image_spaces.all()[0].problem(), "it is told"
 
 
-def test_another_model_under_the_same_name_embeds_nothing(graph: Graph, tmp_path: Path) -> None:
-    first = Album(graph, tmp_path / "blobs")
-    first.add_images("red")
-    first.work()
-    first.grid.revision = "2"
-    other = Album(graph, tmp_path / "blobs")
-    other.grid.revision = "2"
-    other.image_spaces = open_image_spaces(graph, other.grid)
-    other.add_images("blue")
-    other.work()
-    assert (other.counts().embedded, other.counts().missing) == (1, 1)
-    assert "Add another space" in str(other.image_spaces.all()[0].problem())
-
-
-def test_embedding_everything_again_includes_images(album: Album) -> None:
-    album.work()
-    asked = list(album.grid.asked)
-    told = album.requests.regenerate(Regeneration(ontology="notes", type="image", force=True, dry_run=True))
-    assert [(each.due, each.cost.price if each.cost else None) for each in told.ontologies] == [(3, 0.0)]
-    album.requests.regenerate(Regeneration(ontology="notes", type="image", force=True))
-    album.work()
-    assert sum(album.grid.asked) == sum(asked) + 3
-
-
-def test_backfill_finds_unrequested_images(album: Album, driver: neo4j.Driver) -> None:
-    rows(driver, "MATCH (j:Job) DETACH DELETE j")
-    enqueue_slot(album.graph, "backfill", "1")
-    album.work()
-    assert album.counts().embedded == 3
-
-
 def _vector(driver: neo4j.Driver, name: str) -> list[float]:
     found = "MATCH (s:Image {document: $name}) RETURN s.embedding_default_images AS vector"
     return [round(each, 5) for each in rows(driver, found, name=name)[0]["vector"]]
-
-
-@pytest.mark.plans_anew
-def test_image_space_is_built_activated_restored_and_dropped(album: Album, driver: neo4j.Driver) -> None:
-    album.work()
-    album.add_space("fine")
-    made = album.switch.build("fine", SpaceBuild())
-    assert [(each.answering, each.due) for each in made.builds] == [(FIRST, 3)]
-    assert album.states()["fine"] == "building"
-    with pytest.raises(Conflict, match="not built yet"):
-        album.switch.activate("fine")
-    album.add_images("black")  # during the build
-    album.work()
-    assert album.answering == FIRST, "it waits to be activated"
-    assert album.counts().embedded == 4
-    assert album.switch.check("fine").ok
-    told = album.switch.activate("fine")
-    assert [(each.before, each.now) for each in told.ontologies] == [(FIRST, "fine")]
-    assert told.space_of_new == "fine"
-    assert (album.answering, album.states()[FIRST], album.states()["fine"]) == ("fine", "retiring", "active")
-    album.switch.rollback("fine")
-    assert album.answering == FIRST
-    album.switch.rollback(FIRST)
-    assert album.answering == "fine"
-    assert album.states()["default"] == "active", "the space of texts is not concerned"
-    job_id = album.drop.drop(FIRST).job_id
-    rows(driver, "MATCH (e:EmbeddingSpace) SET e.dropping = e.dropping - duration({seconds: 60})")
-    album.work()
-    assert find_job(album.graph, job_id).state is JobState.SUCCEEDED
-    left = rows(driver, "MATCH (s:Image) UNWIND keys(s) AS key RETURN DISTINCT key")
-    assert not [row for row in left if FIRST in row["key"]]
-    assert "image_embedding_default_images" not in index_states(album.graph)
 
 
 def test_image_and_text_spaces_are_not_interchangeable(album: Album) -> None:

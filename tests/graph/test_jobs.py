@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from kg_api.errors import Conflict, LeaseLost, NotFound, TooBusy
+from kg_api.errors import LeaseLost, NotFound, TooBusy
 from kg_api.graph import jobs
 from kg_api.graph.client import Graph
 from kg_api.schemas.operations import Job
@@ -29,18 +29,6 @@ def test_one_job_a_slot(graph: Graph) -> None:
 
 
 EMBEDDING = "source_embedding"
-
-
-def test_running_and_completed_jobs_are_not_tried_again(graph: Graph) -> None:
-    job_id = request(graph)
-    job, owner = owned(graph, "w")
-    with pytest.raises(Conflict, match="cancel it first"):
-        jobs.retry_job(graph, job_id)
-    finish(graph, job, owner)
-    with pytest.raises(Conflict, match="ask for new work"):
-        jobs.retry_job(graph, job_id)
-    with pytest.raises(NotFound):
-        jobs.retry_job(graph, "no-such-job")
 
 
 def is_paused(driver: neo4j.Driver) -> bool:
@@ -150,68 +138,19 @@ def test_job_lists_omit_parts(graph: Graph) -> None:
     assert jobs.read_embedding_progress(graph) == {}
 
 
-def whole_again(graph: Graph, job_id: str) -> jobs.Owner:
-    others = [job for number in range(2) if (job := claim(graph, f"other {number}"))]
-    job, owner = owned(graph, "whole")
-    assert job.job_id == job_id
-    assert len(others) == 2
-    return owner
-
-
-def end_by_cancelling(graph: Graph, job_id: str) -> None:
-    jobs.cancel_job(graph, job_id)
-
-
-def end_by_failing(graph: Graph, job_id: str) -> None:
-    jobs.retry_job(graph, job_id)
-    owner = whole_again(graph, job_id)
-    assert jobs.fail(graph, owner, "E: x", delay_seconds=0, max_failures=5, permanent=True) == "failed"
-
-
-def end_by_being_stuck(graph: Graph, job_id: str) -> None:
-    jobs.retry_job(graph, job_id)
-    assert not jobs.heartbeat(graph, whole_again(graph, job_id), stuck_seconds=0)
-
-
-def end_by_finishing(graph: Graph, job_id: str) -> None:
-    jobs.retry_job(graph, job_id)
-    assert jobs.finish(graph, whole_again(graph, job_id), wanted=1) is None
-
-
-@pytest.mark.parametrize("end", [end_by_cancelling, end_by_failing, end_by_being_stuck, end_by_finishing])
-def test_when_the_whole_ends_its_parts_do(graph: Graph, end: object) -> None:
+def test_parts_of_a_stuck_whole_are_cancelled(graph: Graph) -> None:
     job_id = pausing(graph)
     _, owner = owned(graph, "w")
     advance(graph, owner, "", "a")
-    assert callable(end)
-    end(graph, job_id)
-    assert jobs.unfinished_parts(graph, job_id) == []
+    jobs.retry_job(graph, job_id)
+    assert [claim(graph, f"other {number}") is not None for number in range(2)] == [True, True]
+    _, whole = owned(graph, "whole")
+    assert not jobs.heartbeat(graph, whole, stuck_seconds=0)
     assert {each.state for each in parts(graph, job_id)} == {JobState.CANCELLED}
     with pytest.raises(LeaseLost):
         advance(graph, owner, "a", "b")
     assert jobs.find_job(graph, job_id).done == 1
     assert claim(graph, "w") is None
-
-
-def test_part_can_be_cancelled_but_not_retried_directly(graph: Graph) -> None:
-    job_id = pausing(graph)
-    job, _ = owned(graph, "w")
-    jobs.cancel_job(graph, job.job_id)
-    assert len(jobs.unfinished_parts(graph, job_id)) == 2
-    assert jobs.find_job(graph, job_id).state is JobState.QUEUED
-    jobs.retry_job(graph, job.job_id)
-    assert len(jobs.unfinished_parts(graph, job_id)) == 3
-    jobs.cancel_job(graph, job_id)
-    with pytest.raises(Conflict, match="retry that one"):
-        jobs.retry_job(graph, job.job_id)
-
-
-def test_parts_are_made_once(graph: Graph) -> None:
-    job_id, owner = divided(graph)
-    jobs.add_parts(graph, owner, "test", "notes", PARTS)
-    assert jobs.unfinished_parts(graph, job_id) == sorted(PARTS)
-    jobs.add_parts(graph, owner, "test", "notes", [])
-    assert jobs.find_job(graph, job_id).parts == 3
 
 
 def test_part_of_a_deleted_whole_writes_nothing(graph: Graph, driver: neo4j.Driver) -> None:

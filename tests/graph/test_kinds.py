@@ -76,14 +76,6 @@ def test_the_rare_kind_is_found_in_every_lane(
     assert found(harbour, kinds=[rare], mode=mode, exact=exact, **narrow) == [(rare, MANY)]
 
 
-def test_the_other_kind_has_none_of_it(harbour: Kg, rare: Kind) -> None:
-    other: Kind = "passage" if rare == "image" else "image"
-    for mode in ("vector", "text", "hybrid"):
-        hits = found(harbour, kinds=[other], mode=mode, limit=50)
-        assert {kind for kind, _ in hits} == {other}
-        assert len(hits) == 50
-
-
 UNPAGED = 1200
 """Number of passages without a page. They are nearer to the question, and there are more than the index
 can return."""

@@ -19,7 +19,6 @@ from kg_api.spaces.contexts import Contexts
 from kg_api.spaces.estimate import Estimator
 from kg_api.spaces.plans import read_embedding_state
 from tests.graph.test_embedding_jobs import CountingEmbedder
-from tests.support.behaviours import Status
 from tests.support.embedding import configure_in_place, open_spaces, run_jobs, status
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.llm import asked, context_of, llm_settings, write_contexts
@@ -145,19 +144,6 @@ def test_source_without_context_is_skipped(graph: Graph, writer: EmbeddingServer
     run_jobs(graph, embedder, contexts=contexts)
     assert passages(writer) == [PARAGRAPHS[12]], "what it gave was remembered"
     assert status(graph, "notes").embedded == len(PARAGRAPHS)
-
-
-def test_wrong_key_ends_job_and_names_its_variable(
-    graph: Graph, writer: EmbeddingServer, contexts: Contexts
-) -> None:
-    embedder = configured(graph)
-    job_id = store_document(graph, record("a.md", PARAGRAPHS)).job_id or ""
-    writer.always = Status(401)
-    run_jobs(graph, embedder, contexts=contexts)
-    job = jobs.find_job(graph, job_id)
-    assert job.state is JobState.FAILED
-    assert "OPENAI_API_KEY" in (job.error or "")
-    assert embedder.texts == []
 
 
 def estimating(graph: Graph, contexts: Contexts, embedder: CountingEmbedder) -> ConfigurationService:

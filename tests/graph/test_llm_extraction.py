@@ -2,23 +2,23 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from typing import Any
 
 import neo4j
 import pytest
 
 from kg_api.concepts.search import ConceptService
 from kg_api.errors import BudgetSpent, InvalidInput
-from kg_api.extraction.llm import BESIDE, TOGETHER, ExtractionRequests, Extractors, build_instruction
+from kg_api.extraction.llm import TOGETHER, ExtractionRequests, Extractors
 from kg_api.extraction.replies import LlmBudget
 from kg_api.graph import document_writes, jobs
-from kg_api.graph.client import Graph, Transaction
+from kg_api.graph.client import Graph
 from kg_api.graph.concept_writes import add_spent, read_extraction, write_extractions
 from kg_api.graph.document_writes import delete_document, store_document
 from kg_api.graph.jobs import EXTRACTION
 from kg_api.graph.library import list_documents
-from kg_api.graph.vectors import list_document_sources
+from kg_api.graph.vectors import SourceText, list_document_sources
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.ingest.service import IngestService
 from kg_api.providers.chat import Prompt, Reply
@@ -68,26 +68,6 @@ def test_concepts_have_quotes_from_their_sources(
     assert the_job(graph).state is JobState.SUCCEEDED
     assert the_job(graph).done == 20
     assert [len(each) for each in sorted(texts_asked(writer), key=len)] == [4, TOGETHER, TOGETHER]
-
-
-def test_prompt_separates_data_from_instructions(
-    graph: Graph, writer: EmbeddingServer, settings: Settings
-) -> None:
-    texts = [f"{text} {'More about it. ' * 60}".strip() for text in PARAGRAPHS]
-    store_document(graph, record("a.md", texts))
-    run_extraction(graph, settings)
-    for request in writer.requests:
-        system, user = request.body["messages"]
-        assert (system["role"], system["content"]) == ("system", build_instruction(6))
-        data = json.loads(user["content"])
-        places = [texts.index(each["text"].strip()) for each in data["passages"]]
-        assert places == list(range(places[0], places[-1] + 1))
-        before = f"{texts[places[0] - 1]}\n\n"[-BESIDE:] if places[0] else ""
-        after = texts[places[-1] + 1][:BESIDE] if places[-1] + 1 < len(texts) else ""
-        assert (data["text_before"], data["text_after"]) == (before, after)
-        schema = request.body["response_format"]["json_schema"]
-        assert schema["strict"] is True
-        assert schema["schema"]["additionalProperties"] is False
 
 
 def test_injected_instructions_change_only_their_own_text(
@@ -479,36 +459,6 @@ def test_unverified_concept_leads_search_to_no_passage(graph: Graph, kg: Kg) -> 
     assert through(()) == ["named.md"]
 
 
-T = TypeVar("T")
-
-
-class KilledError(BaseException):
-    """Error to raise when the process should be killed."""
-
-
-class Killed(Graph):
-    """Graph for a process that is killed after its first commit."""
-
-    def transaction(self, work: Callable[[Transaction], T]) -> T:
-        super().transaction(work)
-        raise KilledError
-
-
-class Refused(Graph):
-    def transaction(self, work: Callable[[Transaction], T]) -> T:
-        def failing(tx: Transaction) -> T:
-            work(tx)
-            raise KilledError
-
-        return super().transaction(failing)
-
-
-def as_process(graph: Graph, kind: type[Graph]) -> Graph:
-    made = kind.__new__(kind)
-    made.__dict__.update(graph.__dict__)
-    return made
-
-
 @pytest.fixture
 def asking(graph: Graph) -> ExtractionRequests:
     configure_extraction(graph, extractor="keyphrase")
@@ -529,16 +479,6 @@ def names(graph: Graph) -> list[str]:
 
 def ingest(graph: Graph, text: str = "One.\n") -> None:
     IngestService(graph, READER, asking_by(graph).request).ingest(Incoming("notes", "a.txt", text))
-
-
-@pytest.mark.usefixtures("asking")
-def test_after_a_kill_both_are_there_or_neither(graph: Graph) -> None:
-    with pytest.raises(KilledError):
-        ingest(as_process(graph, Refused))
-    assert (names(graph), extractions(graph)) == ([], [])
-    with pytest.raises(KilledError):
-        ingest(as_process(graph, Killed))
-    assert (names(graph), len(extractions(graph))) == (["a.txt"], 1)
 
 
 def test_only_new_text_requests_extraction(graph: Graph, asking: ExtractionRequests) -> None:
@@ -564,42 +504,20 @@ def test_full_queue_does_not_reject_documents(graph: Graph, monkeypatch: pytest.
     assert [job.total for job in extractions(graph)] == [2], "it joins the job that waits"
 
 
-FORGET = "MATCH (s:Source) REMOVE s.block_kinds, s.block_starts"
-"""Change the sources to be as if they had been stored by an older version."""
-
-
-def kinds(graph: Graph) -> dict[str, tuple[str, ...]]:
-    found = list_document_sources(graph, document_id("notes", "a.md"))
-    return {source.full_text.strip(): tuple(block.kind for block in source.blocks) for source in found}
-
-
-def nodes(driver: neo4j.Driver) -> set[str]:
-    """Return the ids that Neo4j uses for the sources that begin with "Two"."""
-    found = rows(driver, "MATCH (s:Source) WHERE s.full_text STARTS WITH 'Two' RETURN elementId(s) AS id")
-    return {row["id"] for row in found}
-
-
-def ingest_markdown(graph: Graph, text: str) -> None:
-    store_document(graph, to_record(Incoming("notes", "a.md", text))[0])
-
-
-def test_block_kinds_follow_changed_text(graph: Graph, driver: neo4j.Driver) -> None:
-    parts = paragraphs()
-    text = "\n\n".join(parts)
-    ingest_markdown(graph, f"# Title\n\n{text}\n")
-    assert list(kinds(graph).values()) == [("heading", "paragraph"), ("paragraph",), ("paragraph",)]
-    before = nodes(driver)
-    rows(driver, FORGET)
-    assert set(kinds(graph).values()) == {()}
-    ingest_markdown(graph, f"# Title\n\n{text}\n\n- item\n")
-    assert kinds(graph)[parts[1]] == ("paragraph",)
-    ingest_markdown(graph, f"# Title\n\n~~~\n\n{text}\n")
-    assert kinds(graph)[parts[1]] == ("code",)
-    assert before & nodes(driver), "a source that is code now is the same source"
-
-
-def paragraphs(words: str = "some words of a paragraph. ") -> list[str]:
-    return [f"{number}: {words * 36}".strip() for number in ("One", "Two", "Six")]
+def test_block_kinds_follow_changed_text(graph: Graph) -> None:
+    text = "\n\n".join(
+        f"{each}: {'some words of a paragraph. ' * 36}".strip() for each in ("One", "Two", "Six")
+    )
+    found: list[SourceText] = []
+    for fence in ("", "~~~\n\n"):
+        store_document(graph, to_record(Incoming("notes", "a.md", f"# Title\n\n{fence}{text}\n"))[0])
+        found += [
+            each
+            for each in list_document_sources(graph, document_id("notes", "a.md"))
+            if each.full_text.startswith("Two")
+        ]
+    assert [block.kind for each in found for block in each.blocks] == ["paragraph", "code"]
+    assert len({each.source_id for each in found}) == 1, "a source that is code now is the same source"
 
 
 def test_request_waits_for_reserved_budget(graph: Graph, writer: EmbeddingServer) -> None:

@@ -9,10 +9,9 @@ import pytest
 from kg_api.errors import RerankUnavailable
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
-from kg_api.providers.rerank import Reranker, open_reranker
+from kg_api.providers.rerank import Reranker
 from kg_api.schemas.search import SourceHits
 from kg_api.search.rank import Reranking
-from kg_api.settings import Settings
 from tests.conftest import Stored
 from tests.graph.conftest import store_texts
 from tests.support.kg import Kg
@@ -60,20 +59,6 @@ def store_pies(graph: Graph) -> Generator[Kg]:
 @pytest.fixture
 def pies(stored: Stored, migrated_graph: Graph) -> Kg:
     return stored.give(store_pies, migrated_graph)
-
-
-def test_packaged_cross_encoder_ranks_the_answer_first(pies: Kg) -> None:
-    reranker = open_reranker(Settings())
-    assert reranker is not None, "kg[rerank] is part of kg[dev]"
-    hits = search(pies, reranker, ontology="pies", limit=3)
-    reranker.close()
-    assert "forty minutes" in hits.sources[0].full_text
-    assert hits.degraded == []
-    told = hits.sources[0].explanation
-    assert told is not None
-    assert told.rerank_rank == 1
-    assert told.rerank_score is not None
-    assert "rerank" in hits.timings_ms
 
 
 def test_unreranked_hits_keep_order_and_are_reported(pies: Kg) -> None:

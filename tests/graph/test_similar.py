@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-import neo4j
 import pytest
 
 from kg_api.errors import Conflict, NotFound
@@ -241,21 +240,6 @@ def test_filtered_similar_sources_equal_a_plain_scan(harbour: Kg, own: int, *, e
     assert [round(hit.score, 5) for hit in few.sources] == [
         round(hit.score, 5) for hit in every if fits(hit.document)
     ][:7]
-
-
-@pytest.mark.parametrize("exact", [False, True])
-@pytest.mark.parametrize("where", [[], WHERE])
-def test_similar_sources_show_ocr(
-    harbour: Kg, driver: neo4j.Driver, where: list[str], *, exact: bool
-) -> None:
-    driver.execute_query("MATCH (s:Source {document: '36'}) SET s.ocr_confidence = 0.75")
-    asked = SimilarSearch.model_validate(
-        {"limit": 100, "where": where, "exact": exact, "group_duplicates": False}
-    )
-    found = SimilarityService(harbour.graph).similar(numbered(4).sources[0].source_id, asked)
-    read = {(hit.ocr, hit.ocr_confidence) for hit in found.sources if hit.document == "36"}
-    assert read == {(True, 0.75)}
-    assert not any(hit.ocr for hit in found.sources if hit.document != "36")
 
 
 @pytest.mark.parametrize("across", [True, False])

@@ -142,15 +142,3 @@ def test_edit_within_a_parent_updates_its_children(kg: Kg, driver: neo4j.Driver)
     assert "plant7" in hit.parent.text
     lonely = "MATCH (c:Chunk) WHERE c.embedding IS NULL AND NOT (c)<-[:CHILD_OF]-() RETURN count(c) AS n"
     assert rows(driver, lonely)[0]["n"] == 0, "no parent is left without a child"
-
-
-def test_late_children_have_parents_too(kg: Kg) -> None:
-    configure(kg.graph, strategy="hierarchical", context="late", **SIZES)
-    kg.requests.embed("notes")
-    kg.work()
-    whole = {name: "".join(f"{each}\n\n" for each in said) for name, said in texts().items()}
-    hits = kg.find("plant7 comets", mode="vector", limit=5)
-    assert hits.sources[0].document == "7.md"
-    assert len(parents(hits)) == len(set(parents(hits))) == 5
-    for hit in hits.sources:
-        require_right(hit, whole)

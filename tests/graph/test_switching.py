@@ -82,18 +82,6 @@ def test_documents_ingested_during_build_have_both_vectors(kg: Kg) -> None:
     assert (found.embedded, found.total, found.missing) == (13, 13, 0)
 
 
-def test_new_ontologies_use_the_activated_space(kg: Kg) -> None:
-    kg.add("other")
-    kg.switch.build("other", SpaceBuild())
-    kg.work()
-    kg.switch.activate("other")
-    kg.switch.rollback("other", ["notes"])
-    store_document(kg.graph, record("x.md", ["Something about topic99."], ontology="later"))
-    kg.work()
-    assert read_embedding_state(kg.graph, "later").target.space.slug == "other"
-    assert status(kg.graph, "later").embedded == 1
-
-
 def test_one_ontology_can_be_switched(kg: Kg) -> None:
     kg.add("other")
     store_document(kg.graph, record("x.md", ["Something about topic7 elsewhere."], ontology="second"))
@@ -213,16 +201,6 @@ def test_chunking_change_activates_when_complete(kg: Kg) -> None:
     assert (told.embedded, told.answering) == (12, None)
     assert told.previous is not None
     assert told.previous.strategy == "paragraph"
-
-
-def test_a_dry_run_changes_nothing(kg: Kg) -> None:
-    before = read_embedding_state(kg.graph, "notes").configured
-    told = kg.configure.set("notes", EmbeddingConfig(strategy="sentence"), dry_run=True)
-    assert (told.applied, told.stale) == (False, 12)
-    kg.add("other")
-    quoted = kg.switch.build("other", SpaceBuild(dry_run=True))
-    assert [(each.ontology, each.due, each.job_id) for each in quoted.builds] == [("notes", 12, None)]
-    assert read_embedding_state(kg.graph, "notes").configured == before
 
 
 @pytest.mark.plans_anew

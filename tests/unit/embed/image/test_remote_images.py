@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,23 @@ from kg_api.settings import load_settings
 from tests.support.behaviours import Behaviour, Raw, Spoil, Status
 from tests.support.image_changes import as_rendered
 from tests.support.image_models import COLOURS
-from tests.support.image_providers import KINDS, PICTURES, opened, opened_as_set, settings
+from tests.support.image_providers import KINDS, OPEN, PICTURES, opened, opened_as_set, settings
 from tests.support.image_server import ImageServer
 from tests.support.images import drawn, encoded, exif
 from tests.support.providers import CANARY
+
+
+@pytest.fixture
+def server() -> Iterator[ImageServer]:
+    with ImageServer() as running:
+        yield running
+    while OPEN:
+        OPEN.pop().close()
+
+
+@pytest.fixture(params=KINDS)
+def embedder(server: ImageServer, request: pytest.FixtureRequest) -> RemoteImageEmbedder:
+    return opened(server, request.param)
 
 
 def test_text_finds_images(server: ImageServer, embedder: RemoteImageEmbedder) -> None:
