@@ -5,14 +5,14 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, Generic, cast
+from typing import Any, Final, Generic, cast
 from urllib.parse import urlsplit
 
 from kg_api.errors import ConfigurationError, ProviderMissing
 from kg_api.metrics import spend_tokens
-from kg_api.providers.embedding_port import RemoteModel, Vectors, build_remote_model, price_of
+from kg_api.providers.embedding_port import RemoteModel, build_remote_model, price_of
 from kg_api.providers.http import JsonClient, Provider, Reply, Service, Variables, fields_of, get_reply_items
 from kg_api.providers.model_files import open_tokenizer
 from kg_api.providers.remote_embedding import (
@@ -142,7 +142,7 @@ def open_openai(settings: Settings, choice: ModelChoice, policy: RetryPolicy | N
         )
     provider = Provider(EMBEDDING, TEXT_VARIABLES["openai"], model.name, own.base_url, own.api_key)
     traits = get_server_traits(own.base_url, model.name, "OPENAI_BATCH_SIZE")
-    endpoint = OpenAIEndpoint(provider, model, traits)
+    endpoint = OpenAIEndpoint(provider, model)
     return _text_embedder("openai", endpoint, model, own=own, settings=settings, traits=traits, policy=policy)
 
 
@@ -188,97 +188,64 @@ def _text_embedder(
     return RemoteEmbedder(batches, identity, tokenizer)
 
 
-@dataclass(frozen=True, slots=True)
-class _Form:
-    """Optional request parameters that can be rejected by a server."""
-
-    base64: bool  # base64 of float32: a quarter of the size of plain numbers
-    dimensions: int | None  # requested size of the vectors, or None to omit the parameter
-
-
-class _OtherForm(Exception):
-    """Signal to use another form for the request."""
-
-    def __init__(self, form: _Form) -> None:
-        super().__init__()
-        self.form = form
-
-
 class OpenAIEndpoint:
     """POST /embeddings.
 
-    Compatible servers accept different parameters. If a reply blames base64 or `dimensions`, the request is
-    repeated without it. Vectors of another size are requested again with `dimensions`. The server's traits
-    keep the form that worked.
+    Some compatible servers reject base64 (a quarter of the size of plain numbers) or `dimensions`, and others
+    return another size without `dimensions`. Such a request is repeated without or with this option. Later
+    requests keep the options that worked.
     """
 
-    _NAMES_ENCODING = re.compile(r"encoding[_ ]format|base64")
-    _NAMES_DIMENSIONS = re.compile(r"dimension|matryoshka")
+    _OPTIONS: Final = {
+        "encoding_format": re.compile(r"encoding[_ ]format|base64"),
+        "dimensions": re.compile(r"dimension|matryoshka"),
+    }
+    """Patterns of error messages that blame an option."""
+    _MAY_BLAME: Final = frozenset({400, 422, 500, 501})  # an option is unknown, or makes the server fail
 
-    def __init__(self, provider: Provider, model: RemoteModel, traits: ServerTraits) -> None:
+    def __init__(self, provider: Provider, model: RemoteModel) -> None:
         self._provider = provider
         self._model = model
-        self._traits = traits
+        self._omitted = frozenset[str]() if model.requested_dimensions else frozenset({"dimensions"})
         self._client = JsonClient(provider, "/embeddings")
 
     def ask(self, items: Sequence[str], *, query: bool, seconds: float, max_bytes: int) -> EmbeddingReply:
-        size, facts, traits = self._model.dimensions, self._model.facts, self._traits
+        size, facts = self._model.dimensions, self._model.facts
         prefix = facts.query_prefix if query else facts.passage_prefix
-        is_sent = traits.sends_dimensions.get(size, self._model.requested_dimensions is not None)
-        form, tried = _Form(traits.takes_base64, size if is_sent else None), set[_Form]()
+        texts = [prefix + text for text in items]
+        body = {"model": self._model.name, "input": texts, "encoding_format": "base64", "dimensions": size}
+        omitted, changed = self._omitted, set[str]()
         while True:
-            tried.add(form)
-            body: dict[str, object] = {
-                "model": self._model.name,
-                "input": [prefix + text for text in items],
-                "encoding_format": "base64" if form.base64 else "float",
-            }
-            if form.dimensions is not None:
-                body["dimensions"] = form.dimensions
-            reply = self._client.post(body, seconds, max_bytes)
-            try:
-                vectors = self._read(reply, len(items), form, tried)
-            except _OtherForm as other:
-                form = other.form
-                continue
-            if len(tried) > 1:
-                traits.learn_form(size, base64=form.base64, sends_dimensions=form.dimensions is not None)
-            return EmbeddingReply(vectors, _tokens(reply.body))
+            sent = {name: value for name, value in body.items() if name not in omitted}
+            reply = self._client.post(sent, seconds, max_bytes)
+            wrong = self._find_wrong_option(reply, omitted)
+            if not wrong or wrong in changed:
+                break
+            changed.add(wrong)
+            omitted ^= {wrong}
+        found = _data_in_order(self._client.read(reply))
+        if found is None:
+            raise self._provider.report_wrong_service()
+        hint = "set OPENAI_EMBED_DIMS, or the space's dimensions, to the size that the model returns"
+        if "dimensions" not in omitted:
+            hint += " (the server ignores `dimensions`)"
+        vectors = normalize_rows(found, len(items), size, hint)
+        self._omitted = omitted
+        return EmbeddingReply(vectors, _tokens(reply.body))
 
     def close(self) -> None:
         self._client.close()
 
-    def _read(  # noqa: C901 - a table of what servers differ in
-        self, reply: Reply, texts: int, form: _Form, tried: Collection[_Form]
-    ) -> Vectors:
-
-        def retry_in_form(other: _Form) -> None:
-            if other not in tried:
-                raise _OtherForm(other)
-
-        if reply.failed_as in {400, 422, 500, 501}:  # a parameter is unknown, or makes the server fail
-            body = str(reply.body).casefold()
-            if form.base64 and self._NAMES_ENCODING.search(body):
-                retry_in_form(replace(form, base64=False))
-            if form.dimensions is not None and self._NAMES_DIMENSIONS.search(body):
-                retry_in_form(replace(form, dimensions=None))
-        data = get_reply_items(self._client.read(reply), "data")
-        if data is None:
-            raise self._provider.report_wrong_service()
-        entries = [fields_of(each) for each in data]
-        found = [entries[at].get("embedding") for at in in_order([each.get("index") for each in entries])]
-        size, sizes = self._model.dimensions, {get_vector_size(each) for each in found}
-        has_asked = any(each.dimensions for each in tried)
-        if form.base64 and sizes & {None, 0, 2 * size, size / 2}:  # unreadable, float64 or float16
-            retry_in_form(replace(form, base64=False))
-        if sizes != {size} and len(sizes) == 1 and not has_asked:
-            retry_in_form(replace(form, dimensions=size))
-        if sizes != {size} and form.base64:
-            retry_in_form(replace(form, base64=False))
-        hint = "set OPENAI_EMBED_DIMS, or the space's dimensions, to the size that the model returns"
-        if has_asked:
-            hint += " (the server ignores `dimensions`)"
-        return normalize_rows([decode_vector(each) for each in found], texts, size, hint)
+    def _find_wrong_option(self, reply: Reply, omitted: Collection[str]) -> str:
+        """Return the option that the reply blames, or omitted `dimensions` if the size is wrong."""
+        if reply.failed_as in self._MAY_BLAME:
+            said = str(reply.body).casefold()
+            sent = (name for name in self._OPTIONS if name not in omitted)
+            return next((name for name in sent if self._OPTIONS[name].search(said)), "")
+        data = [] if reply.failed_as else get_reply_items(reply.body, "data") or []
+        sizes = {get_vector_size(fields_of(each).get("embedding")) for each in data}
+        is_other = len(sizes) == 1 and sizes.isdisjoint({None, self._model.dimensions})
+        return "dimensions" if is_other and "dimensions" in omitted else ""
 
 
 # Image models

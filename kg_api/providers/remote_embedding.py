@@ -67,20 +67,16 @@ RENDERING = Rendering(512, 512, "within", "lanczos")
 """Size of images in requests. The input of image models is not larger."""
 
 
-# Properties of a server, learned from its replies
+# Limit of a server, learned from its replies
 
 
 @dataclass
 class ServerTraits:
-    """Limits and request parameters that kg learned for a model at a URL."""
+    """Items that a server accepts in a request for a model."""
 
     address: str
-    model: str
     batch_setting: str  # environment variable for texts per request, or empty
     max_items: int | None = None
-    takes_base64: bool = True
-    sends_dimensions: dict[int, bool] = field(default_factory=dict[int, bool])
-    """Whether to send `dimensions`, by vector size. Only sizes for which the default failed are listed."""
     learning: threading.RLock = field(default_factory=threading.RLock, repr=False, compare=False)
     """Lock for dividing a rejected request, so that only one thread searches for the limit."""
 
@@ -89,30 +85,15 @@ class ServerTraits:
         with self.learning:
             if self.max_items is None or max_items < self.max_items:
                 self.max_items = max_items
-                log.warning("embedding server has a smaller limit", notes=self.notes)
-
-    def learn_form(self, size: int, *, base64: bool, sends_dimensions: bool) -> None:
-        """Store the request parameters that return vectors of this size."""
-        if (self.takes_base64, self.sends_dimensions.get(size)) != (base64, sends_dimensions):
-            self.takes_base64 = base64
-            self.sends_dimensions[size] = sends_dimensions
-            log.info("embedding server needs other request parameters", notes=self.notes)
+                log.warning("embedding server has a smaller limit", note=self.note)
 
     @property
-    def notes(self) -> list[str]:
-        """Learned properties as sentences that name the setting to change."""
-        notes = list[str]()
-        if self.max_items is not None:
-            setting = f". Set {self.batch_setting}={self.max_items} to avoid rejected requests"
-            noun = "texts" if self.batch_setting else "items"
-            limit = f"{self.address} accepts at most {self.max_items} {noun} per request"
-            notes.append(limit + setting * bool(self.batch_setting))
-        if not self.takes_base64:
-            notes.append(f"{self.address} does not return base64. kg requests plain numbers")
-        for size, is_sent in self.sends_dimensions.items():
-            parameter = "with" if is_sent else "without"
-            notes.append(f"{self.address} returns {size} dimensions of {self.model} {parameter} `dimensions`")
-        return notes
+    def note(self) -> str:
+        """The limit as a sentence that names the setting to change."""
+        setting = f". Set {self.batch_setting}={self.max_items} to avoid rejected requests"
+        noun = "texts" if self.batch_setting else "items"
+        limit = f"{self.address} accepts at most {self.max_items} {noun} per request"
+        return limit + setting * bool(self.batch_setting)
 
 
 _known: dict[tuple[str, str], ServerTraits] = {}
@@ -120,11 +101,11 @@ _known: dict[tuple[str, str], ServerTraits] = {}
 
 def get_server_traits(address: str, model: str, batch_setting: str = "") -> ServerTraits:
     """Get the traits for a model at a URL. All embedders in the process share them."""
-    return _known.setdefault((address, model), ServerTraits(address, model, batch_setting))
+    return _known.setdefault((address, model), ServerTraits(address, batch_setting))
 
 
 def list_learned() -> list[str]:
-    return [note for traits in list(_known.values()) for note in traits.notes]
+    return [traits.note for traits in list(_known.values()) if traits.max_items is not None]
 
 
 # Requests: as many items as the server accepts, and fewer after a failure
