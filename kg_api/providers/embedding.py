@@ -36,7 +36,6 @@ from kg_api.providers.embedding_port import (
     unit,
 )
 from kg_api.providers.model_files import by_text, describe, ensure_packaged, find_model, join_vectors
-from kg_api.providers.tokens import TokenSpan
 from kg_api.schemas.spaces import ModelChoice, SpaceIdentity
 from kg_api.settings import Settings
 
@@ -102,9 +101,6 @@ class _Words:
 
     def count(self, text: str) -> int:
         return sum(1 for _ in _WORD.finditer(text))
-
-    def tokens(self, text: str) -> list[TokenSpan]:
-        return [TokenSpan(*found.span(), word) for word, found in enumerate(_WORD.finditer(text))]
 
 
 # Embedder of the settings or a space

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field
 
 from kg_api.errors import ConfigurationError, EmbeddingFailed, InvalidInput
-from kg_api.providers.tokens import Span, Tokenizer, cut, measure, query_pieces, total
+from kg_api.providers.tokens import Span, Tokenizer, cut, query_pieces, total
 from kg_api.schemas.spaces import ModelChoice, SpaceIdentity
 from kg_api.settings import EmbeddingSettings, Settings
 from kg_api.wording import are, pluralize
@@ -153,7 +153,7 @@ class TokenizedEmbedder:
         return total(self._tokenizer, self._identity.max_tokens, self._identity.passage_prefix, texts)
 
     def _cut(self, text: str, before: str) -> list[Span]:
-        return cut(text, measure(self._tokenizer, self._identity.max_tokens, before))
+        return cut(self._tokenizer, self._identity.max_tokens, before, text)
 
     def _pieces(self, text: str) -> list[str]:
         require_text(text)

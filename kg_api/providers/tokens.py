@@ -2,103 +2,17 @@
 
 from __future__ import annotations
 
-import math
-import re
 import unicodedata
 import warnings
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import cache, lru_cache
-from itertools import accumulate, pairwise
 from typing import Any, Protocol
 
 from kg_api.errors import InvalidInput
 from kg_api.providers.extras import missing
+from kg_api.text.borders import divide
 
 Span = tuple[int, int]  # (start, end) in code points, end excluded
-
-SLACK = 0.25  # maximum distance of a boundary from an even division, as a share of a piece
-_SENTENCE_END = re.compile(r"""([.!?…]["'”’»)\]]*\s+|[。！？।؟۔]["”’」』)]*\s*)\Z""")
-
-
-@dataclass(frozen=True, slots=True)
-class TokenSpan:
-    """Offsets of a token. Tokens of the same word have the same `word`."""
-
-    start: int
-    end: int
-    word: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class TokenMeasure:
-    tokens: Callable[[str], list[TokenSpan]]  # tokens of the text without prefix and special tokens
-    fits: Callable[[str], bool]  # whether the model accepts a text, with prefix and special tokens
-    budget: int  # tokens for the text without prefix and special tokens
-    max_chars: int  # longer texts are first cut by length, to limit the tokeniser's memory
-
-
-def cut(text: str, measure: TokenMeasure) -> list[Span]:
-    """Cut text into pieces of similar size that fit. The spans join to the whole text.
-
-    Preferred boundaries are paragraphs, sentences, whitespace, words and tokens, in this order. Whitespace
-    belongs to the piece before it.
-    """
-    todo, done = [(0, len(text))] if text else [], list[Span]()
-    while todo:
-        start, end = todo.pop()
-        piece = text[start:end]
-        if end - start == 1 or measure.fits(piece):
-            done.append((start, end))
-        else:  # measure again: a cut word can have more tokens
-            todo += [(start + a, start + b) for a, b in reversed(_divide(piece, measure))]
-    return done
-
-
-def _divide(text: str, measure: TokenMeasure) -> list[Span]:
-    """Return two or more parts, each shorter than the text."""
-    if len(text) > measure.max_chars:
-        cuts, done = list[int](), 0
-        while (rest := len(text) - done) > measure.max_chars:
-            until = done + math.ceil(rest / math.ceil(rest / measure.max_chars))
-            low = until - measure.max_chars // 4
-            found = text.rfind("\n", low, until)
-            found = text.rfind(" ", low, until) if found < 0 else found
-            done = until if found < 0 else found + 1
-            cuts.append(done)
-    else:
-        cuts = _cuts_by_tokens(text, measure.tokens(text), measure.budget)
-    return list(pairwise([0, *(cuts or [len(text) // 2]), len(text)]))
-
-
-def _cuts_by_tokens(text: str, tokens: list[TokenSpan], budget: int) -> list[int]:
-    budget = max(1, min(budget, len(tokens) - 1))
-    cuts, done = list[int](), 0
-    while (rest := len(tokens) - done) > budget:
-        ideal = rest / math.ceil(rest / budget)
-        # Tokens near an even division at which a piece can begin. Some tokens share a character.
-        first = done + max(1, math.ceil(ideal * (1 - SLACK)))
-        last = max(first, done + min(budget, math.floor(ideal * (1 + SLACK))))
-        begin = tokens[done].start
-        borders = [at for at in range(first, last + 1) if begin < tokens[at].start < tokens[at].end]
-        if not borders:
-            break
-        ranked = [(_quality(text, tokens[at - 1], tokens[at]), -abs(at - done - ideal), at) for at in borders]
-        done = max(ranked)[-1]
-        cuts.append(tokens[done].start)
-    return cuts
-
-
-def _quality(text: str, before: TokenSpan, after: TokenSpan) -> int:
-    gap = text[before.end : after.start]
-    if gap.count("\n") > 1:
-        return 4
-    if _SENTENCE_END.search(text, max(0, before.end - 4), after.start):
-        return 3
-    if gap:
-        return 2
-    return 1 if before.word != after.word else 0
-
 
 # Interface of tokenizers
 
@@ -126,8 +40,6 @@ class Tokenizer(Protocol):
         """Count the tokens of a text up to `max_characters`."""
         ...
 
-    def tokens(self, text: str) -> list[TokenSpan]: ...
-
 
 def fits(tokenizer: Tokenizer, text: str, max_tokens: int) -> bool:
     """Check if a model accepts the whole text."""
@@ -136,18 +48,31 @@ def fits(tokenizer: Tokenizer, text: str, max_tokens: int) -> bool:
     return tokenizer.count(text) + tokenizer.special <= max_tokens
 
 
-def measure(tokenizer: Tokenizer, max_tokens: int, before: str) -> TokenMeasure:
-    """Return the measure of texts that follow `before`."""
+def cut(tokenizer: Tokenizer, max_tokens: int, before: str, text: str) -> list[Span]:
+    """Cut text into pieces of similar size that a model accepts after `before`. The spans join to the text.
+
+    Boundaries are those of chunks: sentences or lines, then clauses, words, and characters.
+    """
     most = tokenizer.max_characters(max_tokens) - len(before)
-    used = tokenizer.special + (tokenizer.count(before) if most > 0 else max_tokens)
-    if max_tokens - used < tokenizer.widest:
+    budget = max_tokens - tokenizer.special - (tokenizer.count(before) if most > 0 else max_tokens)
+    if budget < tokenizer.widest:
         raise InvalidInput(f"the chunk context leaves no room in {max_tokens} tokens. Shorten it")
-    return TokenMeasure(
-        tokens=tokenizer.tokens,
-        fits=lambda text: fits(tokenizer, before + text, max_tokens),
-        budget=max_tokens - used,
-        max_chars=most,
-    )
+    if not text or fits(tokenizer, before + text, max_tokens):
+        return [(0, len(text))] if text else []
+
+    def measure(text: str, start: int, end: int) -> int:
+        return sum(tokenizer.count(text[at : min(at + most, end)]) for at in range(start, end, most))
+
+    done, todo = list[Span](), [*reversed(divide(text, (0, len(text)), measure, budget))]
+    while todo:
+        start, end = todo.pop()
+        # A piece may have too many characters, or more tokens alone than within the text.
+        if end - start == 1 or fits(tokenizer, before + text[start:end], max_tokens):
+            done.append((start, end))
+        else:
+            middle = (start + end) // 2
+            todo += [(middle, end), (start, middle)]
+    return done
 
 
 def total(tokenizer: Tokenizer, max_tokens: int, prefix: str, texts: Iterable[str]) -> int:
@@ -173,15 +98,6 @@ class Bytes:
     def count(self, text: str) -> int:
         return len(text) if text.isascii() else sum(map(_count_bytes, text))
 
-    def tokens(self, text: str) -> list[TokenSpan]:
-        """Return the tokens with their offsets. All tokens of a character have its offsets."""
-        words = (
-            (at, word)
-            for word, found in enumerate(re.finditer(r"\w+|\W", text))
-            for at in range(*found.span())
-        )
-        return [TokenSpan(at, at + 1, word) for at, word in words for _ in range(_count_bytes(text[at]))]
-
 
 @lru_cache(maxsize=4096)
 def _count_bytes(character: str) -> int:
@@ -205,20 +121,6 @@ class Cl100k:
 
     def count(self, text: str) -> int:
         return len(self._encoding.encode_ordinary(text))
-
-    def tokens(self, text: str) -> list[TokenSpan]:
-        """Return the tokens with their offsets. Tokens of one character have the same offsets."""
-        pieces = self._encoding.decode_tokens_bytes(self._encoding.encode_ordinary(text))
-        ends = list(accumulate(map(len, pieces)))
-        places = [
-            at
-            for at, character in enumerate(text)
-            for _ in range(len(character.encode(errors="surrogatepass")))
-        ]
-        return [
-            TokenSpan(places[end - len(piece)], places[end - 1] + 1, word)
-            for word, (end, piece) in enumerate(zip(ends, pieces, strict=True))
-        ]
 
 
 @cache

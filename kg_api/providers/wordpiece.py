@@ -7,7 +7,6 @@ from pathlib import Path
 from tokenizers import Tokenizer as TokenizersTokenizer
 
 from kg_api.errors import ConfigurationError
-from kg_api.providers.tokens import TokenSpan
 
 CHARS_PER_TOKEN = 100
 """Above any ordinary text. Without a limit, 10 MB in one call take 1.8 GB of memory."""
@@ -44,7 +43,3 @@ class WordPiece:
 
     def count(self, text: str) -> int:
         return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
-
-    def tokens(self, text: str) -> list[TokenSpan]:
-        found = self._tokenizer.encode(text, add_special_tokens=False)
-        return [TokenSpan(*place, word) for place, word in zip(found.offsets, found.word_ids, strict=True)]
