@@ -354,11 +354,8 @@ class Extractor(Protocol):
     ) -> list[Extraction]:
         """Extract the concepts of sources of one document: one result per pending source, in order.
 
-        `refused` has the reason if a source cannot be extracted.
-
-        Raises:
-            LlmUnavailable: The model does not answer. No result is lost.
-            ConfigurationError: The model is not configured. No result is lost.
+        `refused` has the reason if a source cannot be extracted. If the model does not answer, no result is
+        lost.
         """
         ...
 

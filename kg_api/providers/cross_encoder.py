@@ -48,11 +48,7 @@ class CrossEncoder:
             )
 
     def score(self, question: str, passage: str, until: float | None = None) -> float:
-        """Score a pair. If a passage is long, the score is from the best window.
-
-        Returns:
-            The model's deterministic score, of any sign.
-        """
+        """Score a pair, of any sign. If a passage is long, the score is from the best window."""
         best = -np.inf
         for window in self._pairs(question, passage):
             if until is not None and time.monotonic() > until:

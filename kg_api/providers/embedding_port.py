@@ -51,9 +51,10 @@ class RejectedTexts(InvalidInput):
 
 
 class Embedder(Protocol):
-    """Interface to use a model with its settings. There are different methods for passages and queries.
+    """Interface to use a model with its settings. Vectors are float32 rows of length 1, in the given order.
 
-    Texts above `identity.max_tokens` are rejected. Callers cut long texts with `spans`.
+    Blank texts, and texts above `identity.max_tokens`, raise InvalidInput. Callers cut long texts with
+    `spans`. RejectedTexts names the texts that only the provider rejects. EmbeddingUnavailable is temporary.
     """
 
     @property
@@ -61,46 +62,17 @@ class Embedder(Protocol):
         """Key of the space. Only vectors with the same identity can be compared."""
         ...
 
-    def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """Embed texts of at most `max_tokens` tokens.
-
-        Returns:
-            float32, shape (len(texts), dimensions), rows of length 1, in the given order.
-
-        Raises:
-            InvalidInput: A text is blank or too long, or the provider rejects it.
-            RejectedTexts: The provider fails on these texts and accepts the others.
-            ConfigurationError: The provider rejects the key, the model or its dimensions.
-            EmbeddingUnavailable: The provider does not answer after all retries.
-            EmbeddingFailed: The model returned NaN, zero or vectors of a wrong size.
-        """
-        ...
+    def embed_passages(self, texts: Sequence[str]) -> Vectors: ...
 
     def embed_query(self, text: str) -> Vectors:
-        """Embed a query, using the query prefix. If it is long, use the mean from its spans.
+        """Embed a query. If it is long, use the mean from up to 8 evenly spaced spans.
 
-        Queries above 8 spans are represented by 8 evenly spaced spans.
-
-        Returns:
-            float32, shape (dimensions,), of length 1.
-
-        Raises:
-            InvalidInput: The text is blank, or the provider rejects it.
-            ConfigurationError: The provider rejects the key, the model or its dimensions.
-            EmbeddingUnavailable: The model does not answer within KG_EMBEDDING__QUERY_SECONDS.
-            EmbeddingFailed: The model returned NaN, zero or a vector of a wrong size.
+        The time limit is KG_EMBEDDING__QUERY_SECONDS.
         """
         ...
 
-    def spans(self, text: str, before: str = "") -> list[tuple[int, int]]:
-        """Cut text into spans that can be embedded with the prefix `before`.
-
-        Returns:
-            (start, end) in code points, joining to the whole text.
-
-        Raises:
-            InvalidInput: `before` alone exceeds the limit.
-        """
+    def spans(self, text: str, before: str = "") -> list[Span]:
+        """Cut text into spans that join to the whole text and can be embedded after `before`."""
         ...
 
     def count_tokens(self, texts: Sequence[str]) -> int:
@@ -119,13 +91,6 @@ class TokenEmbedder(Embedder, Protocol):
         """Embed parts from texts that have up to `max_tokens` tokens. Each text is only read once.
 
         A part is read alone and in its text. Its vector depends only on both.
-
-        Returns:
-            float32, shape (len(parts), dimensions), rows of length 1, in the given order.
-
-        Raises:
-            InvalidInput: A part is blank, or the part or its text is too long.
-            EmbeddingFailed: The model returned NaN or zero.
         """
         ...
 
@@ -186,11 +151,7 @@ def average_pieces(rows: Vectors) -> Vectors:
 
 
 def unit(vector: NDArray[np.floating[Any]], dimensions: int) -> Vectors:
-    """Scale to length 1 in float64, so that rounding is equal on all machines.
-
-    Returns:
-        float32, shape (dimensions,).
-    """
+    """Scale to length 1 in float64, so that rounding is equal on all machines."""
     if vector.shape != (dimensions,):
         raise EmbeddingFailed(
             f"the model returned a vector of shape {vector.shape}, expected ({dimensions},)"
@@ -238,9 +199,6 @@ def embed_probed(embedder: Embedder, texts: Sequence[str], probe: str, *, query:
     """Embed texts as queries or passages, and the probe in the last request.
 
     If the embedder cannot combine them, the probe has its own request. Its tokens are not counted.
-
-    Returns:
-        float32, shape (len(texts) + 1, dimensions): the texts in order, then the probe.
     """
     together = getattr(embedder, "embed_probed", None)
     if callable(together):
@@ -568,14 +526,14 @@ class Rendering:
 
 
 class ImageEmbedder(Protocol):
-    """Interface to use an image model with its settings. `identity.modality` is "image"."""
+    """Interface to use an image model with its settings. `identity.modality` is "image".
+
+    Vectors and errors are as in `Embedder`. An image that a provider rejects raises RejectedText.
+    """
 
     @property
     def identity(self) -> SpaceIdentity:
-        """Key of the space. Only vectors with the same identity can be compared.
-
-        `max_tokens` is the limit of the text tower, or 0 without one.
-        """
+        """Key of the space. `max_tokens` is the limit of the text tower, or 0 without one."""
         ...
 
     @property
@@ -592,36 +550,14 @@ class ImageEmbedder(Protocol):
         ...
 
     def embed_images(self, images: Sequence[Pixels]) -> Vectors:
-        """Embed images that have the size from `rendering`.
-
-        Returns:
-            float32, shape (len(images), dimensions), rows of length 1, in the given order.
-
-        Raises:
-            RejectedText: The provider rejects an image.
-            ConfigurationError: The provider rejects the key, the model or its dimensions.
-            EmbeddingUnavailable: The provider does not answer after all retries.
-            EmbeddingFailed: The model returned NaN, zero or vectors of a wrong size.
-        """
+        """Embed images that have the size from `rendering`."""
         ...
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Embed a text query to find images. If it is long, use the mean from its spans.
-
-        Returns:
-            float32, shape (dimensions,), of length 1.
-
-        Raises:
-            ConfigurationError: The model reads no text, or as in `embed_images`.
-            InvalidInput: The text is blank, or the provider rejects it.
-            EmbeddingUnavailable: As in `embed_images`.
-            EmbeddingFailed: As in `embed_images`.
-        """
+        """Embed a query to find images. A model that reads no text raises ConfigurationError."""
         ...
 
-    def close(self) -> None:
-        """Close connections and threads. You cannot use the embedder after this."""
-        ...
+    def close(self) -> None: ...
 
 
 # Probe image: its vector shows whether a model is unchanged

@@ -57,24 +57,14 @@ class OnnxText:
         self._pad_id = pad_id
 
     def embed(self, text: str) -> tuple[Vectors, int]:
-        """Embed a text that includes the prefix.
-
-        Returns:
-            float32, shape (dimensions,), of length 1, always the same bytes for the same text, and the number
-            of tokens.
-        """
+        """Return the vector of a text with its prefix, always the same bytes, and its number of tokens."""
         ids, _ = self._encode(text)
         states = self._states(ids)
         own = states[: len(ids)] if self._pooling == "mean" else states  # without padding
         return unit(pool_states(own, self._pooling), self._dimensions), len(ids)
 
     def embed_spans(self, text: str, spans: Sequence[Span]) -> tuple[list[Vectors | None], int]:
-        """Read a text with its prefix once, to get the mean from the tokens in each span.
-
-        Returns:
-            float32, shape (dimensions,), of length 1 per span, or None without tokens, and the number of
-            tokens.
-        """
+        """Read a text once, and return the mean vector of each span (None: no tokens) and all tokens."""
         ids, places = self._encode(text)
         states = self._states(ids)
         means = (compute_mean_state(states, places, span) for span in spans)

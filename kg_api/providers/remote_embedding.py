@@ -123,15 +123,7 @@ class Endpoint(Protocol[ItemT_contra]):
     def ask(
         self, items: Sequence[ItemT_contra], *, query: bool, seconds: float, max_bytes: int
     ) -> EmbeddingReply:
-        """Embed texts (with the prefix or task of passages or queries) or JPEG files.
-
-        Raises:
-            RetryableError: Temporary failure.
-            ConfigurationError: The key, the model or the address is wrong.
-            InvalidInput: The provider rejects the texts.
-            RejectedText: The provider rejects the images.
-            EmbeddingFailed: The reply has no usable vectors.
-        """
+        """Embed texts (with the prefix or task of passages or queries) or JPEG files."""
         ...
 
     def close(self) -> None: ...
@@ -196,11 +188,7 @@ class Batches(Generic[ItemT]):
     def embed(
         self, items: Sequence[ItemT], sizes: Sequence[int], *, query: bool = False, probes: int = 0
     ) -> tuple[Vectors, dict[int, str]]:
-        """Embed items. The last `probes` items are probes.
-
-        Returns:
-            The vectors, and the reasons of failing items by index.
-        """
+        """Return the vectors, and the reasons of failing items by index. The last items are probes."""
         deadline = self._policy.clock() + self._limits.query_seconds if query else None
         vectors = np.empty((len(items), self._dimensions), dtype=np.float32)
         call = _Call(items, sizes, len(items) - probes, query, deadline, vectors)

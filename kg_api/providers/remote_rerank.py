@@ -35,11 +35,9 @@ RERANKER_OVERLAP = 0.125
 
 
 class RemoteReranker:
-    """POST {query, documents} -> results, or TEI's {query, texts} -> a plain list.
+    """POST {query, documents} -> results, or TEI's {query, texts} -> a plain list (`speaks_tei`).
 
-    Args:
-        fields: Further fields of a request.
-        speaks_tei: Format of the server. None: the first reply shows it.
+    If `speaks_tei` is None, the first reply shows the format.
     """
 
     def __init__(

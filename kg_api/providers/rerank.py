@@ -34,9 +34,6 @@ def blend_scores(fused: Sequence[float], scores: Sequence[float]) -> list[float]
     The rank gives prior odds of 1 to the rank, and the score is evidence: their logarithms are added. Equal
     scores keep the order, and extreme scores move a hit over many ranks. The scale of the fused scores does
     not matter.
-
-    Returns:
-        Finite scores to sort by, higher is better, mostly negative.
     """
     ascending = sorted(-score for score in fused)
     places = [bisect_left(ascending, -score) + 1 for score in fused]
@@ -77,19 +74,8 @@ class Reranker(Protocol):
     def score(self, query: str, texts: Sequence[str], *, seconds: float) -> list[float]:
         """Score how well each text answers the question, 0 to 1, higher is better.
 
-        Args:
-            query: Question in plain words.
-            texts: Passages of any length, likely ones first. They are read in this order, and none is
-                truncated.
-            seconds: Time limit, independent of the provider.
-
-        Returns:
-            Scores of the first texts in order: all texts, or at least one if the time is over. [] for no
-            texts.
-
-        Raises:
-            RerankUnavailable: No text was read in time, the provider fails, or the question is too long. The
-                message contains the fix.
+        None is truncated. If the time is over, return the scores of the first texts, at least one. If none
+        was read, raise RerankUnavailable.
         """
         ...
 
@@ -226,11 +212,7 @@ log = structlog.get_logger(__name__)
 
 
 def open_reranker(settings: Settings) -> Reranker | None:
-    """Open the reranker. Models are loaded and requests are sent at the first question.
-
-    Returns:
-        None if the provider is `none`, or if `auto` finds no reranker.
-    """
+    """Open the reranker (None: the provider is `none`, or `auto` finds none). The first question loads it."""
     own = settings.rerank
     match own.provider:
         case "none":
