@@ -15,6 +15,7 @@ from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import enqueue_slot
 from kg_api.graph.schema import index_states
 from kg_api.graph.search import ConceptNearness, Filters, Seed, find_sources_by_concepts
+from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.schemas.base import build_concept_text, concept_id
 from kg_api.schemas.concepts import ExtractedRelation
 from kg_api.schemas.documents import VectorCounts

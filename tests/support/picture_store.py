@@ -9,7 +9,7 @@ from PIL import Image
 from kg_api.blobs.images import ImageKeeper, StoredFiles
 from kg_api.blobs.store import FileBlobStore, compute_blob_key
 from kg_api.convert.image.embedded import convert
-from kg_api.convert.image.stripping import strip_metadata
+from kg_api.convert.image.file import strip_metadata
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.ingest.reader import DocumentReader

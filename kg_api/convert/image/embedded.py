@@ -25,9 +25,8 @@ from kg_api.convert.image.file import (
     open_image,
     read_description,
     render_upright,
-    shrink,
+    strip_metadata,
 )
-from kg_api.convert.image.stripping import strip_metadata
 from kg_api.convert.shared.markdown_text import MarkdownWriter, get_last_words
 from kg_api.convert.shared.ocr import OcrEngine, OcrFailed, PixelLine, compute_mean_confidence
 from kg_api.errors import UnreadableDocument
@@ -60,12 +59,12 @@ def _read(data: bytes, settings: ConversionSettings) -> tuple[ReadImage, AboutIm
     with open_image(content, settings.image_max_megapixels) as picture:
         kind = TYPES[picture.format or ""]
         width, height = picture.size[::-1] if get_upright_rotation(picture) in ON_THEIR_SIDE else picture.size
-        preview = shrink(picture)
+        thumbnail = make_thumbnail(picture)
     image = ReadImage(
         kind,
         width,
         height,
-        make_thumbnail(preview),
+        thumbnail,
         content,
         hashlib.sha256(data + b"stripped").hexdigest(),
     )

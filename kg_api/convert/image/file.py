@@ -151,10 +151,9 @@ def _check(picture: Image.Image, max_megapixels: float) -> None:
         )
 
 
-# Small images for display and comparison
+# Small images for display, OCR, and models
 
-THUMBNAIL_PIXELS = 256
-_ENOUGH = 4 * THUMBNAIL_PIXELS
+THUMBNAIL = Rendering(256, 256, "within")
 ORIENTATION = 0x0112  # EXIF tag
 _TURNS = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
@@ -171,24 +170,13 @@ _WHITE = (255, 255, 255)
 _SIXTEEN_TO_EIGHT = 257
 
 
-def shrink(picture: Image.Image) -> Image.Image:
-    """Return the upright image at slightly more than thumbnail size."""
-    return render_upright(picture, _ENOUGH**2)
-
-
 def render_upright(picture: Image.Image, max_pixels: float) -> Image.Image:
-    """Return the upright image in RGB with at most `max_pixels`, without keeping the full image in memory."""
-    turn = get_upright_rotation(picture)
-    factor = max(1, int(math.sqrt(picture.width * picture.height / max_pixels)))
-    if factor > 1:
-        # JPEG supports decoding at a smaller size
-        picture.draft("RGB", (picture.width // factor, picture.height // factor))
-    picture.load()
-    factor = max(1, int(math.sqrt(picture.width * picture.height / max_pixels)))
-    made = flatten(picture, (factor, factor))
-    if (shrink := math.sqrt(max_pixels / (made.width * made.height))) < 1:
-        made.thumbnail((max(1, int(made.width * shrink)), max(1, int(made.height * shrink))))
-    return made.transpose(turn) if turn is not None else made
+    """Return the upright image in RGB with at most `max_pixels`."""
+    scale = min(1.0, math.sqrt(max_pixels / (picture.width * picture.height)))
+    width, height = (max(1, int(side * scale)) for side in picture.size)
+    if get_upright_rotation(picture) in ON_THEIR_SIDE:
+        width, height = height, width
+    return render_opened(picture, Rendering(width, height, "stretch"))
 
 
 def get_upright_rotation(picture: Image.Image) -> Image.Transpose | None:
@@ -223,11 +211,10 @@ def flatten(picture: Image.Image, factor: tuple[int, int]) -> Image.Image:
 
 
 def make_thumbnail(picture: Image.Image) -> bytes:
-    """Return a WebP of at most 256 x 256 pixels without metadata."""
-    made = picture.copy()
-    made.thumbnail((THUMBNAIL_PIXELS, THUMBNAIL_PIXELS))
+    """Return an upright WebP of at most 256 x 256 pixels without metadata."""
     content = io.BytesIO()
-    Image.fromarray(np.asarray(made)).save(content, "WEBP", quality=_QUALITY)
+    pixels = np.asarray(render_opened(picture, THUMBNAIL))
+    Image.fromarray(pixels).save(content, "WEBP", quality=_QUALITY)
     return content.getvalue()
 
 
@@ -283,3 +270,41 @@ def _compute_sizes(size: Size, wanted: Size, rendering: Rendering) -> tuple[Size
         return wanted, (wanted[0] / max(scales), wanted[1] / max(scales))
     scale = min(1.0, *scales)
     return (max(1, round(size[0] * scale)), max(1, round(size[1] * scale))), size
+
+
+# Removal of metadata
+
+_SAVED_MODES = frozenset({"1", "L", "LA", "I;16", "P", "RGB", "RGBA"})
+_PNG_LEVEL, _STORED_QUALITY = 3, 95
+
+
+def strip_metadata(data: bytes, picture: Image.Image) -> bytes:
+    """Return an image with only pixels, resolution, color profile, and orientation.
+
+    A JPEG keeps its quantization tables, so its pixels hardly change. TIFF and BMP become PNG.
+    """
+    content, exif = io.BytesIO(), Image.Exif()
+    orientation = picture.getexif().get(ORIENTATION, 1)
+    if orientation in range(2, 9) and picture.format != "TIFF":  # Pillow rotates a TIFF while decoding
+        exif[ORIENTATION] = orientation
+    kept: dict[str, Any] = {"exif": exif.tobytes() if len(exif) else b""}
+    kept |= {key: picture.info.get(key) for key in ("icc_profile", "dpi") if key in picture.info}
+    match picture.format:
+        case "JPEG" | "MPO":
+            kept["quality"] = "keep" if picture.format == "JPEG" else _STORED_QUALITY
+            picture.save(content, "JPEG", progressive="progressive" in picture.info, comment=b"", **kept)
+        case "WEBP":
+            lossless = b"VP8L" in data[:4096]
+            picture.save(
+                content, "WEBP", save_all=True, lossless=lossless, quality=_STORED_QUALITY, exact=True, **kept
+            )
+        case "GIF":
+            picture.save(content, "GIF", save_all=True, comment=b"")
+        case _:
+            several = picture.format == "PNG" and count_frames(picture) > 1
+            picture.load()
+            saved = picture if picture.mode in _SAVED_MODES else flatten(picture, (1, 1))
+            saved.save(
+                content, "PNG", save_all=several, compress_level=_PNG_LEVEL, **kept
+            )  # the default level 6 takes four times as long
+    return content.getvalue()

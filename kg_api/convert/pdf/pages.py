@@ -152,7 +152,8 @@ def _find_equal_runs(passage: LetterStream, page: LetterStream) -> Iterator[Equa
     at = behind = 0
     while at + SEED <= len(passage.text):
         places = sorted(seeds.get(passage.text[at : at + SEED], ()), key=lambda place: abs(place - behind))
-        runs = [EqualLetters(at, place, _count_equal(passage.text, at, page.text, place)) for place in places]
+        rest = passage.text[at:]
+        runs = [EqualLetters(at, place, _count_equal(rest, page.text[place:])) for place in places]
         if runs:
             best = max(runs, key=lambda run: run.length)
             yield best
@@ -161,18 +162,9 @@ def _find_equal_runs(passage: LetterStream, page: LetterStream) -> Iterator[Equa
             at = passage.end(passage.words[at])
 
 
-def _count_equal(one: str, at: int, other: str, place: int) -> int:
-    """Count equal letters from these positions on, with increasing steps for speed."""
-    most, same, step = min(len(one) - at, len(other) - place), 0, 64
-    while same < most:
-        step = min(step, most - same)
-        if one[at + same : at + same + step] == other[place + same : place + same + step]:
-            same += step
-        elif step == 1:
-            break
-        else:
-            step //= 2
-    return same
+def _count_equal(one: str, other: str) -> int:
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 # Positions of letters on the page image, and boxes around words
