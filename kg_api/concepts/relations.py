@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +49,7 @@ from kg_api.schemas.concepts import (
     TypeProposals,
 )
 from kg_api.schemas.search import Degradation
-from kg_api.schemas.vocabulary import MAX_STATEMENTS, Stance
+from kg_api.schemas.vocabulary import MAX_STATEMENTS
 from kg_api.spaces.plans import read_embedding_state
 from kg_api.spaces.registry import SpaceRegistry
 from kg_api.spaces.snapshot import get_snapshots
@@ -63,19 +63,8 @@ NEGATIONS: Final = frozenset({"not", "no", "never", "without", "cannot", "non", 
 BLOCK: Final = 500
 
 
-class ComparableType(Protocol):
-    @property
-    def type_id(self) -> str: ...
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def stance(self) -> Stance: ...
-
-
 def group_similar_types(
-    types: Sequence[ComparableType], vectors: Mapping[str, NDArray[np.float32]], least: float
+    types: Sequence[StoredType], vectors: Mapping[str, NDArray[np.float32]], least: float
 ) -> list[tuple[int, list[tuple[int, float]]]]:
     """Group types with similar names. Each type is in at most one group, near to the first type of its group.
 
@@ -98,7 +87,7 @@ def group_similar_types(
     return groups
 
 
-def may_mean(one: ComparableType, other: ComparableType) -> bool:
+def may_mean(one: StoredType, other: StoredType) -> bool:
     """Check by rules whether two types can have one meaning: stances, negations and passives must agree."""
     if one.stance != other.stance:
         return False

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib import resources
 from string import Template
-from typing import Protocol
 
 import structlog
 
@@ -335,30 +334,7 @@ def compute_extraction_fingerprint(model: str, per_source: int) -> str:
     return digest("llm", VERSION, READING, model, build_instruction(per_source))[:16]
 
 
-# Interface of extractors
-
-
-class Extractor(Protocol):
-    """Interface of an extractor. Not thread-safe."""
-
-    @property
-    def name(self) -> ExtractorName: ...
-
-    @property
-    def mark(self) -> str:
-        """Fingerprint of everything that determines the result: version, model, prompt, limits."""
-        ...
-
-    def extract(
-        self, due: Sequence[SourceText], document: Sequence[SourceText], about: DocumentAbout
-    ) -> list[Extraction]:
-        """Extract the concepts of sources of one document: one result per pending source, in order.
-
-        `refused` has the reason if a source cannot be extracted. If the model does not answer, no result is
-        lost.
-        """
-        ...
-
+Extractor = KeyphraseExtractor | LlmExtractor
 
 # Extractor of an ontology
 

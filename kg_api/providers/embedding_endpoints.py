@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any, Final, Generic, cast
 from urllib.parse import urlsplit
 
@@ -51,38 +51,33 @@ IMAGE_HINT = (
 )
 
 
+@dataclass(frozen=True)
 class JsonEndpoint(Generic[ItemT]):
-    def __init__(
-        self,
-        provider: Provider,
-        path: str,
-        *,
-        body: Callable[[Sequence[ItemT], bool], dict[str, object]],
-        find: Callable[[object], list[Any] | None],
-        dimensions: int,
-        hint: str,
-    ) -> None:
-        self._provider = provider
-        self._client = JsonClient(provider, path)
-        self._body = body
-        self._find = find
-        self._dimensions = dimensions
-        self._hint = hint
+    provider: Provider
+    path: str
+    body: Callable[[Sequence[ItemT], bool], dict[str, object]]
+    find: Callable[[object], list[Any] | None]
+    dimensions: int
+    hint: str
+
+    @cached_property
+    def client(self) -> JsonClient:
+        return JsonClient(self.provider, self.path)
 
     def ask(self, items: Sequence[ItemT], *, query: bool, seconds: float, max_bytes: int) -> EmbeddingReply:
-        reply = self._client.read(self._post(items, query, seconds, max_bytes))
-        if (found := self._find(reply)) is None:
-            raise self._provider.report_wrong_service()
-        what = "pictures" if self._provider.service is PICTURES else "texts"
+        reply = self.client.read(self._post(items, query, seconds, max_bytes))
+        if (found := self.find(reply)) is None:
+            raise self.provider.report_wrong_service()
+        what = "pictures" if self.provider.service is PICTURES else "texts"
         return EmbeddingReply(
-            normalize_rows(found, len(items), self._dimensions, self._hint, what=what), _tokens(reply)
+            normalize_rows(found, len(items), self.dimensions, self.hint, what=what), _tokens(reply)
         )
 
     def close(self) -> None:
-        self._client.close()
+        self.client.close()
 
     def _post(self, items: Sequence[ItemT], query: bool, seconds: float, max_bytes: int) -> Reply:
-        return self._client.post(self._body(items, query), seconds, max_bytes)
+        return self.client.post(self.body(items, query), seconds, max_bytes)
 
 
 class _Files(JsonEndpoint[bytes]):
@@ -90,8 +85,8 @@ class _Files(JsonEndpoint[bytes]):
 
     def _post(self, items: Sequence[bytes], query: bool, seconds: float, max_bytes: int) -> Reply:
         files = [("images", ("images", picture, "image/jpeg")) for picture in items]
-        fields = cast("dict[str, str]", self._body(items, query))
-        return self._client.post_form(fields, files, seconds, max_bytes)
+        fields = cast("dict[str, str]", self.body(items, query))
+        return self.client.post_form(fields, files, seconds, max_bytes)
 
 
 def _tokens(reply: object) -> int | None:

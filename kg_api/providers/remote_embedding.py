@@ -153,6 +153,7 @@ class _Call(Generic[ItemT]):
     rejected: dict[int, str] = field(default_factory=dict[int, str])  # reason by index
 
 
+@dataclass(frozen=True, slots=True)
 class Batches(Generic[ItemT]):
     """Sender of batches to an endpoint.
 
@@ -160,43 +161,28 @@ class Batches(Generic[ItemT]):
     embedded, and the accepted batch size is stored in `ServerTraits`.
     """
 
-    def __init__(
-        self,
-        endpoint: Endpoint[ItemT],
-        service: Service,
-        dimensions: int,
-        known_good: Callable[[], ItemT],
-        *,
-        limits: EmbeddingLimits,
-        policy: RetryPolicy,
-        limiter: Limiter,
-        traits: ServerTraits,
-        bill: Callable[[int], None] | None = None,
-    ) -> None:
-        """Set `limiter`, which ignores queries, and `bill`, which receives the tokens of each request."""
-        self._endpoint = endpoint
-        self._service = service
-        self._dimensions = dimensions
-        self._known_good = known_good
-        self._limits = limits
-        self._policy = policy
-        self._limiter = limiter
-        self._traits = traits
-        self._bill = bill
-        self._rejection = (InvalidInput, service.rejected)
+    endpoint: Endpoint[ItemT]
+    service: Service
+    dimensions: int
+    known_good: Callable[[], ItemT]
+    limits: EmbeddingLimits
+    policy: RetryPolicy
+    limiter: Limiter  # queries ignore this limit
+    traits: ServerTraits
+    bill: Callable[[int], None] | None = None  # receives the tokens of each request
 
     def embed(
         self, items: Sequence[ItemT], sizes: Sequence[int], *, query: bool = False, probes: int = 0
     ) -> tuple[Vectors, dict[int, str]]:
         """Return the vectors, and the reasons of failing items by index. The last items are probes."""
-        deadline = self._policy.clock() + self._limits.query_seconds if query else None
-        vectors = np.empty((len(items), self._dimensions), dtype=np.float32)
+        deadline = self.policy.clock() + self.limits.query_seconds if query else None
+        vectors = np.empty((len(items), self.dimensions), dtype=np.float32)
         call = _Call(items, sizes, len(items) - probes, query, deadline, vectors)
         self._embed(call, 0, len(items))
         return call.vectors, call.rejected
 
     def close(self) -> None:
-        self._endpoint.close()
+        self.endpoint.close()
 
     def _embed(  # noqa: C901 - one decision for each way in which a request fails
         self, call: _Call[ItemT], begin: int, end: int, *, dividing: bool = False
@@ -204,7 +190,7 @@ class Batches(Generic[ItemT]):
         while begin < end:
             stop = self._find_batch_end(call.sizes, begin, end)
             failure = self._request(call, slice(begin, stop), is_part=dividing and stop - begin > 1)
-            is_rejected = isinstance(failure, self._rejection)
+            is_rejected = isinstance(failure, (InvalidInput, self.service.rejected))
             if failure is not None and stop - begin == 1:
                 # Reject an item that fails alone, unless the whole server fails
                 if not is_rejected and not self._is_server_working(query=call.query):
@@ -213,19 +199,19 @@ class Batches(Generic[ItemT]):
                 if not is_rejected and not call.accepted and len(call.rejected) >= MAX_AT_FAULT:
                     raise failure
             elif failure is not None and is_rejected:
-                with nullcontext() if call.query else self._traits.learning:
+                with nullcontext() if call.query else self.traits.learning:
                     if self._find_batch_end(call.sizes, begin, stop) < stop:  # another thread found the limit
                         self._embed(call, begin, stop)
                     else:
                         middle = self._divide(call, begin, stop, failure)
                         if not any(at in call.rejected for at in range(begin, stop)):
-                            self._traits.learn_limit(middle - begin)
+                            self.traits.learn_limit(middle - begin)
             elif failure is not None and not dividing:
                 # No vectors after all retries. If smaller requests succeed, this request was too large
                 call.largest = 0
                 self._divide(call, begin, stop, failure)
                 if not any(at in call.rejected for at in range(begin, stop)):
-                    self._traits.learn_limit(call.largest)
+                    self.traits.learn_limit(call.largest)
             elif failure is not None:
                 self._divide(call, begin, stop, failure)
             begin = stop
@@ -249,20 +235,18 @@ class Batches(Generic[ItemT]):
         items, errors = call.items[part], list[RetryableError]()
 
         def attempt(seconds_left: float | None) -> EmbeddingReply:
-            seconds = (
-                self._limits.seconds if seconds_left is None else min(seconds_left, self._limits.seconds)
-            )
+            seconds = self.limits.seconds if seconds_left is None else min(seconds_left, self.limits.seconds)
             try:
                 return self._send(items, query=call.query, seconds=seconds)
             except RetryableError as error:
                 errors.append(error)
                 if is_part and not error.is_limit:
-                    raise self._service.give_up(str(error), None) from None
+                    raise self.service.give_up(str(error), None) from None
                 raise
 
         try:
-            reply = self._policy.call(attempt, self._service.give_up, call.deadline, kind=self._service.kind)
-        except self._rejection as failure:
+            reply = self.policy.call(attempt, self.service.give_up, call.deadline, kind=self.service.kind)
+        except (InvalidInput, self.service.rejected) as failure:
             return failure
         except EmbeddingUnavailable as failure:
             if call.query or not errors or errors[-1].is_limit:
@@ -271,10 +255,10 @@ class Batches(Generic[ItemT]):
         call.vectors[part] = reply.vectors
         call.accepted += len(items)
         call.largest = max(call.largest, len(items))
-        if self._bill is not None:
+        if self.bill is not None:
             token_count = sum(call.sizes[part])
             billed = token_count if reply.tokens is None else reply.tokens
-            self._bill(billed)
+            self.bill(billed)
             spend(
                 round(billed * sum(call.sizes[part.start : min(part.stop, call.first_probe)]) / token_count)
             )
@@ -282,24 +266,24 @@ class Batches(Generic[ItemT]):
 
     def _is_server_working(self, *, query: bool) -> bool:
         """Check if the server embeds a known good item: one request with a short timeout."""
-        seconds = min(self._limits.seconds, self._limits.query_seconds)
+        seconds = min(self.limits.seconds, self.limits.query_seconds)
         try:
-            reply = self._send([self._known_good()], query=query, seconds=seconds)
+            reply = self._send([self.known_good()], query=query, seconds=seconds)
         except (RetryableError, KgError):
             return False
-        if self._bill is not None:
-            self._bill(reply.tokens or 0)
+        if self.bill is not None:
+            self.bill(reply.tokens or 0)
         return True
 
     def _send(self, items: Sequence[ItemT], *, query: bool, seconds: float) -> EmbeddingReply:
-        max_bytes = min(len(items) * self._dimensions * BYTES_PER_NUMBER + MIB, MAX_BYTES)
-        with nullcontext() if query else self._limiter.slot():
-            return self._endpoint.ask(items, query=query, seconds=seconds, max_bytes=max_bytes)
+        max_bytes = min(len(items) * self.dimensions * BYTES_PER_NUMBER + MIB, MAX_BYTES)
+        with nullcontext() if query else self.limiter.slot():
+            return self.endpoint.ask(items, query=query, seconds=seconds, max_bytes=max_bytes)
 
     def _find_batch_end(self, sizes: Sequence[int], begin: int, end: int) -> int:
-        items = min(self._limits.items, self._traits.max_items or self._limits.items)
+        items = min(self.limits.items, self.traits.max_items or self.limits.items)
         stop, used = begin + 1, sizes[begin]
-        while stop < end and stop - begin < items and used + sizes[stop] <= self._limits.tokens:
+        while stop < end and stop - begin < items and used + sizes[stop] <= self.limits.tokens:
             used += sizes[stop]
             stop += 1
         return stop

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,9 +10,9 @@ from kg_api.concepts.grounding import Opinion
 from kg_api.concepts.merging import MIN_LIKENESS, compare_spelling, find_merge_reason, scale_similarity
 from kg_api.concepts.relations import group_similar_types, may_mean
 from kg_api.graph.concepts import Text
-from kg_api.schemas.concepts import choose_stance
+from kg_api.graph.relations import StoredType
+from kg_api.schemas.concepts import RelationshipType, choose_stance
 from kg_api.schemas.spaces import SimilarityCalibration
-from kg_api.schemas.vocabulary import Stance
 
 BGE = SimilarityCalibration(related=0.65, unrelated=0.38)
 
@@ -171,17 +169,11 @@ def test_another_number_is_another_thing(word: str, one: int, other: int) -> Non
     assert found is None or one == other
 
 
-@dataclass(frozen=True)
-class Named:
-    name: str
-
-    @property
-    def type_id(self) -> str:
-        return self.name
-
-    @property
-    def stance(self) -> Stance:
-        return choose_stance(self.name, None)
+def named(name: str) -> StoredType:
+    stance = choose_stance(name, None)
+    return StoredType(
+        name, [name], RelationshipType(name=name, relations=1, also=[], stance=stance, embedded=True)
+    )
 
 
 def at(degrees: float) -> NDArray[np.float32]:
@@ -199,8 +191,8 @@ def at(degrees: float) -> NDArray[np.float32]:
     ],
 )
 def test_opposites_are_never_proposed_however_alike(one: str, other: str) -> None:
-    assert not may_mean(Named(one), Named(other))
-    assert group_similar_types([Named(one), Named(other)], {one: at(0), other: at(0)}, 0.5) == []
+    assert not may_mean(named(one), named(other))
+    assert group_similar_types([named(one), named(other)], {one: at(0), other: at(0)}, 0.5) == []
 
 
 EVIDENCE = st.floats(0, 1e6)
