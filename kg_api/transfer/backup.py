@@ -152,47 +152,37 @@ def make_backup(home: Home, settings: Settings, folder: Path, on_wait: OnWait) -
 # Backups in a folder
 
 
-@dataclass(frozen=True, slots=True)
-class FoundBackup:
-    """A complete or incomplete backup."""
-
-    path: Path
-    manifest: BackupManifest | None
-    problem: str | None = None  # reason why it is incomplete, by file sizes and not by contents
-
-
-def list_backups(folder: Path) -> list[FoundBackup]:
-    return [_inspect(path) for path in sorted(folder.glob("kg-*"), reverse=True) if path.is_dir()]
-
-
-def _inspect(path: Path) -> FoundBackup:
-    try:
-        manifest = read_manifest(path)
-    except Conflict as error:
-        return FoundBackup(path, None, str(error))
-    for each in manifest.files:
-        file = path / each.path
-        if not file.is_file() or file.stat().st_size != each.bytes:
-            return FoundBackup(path, manifest, f"{each.path} is missing or has another size")
-    return FoundBackup(path, manifest)
-
-
 def find_backup(named: Path, folder: Path) -> Path:
     for path in (named.expanduser(), folder / named):
         if path.is_dir():
             return path.absolute()
-    raise NotFound(f"backup {str(named)!r} not found. `kg admin backups` lists the backups in {folder}")
+    there = ", ".join(path.name for path in _newest_first(folder)) or "none"
+    raise NotFound(f"backup {str(named)!r} not found. Backups in {folder}: {there}")
 
 
 def remove_oldest(folder: Path, keep: int, home: str) -> list[Path]:
     """Remove complete backups of a home except the newest `keep`, at least 1. Return the removed ones."""
-    whole = [each for each in list_backups(folder) if each.problem is None]
-    own = [each.path for each in whole if each.manifest and each.manifest.home == home]
-    gone = own[max(keep, 1) :]
+    gone = [path for path in _newest_first(folder) if _is_complete(path, home)][max(keep, 1) :]
     for path in gone:
         (path / MANIFEST).unlink()  # the manifest first, so that a partly removed backup is not valid
         shutil.rmtree(path)
     return gone
+
+
+def _newest_first(folder: Path) -> list[Path]:
+    return sorted((path for path in folder.glob("kg-*") if path.is_dir()), reverse=True)
+
+
+def _is_complete(path: Path, home: str) -> bool:
+    """Check home, names, and sizes. A restore also compares checksums."""
+    try:
+        manifest = read_manifest(path)
+    except Conflict:
+        return False
+    files = ((path / each.path, each.bytes) for each in manifest.files)
+    return manifest.home == home and all(
+        file.is_file() and file.stat().st_size == size for file, size in files
+    )
 
 
 # Restoring a backup: check, load in a separate folder, start there, and swap

@@ -10,7 +10,7 @@ from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import emit, make_group, note_all
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.options import argument, option
-from kg_cli.transfer.commands import backup, backups, restore
+from kg_cli.transfer.commands import backup, restore
 
 if TYPE_CHECKING:
     from kg_api.schemas.embedding import RegenerationStarted
@@ -22,7 +22,7 @@ group.add_typer(embedding.spaces_group, name="spaces")
 group.add_typer(languages.group, name="synonyms")
 group.add_typer(keys.group, name="keys")
 group.add_typer(concepts.relationships_group, name="relationship-types")
-for _command in (languages.language, keys.audit, backup, backups, restore):
+for _command in (languages.language, keys.audit, backup, restore):
     group.command()(_command)
 
 

@@ -1,4 +1,4 @@
-"""`kg admin backup`, `backups` and `restore` of a home whose processes are stopped."""
+"""`kg admin backup` and `restore` of a home whose processes are stopped."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
-from rich.text import Text
-
 from kg_api.errors import Conflict, InvalidInput, NotFound
 from kg_api.local import processes
 from kg_api.local.neo4j import build_neo4j_role
 from kg_api.local.processes import Home
 from kg_api.settings import Settings, load_settings
 from kg_api.transfer import backup
-from kg_api.transfer.backup import FoundBackup, finish_swap, holds_data
+from kg_api.transfer.backup import BackupManifest, finish_swap, holds_data
 from kg_api.wording import pluralize
 from kg_cli.stack.report import fetch_parts
 from kg_cli.stack.roles import changing, stack_roles, supervisor_role
@@ -36,9 +34,7 @@ def make_backup(folder: Path | None, keep: int | None, *, as_json: bool) -> None
         path, manifest = backup.make_backup(home, settings, place, show)
         removed = backup.remove_oldest(place, keep, manifest.home) if keep else []
     if as_json:
-        console.print_json(
-            {**_as_json(FoundBackup(path, manifest)), "removed": [str(each) for each in removed]}
-        )
+        console.print_json({**_as_json(path, manifest), "removed": [str(each) for each in removed]})
         return
     console.line(str(path))
     console.say(f"{console.megabytes(manifest.bytes)} in {manifest.seconds:.1f} s")
@@ -117,7 +113,7 @@ def restore_backup(named: Path, *, replace: bool, agreed: bool, as_json: bool) -
         )
     if as_json:
         fields = {"home": str(home.path), "counts": restored.counts, "notes": notes}
-        console.print_json({**_as_json(FoundBackup(found, manifest)), **fields})
+        console.print_json({**_as_json(found, manifest), **fields})
         return
     counts = [pluralize(count, name[:-1], name) for name, count in restored.counts.items()]
     counts[0] = pluralize(restored.counts["ontologies"], "ontology", "ontologies")
@@ -128,28 +124,6 @@ def restore_backup(named: Path, *, replace: bool, agreed: bool, as_json: bool) -
     console.say(f"Start it with: {runnable()} up")
 
 
-def print_backups(folder: Path | None, *, as_json: bool) -> None:
-    place = choose_backup_folder(folder)
-    found = backup.list_backups(place)
-    if as_json:
-        console.print_json({"folder": str(place), "backups": [*map(_as_json, found)]})
-    elif not found:
-        console.say(f"No backups in {place}.")
-    else:
-        console.print_table(["backup", "made", "size", "complete"], [_row(each) for each in found])
-
-
-def _as_json(found: FoundBackup) -> dict[str, Any]:
-    fields = {"path": str(found.path), "whole": found.problem is None, "problem": found.problem}
-    if (manifest := found.manifest) is None:
-        return fields
+def _as_json(path: Path, manifest: BackupManifest) -> dict[str, Any]:
     size = {"bytes": manifest.bytes, "files": len(manifest.files)}
-    return {**fields, **manifest.model_dump(mode="json", exclude={"files"}), **size}
-
-
-def _row(found: FoundBackup) -> list[str | Text]:
-    complete = Text("yes", "green") if found.problem is None else Text(found.problem, "red")
-    if (manifest := found.manifest) is None:
-        return [found.path.name, "-", "-", complete]
-    made = manifest.made_at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    return [found.path.name, made, console.megabytes(manifest.bytes), complete]
+    return {"path": str(path), **manifest.model_dump(mode="json", exclude={"files"}), **size}

@@ -1,4 +1,4 @@
-"""`kg export`, `kg import`, and backups of a home: `kg admin backup`, `backups` and `restore`."""
+"""`kg export`, `kg import`, and backups of a home: `kg admin backup` and `restore`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,6 @@ import typer
 from kg_cli.terminal import options
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.options import argument, option
-
-FolderArgument = Annotated[
-    Path | None, argument("Folder. Default: KG_BACKUP__FOLDER, or `backups` in KG_HOME.", metavar="[FOLDER]")
-]
 
 
 def export(
@@ -90,7 +86,10 @@ def import_bundle(
 
 
 def backup(
-    folder: FolderArgument = None,
+    folder: Annotated[
+        Path | None,
+        argument("Folder. Default: KG_BACKUP__FOLDER, or `backups` in KG_HOME.", metavar="[FOLDER]"),
+    ] = None,
     *,
     keep: Annotated[
         int | None,
@@ -110,20 +109,10 @@ def backup(
     make_backup(folder, keep, as_json=as_json)
 
 
-def backups(folder: FolderArgument = None, *, as_json: options.OwnJson = False) -> None:
-    """List the backups of a folder, the newest first, and whether each is complete.
-
-    The check compares names and sizes of files. `kg admin restore` also compares checksums.
-
-    Example: kg admin backups --json
-    """
-    from kg_cli.transfer.backups import print_backups
-
-    print_backups(folder, as_json=as_json)
-
-
 def restore(
-    backup: Annotated[Path, argument("Backup: its folder, or its name as in `backups`.", metavar="BACKUP")],
+    backup: Annotated[
+        Path, argument("Backup: its folder, or its name in the folder of backups.", metavar="BACKUP")
+    ],
     *,
     replace: Annotated[
         bool,

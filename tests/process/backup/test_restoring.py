@@ -78,8 +78,9 @@ def test_external_neo4j_needs_its_own_backup_tools(tmp_path: Path) -> None:
 def test_empty_home_and_unknown_backup_are_errors(tmp_path: Path) -> None:
     machine = fresh_machine(tmp_path / "kg")
     assert "never started" in machine.kg("admin", "backup", code=4)[1]
-    assert "kg admin backups" in machine.kg("admin", "restore", "kg-1", code=4)[1]
+    write_backup(machine.home / "backups", "kg-2")
+    assert "Backups in" in (err := machine.kg("admin", "restore", "kg-1", code=4)[1])
+    assert ": kg-2" in err
     within = tmp_path / "data/neo4j/backups"
     data = fresh_machine(tmp_path / "data")
     assert "is part of the backed-up data" in data.kg("admin", "backup", str(within), code=2)[1]
-    assert "No backups" in machine.kg("admin", "backups")[1]

@@ -15,7 +15,6 @@ from kg_api.transfer.backup import (
     BackupManifest,
     finish_swap,
     holds_data,
-    list_backups,
     read_manifest,
     remove_oldest,
     require_known_neo4j,
@@ -37,25 +36,17 @@ def test_manifest_paths_stay_inside_the_backup(tmp_path: Path, path: str) -> Non
         BackupManifest.model_validate(value)
 
 
-def test_backups_are_listed_with_their_problems(tmp_path: Path) -> None:
-    first = write_backup(tmp_path, "kg-20260131-000001")
-    assert read_manifest(first).bytes == sum(map(len, FILES.values()))
+def test_incomplete_backups_are_never_removed(tmp_path: Path) -> None:
+    newest = write_backup(tmp_path, "kg-20260131-000009")
+    assert read_manifest(newest).bytes == sum(map(len, FILES.values()))
     (write_backup(tmp_path, "kg-20260131-000002") / "blobs/ab/ab1").unlink()
     (write_backup(tmp_path, "kg-20260131-000003") / "neo4j.dump").write_bytes(b"lo")
     (write_backup(tmp_path, "kg-20260131-000004") / MANIFEST).write_text("{")
     (write_backup(tmp_path, "kg-20260131-000005") / MANIFEST).unlink()
     write_backup(tmp_path, "kg-20260131-000006", format=3)
-    (tmp_path / ".unfinished-1").mkdir()
     (tmp_path / "kg-notes.txt").touch()
-    told = {each.path.name[-1]: each.problem for each in list_backups(tmp_path)}
-    assert [*told] == ["6", "5", "4", "3", "2", "1"]
-    assert told["1"] is None
-    assert told["2"] == "blobs/ab/ab1 is missing or has another size"
-    assert told["3"] == "neo4j.dump is missing or has another size"
-    assert "damaged" in str(told["4"])
-    assert "manifest.json" in str(told["5"])
-    assert "in another format" in str(told["6"])
-    assert list_backups(tmp_path / "nowhere") == []
+    assert remove_oldest(tmp_path, 1, "/home") == []
+    assert remove_oldest(tmp_path / "nowhere", 1, "/home") == []
 
 
 def test_oldest_backups_are_deleted_except_the_last(tmp_path: Path) -> None:
