@@ -95,9 +95,9 @@ class SpaceMethods:
         return post(SpaceSwitched, "embedding", "spaces", slug, "rollback", json=body)
 
     @request
-    def drop_space(self, slug: str, ontology: str | None = None) -> Call[SpaceDropped]:
-        """Delete a space, or only the vectors that it has for one ontology."""
-        return delete(SpaceDropped, "embedding", "spaces", slug, ontology=ontology)
+    def drop_space(self, slug: str) -> Call[SpaceDropped]:
+        """Delete a space that no ontology uses."""
+        return delete(SpaceDropped, "embedding", "spaces", slug)
 
 
 class KeyMethods:
