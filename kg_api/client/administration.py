@@ -1,12 +1,12 @@
-"""Client methods for administrators: embedding spaces, API keys, export and import."""
+"""Embedding spaces, jobs, API keys, export, and import: methods of the client."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
 
-from kg_api.client.call import Call, build_body, build_params, build_path, delete, get, get_file, post
-from kg_api.client.sending import request
+from kg_api.client.call import Call, Events, build_body, build_params, build_path, delete, get, get_file, post
+from kg_api.client.sending import request, stream
 from kg_api.schemas.bundles import (
     BundledOntology,
     BundleOffer,
@@ -25,22 +25,28 @@ from kg_api.schemas.embedding import (
     SpaceSwitched,
 )
 from kg_api.schemas.operations import (
+    FINISHED,
     ApiKey,
     ApiKeys,
     AuditPage,
     CreatedKey,
+    Job,
+    JobPage,
     KeyRotation,
     NewKey,
+    QueueStatus,
     extract_key_id,
 )
 from kg_api.schemas.spaces import EmbeddingHealth, NewSpace, SpaceInfo, SpaceList
 from kg_api.schemas.vocabulary import USUAL_OVERLAP_HOURS, ImageProvider, KeyScope, Modality, Provider
 
 _LINES = {"Content-Type": "application/x-ndjson"}
+
+
 _FILE = {"Content-Type": "application/octet-stream"}
 
 
-class SpaceMethods:
+class AdministrationMethods:
     @request
     def embedding_spaces(self) -> Call[SpaceList]:
         return get(SpaceList, "embedding", "spaces")
@@ -99,8 +105,6 @@ class SpaceMethods:
         """Delete a space that no ontology uses."""
         return delete(SpaceDropped, "embedding", "spaces", slug)
 
-
-class KeyMethods:
     @request
     def keys(self) -> Call[ApiKeys]:
         """List all keys, including revoked and expired keys. You cannot see the secrets."""
@@ -146,8 +150,6 @@ class KeyMethods:
         asked = build_params(force=force or None)
         return post(ApiKey, "keys", extract_key_id(key), "revoke", params=asked)
 
-
-class MovingMethods:
     @request
     def export_offer(self, ontologies: Sequence[str] | None = None) -> Call[BundleOffer]:
         """Show what you can export from some ontologies or from all."""
@@ -193,3 +195,47 @@ class MovingMethods:
         """Upload a file. If it is not used, it will be deleted after an hour."""
         path = build_path("import", "blobs", key)
         return Call("PUT", path, KeptBlob, content=content, headers=_FILE)
+
+    @request
+    def jobs(
+        self,
+        *,
+        state: str | None = None,
+        kind: str | None = None,
+        ontology: str | None = None,
+        offset: int = 0,
+        limit: int = 50,
+    ) -> Call[JobPage]:
+        return get(JobPage, "jobs", state=state, kind=kind, ontology=ontology, offset=offset, limit=limit)
+
+    @request
+    def job(self, job_id: str) -> Call[Job]:
+        return get(Job, "jobs", job_id)
+
+    @request
+    def cancel_job(self, job_id: str) -> Call[Job]:
+        """Cancel a job. This does not remove data that it has written."""
+        return post(Job, "jobs", job_id, "cancel")
+
+    @request
+    def retry_job(self, job_id: str) -> Call[Job]:
+        """Queue a failed job again. If it waits for the next attempt, it will start now."""
+        return post(Job, "jobs", job_id, "retry")
+
+    @stream
+    def follow_job(self, job_id: str) -> Events[Job]:
+        """Yield a job after each change, until it has ended.
+
+        This can stop earlier, when the service or the database stops. In this case, use `job`.
+        """
+        return Events(get(Job, "jobs", job_id, "events"), is_last=lambda job: job.state in FINISHED)
+
+    @stream
+    def follow_jobs(self, ontology: str | None = None) -> Events[Job]:
+        """Yield unfinished and recently ended jobs, and then each job that changes. This does not end."""
+        return Events(get(Job, "jobs", "events", ontology=ontology))
+
+    @request
+    def queue(self) -> Call[QueueStatus]:
+        """Get the state of the queue, to see jobs and workers."""
+        return get(QueueStatus, "queue")

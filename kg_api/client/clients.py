@@ -4,38 +4,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator
 
-from kg_api.client.administration import KeyMethods, MovingMethods, SpaceMethods
-from kg_api.client.answering import AnsweringMethods
+from kg_api.client.administration import AdministrationMethods
 from kg_api.client.call import Call, get
-from kg_api.client.concepts import ConceptMethods
-from kg_api.client.documents import DocumentMethods
-from kg_api.client.folders import FolderMethods
-from kg_api.client.images import ImageMethods
-from kg_api.client.jobs import JobMethods
-from kg_api.client.ontologies import OntologyMethods
-from kg_api.client.review import JudgementMethods, ProposalMethods, ReviewMethods
+from kg_api.client.library import LibraryMethods
 from kg_api.client.search import SearchMethods, get_page
 from kg_api.client.sending import AsyncSending, Sending, request
 from kg_api.schemas.operations import Health, Readiness
 from kg_api.schemas.search import SourceHits, SourceSearch
 
 
-class Methods(
-    SearchMethods,
-    AnsweringMethods,
-    ConceptMethods,
-    ProposalMethods,
-    DocumentMethods,
-    ReviewMethods,
-    JudgementMethods,
-    ImageMethods,
-    OntologyMethods,
-    FolderMethods,
-    SpaceMethods,
-    JobMethods,
-    KeyMethods,
-    MovingMethods,
-):
+class Methods(SearchMethods, LibraryMethods, AdministrationMethods):
     """All requests that you can send to the service."""
 
     @request
