@@ -14,7 +14,6 @@ import typer
 from kg_api import __version__
 from kg_api.errors import KgError
 from kg_cli.admin import commands as admin
-from kg_cli.communities import commands as communities
 from kg_cli.concepts import commands as concepts
 from kg_cli.documents import commands as documents
 from kg_cli.documents import folders
@@ -37,7 +36,6 @@ COMMANDS = (
 NAMED = {"import": import_bundle, "open": searching.open_page}  # names of Python
 GROUPS = {
     "admin": admin.group,
-    "communities": communities.group,
     "concepts": concepts.group,
     "eval": evaluate.group,
     "folders": folders.group,

@@ -114,8 +114,8 @@ def find_community(graph: Reader, ontology: str, identifier: str) -> Row:
     if found is None:
         require_state(graph, ontology)
         raise NotFound(
-            f"community {identifier!r} not found in {ontology}. The communities may have changed: `kg "
-            f"communities list --ontology {ontology}` shows the existing ones"
+            f"community {identifier!r} not found in {ontology}. The communities may have changed: "
+            f"/ui/communities shows the existing ones"
         )
     return {**found, "computed_at": convert_times(rows[0])["at"]}
 

@@ -21,7 +21,6 @@ from kg_api.providers.pixels import HistogramEmbedder
 from kg_api.schemas.constructive import ConstructiveQuery
 from kg_api.schemas.spaces import FIRST_IMAGE_SLUG
 from tests.process.cli.conftest import ROOT, Kg
-from tests.support.communities import Detecting
 from tests.support.concepts import state
 from tests.support.embedding import run_jobs
 from tests.support.images import drawn, encoded
@@ -49,7 +48,7 @@ ASKING = ("delete ", "documents reject", "folders remove", "ingest ~/notes --ont
 LEFT_TO_OTHER_TESTS = {
     "ingest.md": ("--ocr always",),
     "search.md": ("answer ",),
-    "concepts.md": ("llm", "concepts extract", "--ontology leases", "communities", "proposals", "subgraph"),
+    "concepts.md": ("llm", "concepts extract", "--ontology leases", "proposals", "subgraph"),
     "images.md": ("photos --wait", "book.epub", "admin spaces", "down", "up"),
     "evaluation.md": ("eval make", "~/sets/notes", "~/sets/asked", "RESULT.json", "results delete"),
 }
@@ -65,9 +64,6 @@ STATED = {
     "b.md": [["worker", "needs", "lease"], ["frozen worker", "casts doubt on", "safety"]],
 }
 PRINTED: dict[str, dict[str, tuple[str, ...]]] = {
-    "List topics": {
-        "communities list": ("2 of 2 communities", "9 in communities", "from a single source"),
-    },
     "Review proposed links": {
         "proposals list": ("owls.md#0", "ears.md#0", "voles", "1 of 1 proposal"),
         "proposals show": ("source open", "Barn owls hunt at dusk", "of two documents"),
@@ -203,14 +199,6 @@ def client(service: Service) -> Iterator[KgClient]:
         yield client
 
 
-def add_topics(client: KgClient, graph: Graph) -> Ids:
-    detecting = Detecting(graph)
-    detecting.add_topics()
-    detecting.work()
-    assert client.communities("notes").total == 2
-    return {}
-
-
 def add_proposal(client: KgClient, graph: Graph) -> Ids:
     propose(client, graph)
     (found,) = client.proposals("notes", kind="source").proposals
@@ -228,7 +216,6 @@ def add_relationships(client: KgClient, graph: Graph) -> Ids:
 
 
 PREPARE = {
-    "List topics": add_topics,
     "Review proposed links": add_proposal,
     "Search relationships": add_relationships,
     "Build a subgraph": add_relationships,
@@ -245,8 +232,6 @@ def test_documented_concept_commands_print_expected_output(
         (folder / "requires.json").write_text(query, encoding="utf-8")
     given = check_commands(kg, commands_in(section), PRINTED[heading], ids)
     match heading:
-        case "List topics":
-            assert given[-1]["total"] == 2
         case "Review proposed links":
             assert given[0]["total"] == 0, "the proposal is open again"
         case "Search relationships":
