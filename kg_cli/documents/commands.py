@@ -10,8 +10,9 @@ import typer
 
 from kg_api.errors import Forbidden, NotFound
 from kg_api.schemas.formats import OcrMode
-from kg_api.schemas.vocabulary import MAX_FACET_VALUES
+from kg_api.schemas.vocabulary import DEFAULT_PAGE_WIDTH, MAX_FACET_VALUES, MAX_PAGE_WIDTH, MIN_PAGE_WIDTH
 from kg_api.wording import pluralize
+from kg_cli.search.images import write_file
 from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import Table, command, make_group, note_all, print_rows, short_id
 from kg_cli.terminal.connect import open_client
@@ -22,10 +23,12 @@ if TYPE_CHECKING:
     from kg_api.client import KgClient
     from kg_api.schemas import documents as schemas
     from kg_api.schemas.filters import DeletedMatching, Facets
+    from kg_api.schemas.images import PageImage
     from kg_api.schemas.metadata import MetadataValue
+    from kg_api.schemas.search import SourcePlace
 
 ontologies = make_group("Ontologies: list, with the embedded share of each.")
-documents = make_group("Documents: list, change, approve and reject.")
+documents = make_group("Documents: list, change, show pages, approve and reject.")
 delete = make_group("Delete a document, the documents of a filter, or an ontology.")
 
 LAST_NAME = "\U0010ffff"  # sorts after the name of every document
@@ -273,6 +276,49 @@ def set_document(
 
     change = read_changes(values or [], several or [], remove or [])
     return kg.change_document(document, ontology=ontology, **change)
+
+
+@documents.command("page")
+def save_page(
+    document: Annotated[str, argument("PDF: its name, ONTOLOGY/NAME or id (or its first 8 digits).")],
+    page: Annotated[int, argument("Number of the page, starting from 1.", min=1)],
+    to: Annotated[Path, option("PNG file to write, or - for standard output.", "--out", metavar="FILE")],
+    *,
+    source: Annotated[
+        str | None, option("Id of a hit. kg draws a box around its words.", "--source", metavar="ID")
+    ] = None,
+    query: Annotated[str | None, option("Words to draw a box around.", "--query")] = None,
+    width: Annotated[
+        int, option("Width of the image in pixels.", min=MIN_PAGE_WIDTH, max=MAX_PAGE_WIDTH)
+    ] = DEFAULT_PAGE_WIDTH,
+    ontology: options.WhichOntology = None,
+    force: Annotated[bool, option("Overwrite an existing file.", "--force")] = False,
+) -> None:
+    """Save a page of a PDF as an image, with the words of a hit boxed.
+
+    Example: kg documents page manual.pdf 7 --out page.png --source 1f0c5a77
+    """
+    with open_client() as client:
+        image = client.page_image(
+            document, page, source_id=source, query=query, width=width, ontology=ontology
+        )
+        hit = None if source is None or image.boxed else client.source(source)
+    print_page(image, to, asked=source is not None or query is not None, force=force, source=hit)
+
+
+def print_page(
+    image: PageImage, to: Path, *, asked: bool, force: bool, source: SourcePlace | None = None
+) -> None:
+    """Write a page to a file and print the number of boxed words."""
+    write_file(image.content, to, force=force)
+    place = ""
+    if source and source.page is not None:
+        several = source.last_page not in {None, source.page}
+        pages = f"pages {source.page} to {source.last_page}" if several else f"page {source.page}"
+        place = f" (the hit is on {pages})"
+    nothing = f"none of these words is on it{place}, nothing"
+    boxed = pluralize(image.boxed, "word") if image.boxed else nothing
+    console.say(f"page {image.page} of {image.pages}" + (f"; {boxed} boxed" if asked else ""))
 
 
 # Deletion

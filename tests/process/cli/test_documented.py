@@ -49,7 +49,7 @@ LEFT_TO_OTHER_TESTS = {
     "ingest.md": ("--ocr always",),
     "search.md": ("answer ",),
     "concepts.md": ("llm", "concepts extract", "--ontology leases", "proposals", "subgraph"),
-    "images.md": ("photos --wait", "book.epub", "admin spaces", "down", "up"),
+    "images.md": ("photos --wait", "book.epub", "documents page", "admin spaces", "down", "up"),
     "evaluation.md": ("eval make", "~/sets/notes", "~/sets/asked", "RESULT.json", "results delete"),
 }
 """Commands that need a model, a program, a large corpus, another service, or the files of this
