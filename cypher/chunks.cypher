@@ -33,7 +33,7 @@ DETACH DELETE c
 // name: forget
 // Delete a batch of chunks in a space, by id.
 MATCH (c:Chunk)
-WHERE c.chunk_id > $after AND c.space IN $keys
+WHERE c.chunk_id > $after AND c.space IN $keys AND ($ontology IS NULL OR c.ontology = $ontology)
 WITH c ORDER BY c.chunk_id LIMIT $limit
 WITH collect(c) AS gone, max(c.chunk_id) AS last
 FOREACH (c IN gone | DETACH DELETE c)

@@ -129,13 +129,13 @@ WHERE c.concept_id = row.concept_id
 DELETE a
 
 // name: forget_near
-// Delete the similarity links of a batch of concepts in a space, by id.
+// Delete the similarity links of a batch of concepts in some spaces, by id.
 MATCH (c:Concept)
-WHERE c.concept_id > $after
+WHERE c.concept_id > $after AND ($ontology IS NULL OR c.ontology = $ontology)
 WITH c ORDER BY c.concept_id LIMIT $limit
 CALL (c) {
   MATCH (c)-[r:NEAR_TO]->()
-  WHERE r.space = $space
+  WHERE r.space IN $spaces
   DELETE r
 }
 RETURN max(c.concept_id) AS last

@@ -13,7 +13,7 @@ WHERE $names IS NULL OR o.name IN $names
 RETURN o.name AS ontology, o.space AS space, o.slot AS slot, o.chunking AS chunking, o.serving AS serving,
        o.previous AS previous, o.activates AS activates, o.embed_on_ingest AS embed_on_ingest, o.paused AS paused,
        o.image_space AS image_space, o.image_serving AS image_serving, o.image_previous AS image_previous,
-       o.image_activates AS image_activates, o.concepts_wanted_at IS NOT NULL AS wants_concepts
+       o.image_activates AS image_activates, o.leftovers AS leftovers, o.concepts_wanted_at IS NOT NULL AS wants_concepts
 ORDER BY ontology
 
 // name: configure
@@ -85,6 +85,17 @@ LIMIT $limit
 MATCH (o:Ontology {name: $ontology})
 RETURN coalesce(o[$note] = $mark_property + ':' + $mark, false) AS flagged
 
+// name: forget
+// Record sets of vectors to delete from an ontology.
+MATCH (o:Ontology {name: $name})
+SET o.leftovers = coalesce(o.leftovers, []) + [key IN $keys WHERE NOT key IN coalesce(o.leftovers, [])]
+
+// name: forgotten
+// Remove deleted sets of vectors from the record. Sets added since then stay.
+MATCH (o:Ontology {name: $name})
+WITH o, [key IN coalesce(o.leftovers, []) WHERE NOT key IN $keys] AS left
+SET o.leftovers = CASE WHEN left = [] THEN null ELSE left END
+
 // name: hold
 // Lock ontologies by name, so that changes of their configurations take turns.
 UNWIND $names AS name
@@ -101,6 +112,13 @@ RETURN o.language AS language
 // Return the index language of an ontology's sources and the progress of indexing. `after` is null if complete.
 MATCH (o:Ontology {name: $name})
 RETURN o.language AS language, o.index_after AS after, o.index_after_paragraph AS after_paragraph
+
+// name: leftovers
+// Return the sets of vectors to delete.
+MATCH (o:Ontology)
+WHERE o.leftovers IS NOT NULL
+RETURN o.name AS ontology, o.leftovers AS keys
+ORDER BY ontology
 
 // name: list
 // Return ontologies with counts by the configured and the answering mark. If all sources with another mark are

@@ -101,9 +101,9 @@ class AdministrationMethods:
         return post(SpaceSwitched, "embedding", "spaces", slug, "rollback", json=body)
 
     @request
-    def drop_space(self, slug: str) -> Call[SpaceDropped]:
-        """Delete a space that no ontology uses."""
-        return delete(SpaceDropped, "embedding", "spaces", slug)
+    def drop_space(self, slug: str, ontology: str | None = None) -> Call[SpaceDropped]:
+        """Delete a space, or only the vectors that it has for one ontology."""
+        return delete(SpaceDropped, "embedding", "spaces", slug, ontology=ontology)
 
     @request
     def keys(self) -> Call[ApiKeys]:

@@ -416,6 +416,7 @@ class StoredConfiguration:
     paused: bool = False  # a user cancelled its job, so kg embeds nothing until a user requests it
     wants_concepts: bool = field(default=False, compare=False)
     """Whether to embed concepts that are only in one source."""
+    leftovers: tuple[str, ...] = field(default=(), compare=False)  # slots whose vectors kg is removing
 
     def of(self, modality: Modality) -> SpaceUse:
         return self.images if modality == "image" else self.texts
@@ -519,6 +520,7 @@ def _to_configuration(row: Row) -> StoredConfiguration:
         embed_on_ingest=row.get("embed_on_ingest") is not False,
         paused=bool(row.get("paused")),
         wants_concepts=bool(row.get("wants_concepts")),
+        leftovers=tuple(row.get("leftovers") or ()),
     )
 
 
@@ -546,7 +548,7 @@ def _layout(stored: str | None) -> Layout | None:
     return None if known is None else Layout(**known)
 
 
-# Removal of dropped spaces
+# Removal of unused vectors, of a space or of one ontology in it
 
 CLEANUP = "space_cleanup"
 PORTION = 2000
@@ -556,50 +558,82 @@ OF_A_NODE = (FIRST_PROPERTY, FIRST_MARK, FIRST_TIME, FIRST_REFUSAL, FIRST_NEAR)
 
 
 @dataclass(frozen=True, slots=True)
-class DroppedSpace:
-    slug: str
-    since: str  # database time as text, because a returned time would have another time zone
-    seconds: int  # time since the removal began
+class UnusedVectors:
+    keys: tuple[str, ...]
+    ontology: str | None  # only this ontology (None: all, and the space itself)
+    slug: str | None = None
+    since: str | None = None  # database time as text, because a returned time would have another time zone
+    seconds: int = 0  # time since the removal began
 
     @property
-    def keys(self) -> list[str]:
-        return [self.slug, self.slug + SECOND_SLOT]
+    def name(self) -> str:
+        return f"{self.ontology or ''}/{','.join(self.keys)}"
+
+
+def forget_vectors(tx: Transaction, ontology: str, keys: Sequence[str]) -> None:
+    tx.run("ontologies/forget", name=ontology, keys=list(keys))
 
 
 def request_cleanup(tx: Transaction) -> str:
     return request_job(tx, CLEANUP, "", added=0)
 
 
-def list_dropped_spaces(graph: Graph) -> list[DroppedSpace]:
-    return [DroppedSpace(**row) for row in graph.read("spaces/to_drop")]
+def list_unused_vectors(graph: Graph) -> list[UnusedVectors]:
+    spaces = [
+        UnusedVectors(
+            (row["slug"], row["slug"] + SECOND_SLOT), None, row["slug"], row["since"], row["seconds"]
+        )
+        for row in graph.read("spaces/to_drop")
+    ]
+    rows = graph.read("ontologies/leftovers")
+    return [*spaces, *(UnusedVectors(tuple(row["keys"]), row["ontology"]) for row in rows)]
 
 
-def remove_vector_batch(tx: Transaction, dropped: DroppedSpace, of: Vectored, after: str) -> str | None:
+def remove_vector_batch(tx: Transaction, leftover: UnusedVectors, of: Vectored, after: str) -> str | None:
     """Remove vectors from a batch of nodes, or delete a batch of chunks. You get the last id, or None."""
+    parameters = {"after": after, "ontology": leftover.ontology, "limit": PORTION}
     if of == "chunks":
-        return tx.run("chunks/forget", keys=dropped.keys, after=after, limit=PORTION)[0]["last"]
+        return tx.run("chunks/forget", keys=list(leftover.keys), **parameters)[0]["last"]
+    keys = leftover.keys if of == "Source" else _of_concepts(leftover)
+    if not keys:
+        return None
     if of == "near":
-        return tx.run("concepts/forget_near", space=dropped.slug, after=after, limit=PORTION)[0]["last"]
-    keys = dropped.keys if of == "Source" else [dropped.slug]  # only sources are chunked
+        return tx.run("concepts/forget_near", spaces=list(keys), **parameters)[0]["last"]
     properties = [of_space(name, key) for key in keys for name in OF_A_NODE]
-    parameters = {"properties": properties, "after": after, "limit": PORTION}
-    return tx.run("embedding/forget_vectors", label=of, **parameters)[0]["last"]
+    return tx.run("embedding/forget_vectors", label=of, properties=properties, **parameters)[0]["last"]
 
 
-def drop_indexes(graph: Graph, dropped: DroppedSpace) -> None:
-    names = [of_space(FIRST_INDEX, key) for key in dropped.keys]
+def drop_indexes(graph: Graph, leftover: UnusedVectors) -> None:
+    names = [of_space(FIRST_INDEX, key) for key in leftover.keys]
     once = (FIRST_CONCEPT_INDEX, FIRST_IMAGE_INDEX, FIRST_RELATION_INDEX)
-    for name in (*names, *(of_space(index, dropped.slug) for index in once)):
+    names += [of_space(index, key) for key in _of_concepts(leftover) for index in once]
+    for name in names:
         graph.write("spaces/drop_index", name=name)
 
 
-def delete_space(tx: Transaction, dropped: DroppedSpace) -> None:
-    tx.run("spaces/delete", slug=dropped.slug, since=dropped.since)
+def delete_leftover(tx: Transaction, leftover: UnusedVectors) -> None:
+    if leftover.slug is not None:
+        tx.run("spaces/delete", slug=leftover.slug, since=leftover.since)
+    else:
+        tx.run("ontologies/forgotten", name=leftover.ontology, keys=list(leftover.keys))
 
 
-def is_still_dropped(tx: Transaction, dropped: DroppedSpace) -> bool:
-    """Check if the space still has to be removed, and was not replaced by a new one."""
-    return bool(tx.run("spaces/require_dropping", slug=dropped.slug, since=dropped.since))
+def is_still_wanted(tx: Transaction, leftover: UnusedVectors) -> bool:
+    """Check if the data still has to be removed, and was not replaced by newer data."""
+    if leftover.slug is not None:
+        return bool(tx.run("spaces/require_dropping", slug=leftover.slug, since=leftover.since))
+    keys = {
+        key
+        for row in tx.run("ontologies/leftovers")
+        if row["ontology"] == leftover.ontology
+        for key in row["keys"]
+    }
+    return keys.issuperset(leftover.keys)
+
+
+def _of_concepts(leftover: UnusedVectors) -> list[str]:
+    """List the spaces that are not used in any slot. Their vectors for concepts and images can be removed."""
+    return [key for key in leftover.keys if key + SECOND_SLOT in leftover.keys]
 
 
 # Similarity calibration of spaces

@@ -22,7 +22,7 @@ from kg_api.graph.jobs import enqueue_slot, ensure_job, must_wait_to_restart, pr
 from kg_api.graph.keys import prune_audit, prune_sessions
 from kg_api.graph.relations import delete_unused_types, finish_renaming
 from kg_api.graph.schema import index_states
-from kg_api.graph.spaces import ensure_index, hold_configurations, list_dropped_spaces, request_cleanup
+from kg_api.graph.spaces import ensure_index, hold_configurations, list_unused_vectors, request_cleanup
 from kg_api.graph.targets import KINDS, MAIN_KINDS
 from kg_api.graph.vectors import Flags, count_due
 from kg_api.jobs.runner import JobRun, WorkerRegistration
@@ -67,7 +67,7 @@ class Backfill:
             run.checkpoint()
             self._reconcile(state)
         self._extract(run)
-        if list_dropped_spaces(self._graph):
+        if list_unused_vectors(self._graph):
             self._graph.transaction(request_cleanup)
         prune(self._graph, days=KEEP_FINISHED_DAYS)
         prune_audit(self._graph, KEEP_AUDIT_DAYS)

@@ -1,4 +1,4 @@
-"""The job that deletes dropped spaces in portions."""
+"""The job that deletes unused vectors in portions."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import get_args
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.spaces import (
     CLEANUP,
-    DroppedSpace,
+    UnusedVectors,
     Vectored,
-    delete_space,
+    delete_leftover,
     drop_indexes,
-    is_still_dropped,
-    list_dropped_spaces,
+    is_still_wanted,
+    list_unused_vectors,
     remove_vector_batch,
 )
 from kg_api.jobs.runner import JobRun
@@ -28,29 +28,30 @@ class SpaceCleanup:
         self._graph = graph
 
     def run(self, run: JobRun) -> None:
-        """Remove all dropped spaces. Idempotent."""
+        """Remove all recorded leftovers. Idempotent."""
         while True:
-            for dropped in list_dropped_spaces(self._graph):
-                if dropped.seconds < SETTLED_SECONDS:
-                    run.pause(SETTLED_SECONDS - dropped.seconds)
-                self._remove(run, dropped)
+            for leftover in list_unused_vectors(self._graph):
+                if leftover.slug is not None and leftover.seconds < SETTLED_SECONDS:
+                    run.pause(SETTLED_SECONDS - leftover.seconds)
+                self._remove(run, leftover)
             if run.finish():
                 return
 
-    def _remove(self, run: JobRun, dropped: DroppedSpace) -> None:
+    def _remove(self, run: JobRun, leftover: UnusedVectors) -> None:
         # Check again as the job's owner: a suspended worker must not delete newer data
-        if not run.commit(partial(is_still_dropped, dropped=dropped), after=run.cursor, done=0):
+        if not run.commit(partial(is_still_wanted, leftover=leftover), after=run.cursor, done=0):
             return
-        drop_indexes(self._graph, dropped)
+        if leftover.slug is not None:
+            drop_indexes(self._graph, leftover)
         for of in get_args(Vectored):
-            name = f"{dropped.slug}/{of}/"
+            name = f"{leftover.name}/{of}/"
             place: str | None = run.cursor.removeprefix(name) if run.cursor.startswith(name) else ""
             while place is not None:
                 run.checkpoint()
-                remove = partial(_remove_portion, dropped=dropped, of=of, after=place)
+                remove = partial(_remove_portion, leftover=leftover, of=of, after=place)
                 place = run.commit(remove, after=f"{name}{place}", done=0)
-        run.commit(lambda tx: delete_space(tx, dropped), after="", done=0)
+        run.commit(lambda tx: delete_leftover(tx, leftover), after="", done=0)
 
 
-def _remove_portion(tx: Transaction, dropped: DroppedSpace, of: Vectored, after: str) -> str | None:
-    return remove_vector_batch(tx, dropped, of, after) if is_still_dropped(tx, dropped) else None
+def _remove_portion(tx: Transaction, leftover: UnusedVectors, of: Vectored, after: str) -> str | None:
+    return remove_vector_batch(tx, leftover, of, after) if is_still_wanted(tx, leftover) else None

@@ -459,6 +459,8 @@ class ConfigurationService:
         def write(tx: Transaction) -> None:
             hold_spaces(tx, {layout.space for layout in use.kept_up})
             held = hold_configurations(tx, [name]).get(name)
+            if held is not None and use.target.key in held.leftovers:
+                raise Conflict(f"what {name} had there is being removed: try again in a moment")
             if held not in (before.configured if before else None, anew):  # a transaction may run twice
                 raise Conflict(f"{name} was reconfigured in the meantime: check, and try again")
             write_configuration(tx, name, anew)

@@ -17,6 +17,7 @@ from kg_api.graph.spaces import (
     SpaceUse,
     StoredConfiguration,
     find_space,
+    forget_vectors,
     get_default_spaces,
     get_previous_default_space,
     hold_configurations,
@@ -306,34 +307,37 @@ def _switched(space: Space, back: Sequence[tuple[EmbeddingState, SpaceUse]]) -> 
 
 
 class DropService:
-    """Deletes a space that no ontology uses."""
+    """Deletes unused vectors of a whole space, or of one ontology in it."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
 
-    def drop(self, slug: str) -> SpaceDropped:
+    def drop(self, slug: str, ontology: str | None = None) -> SpaceDropped:
+        """Delete a space with all its vectors, or the unused vectors of one ontology."""
         space = find_space(self._graph, slug)
-        states = read_embedding_states(self._graph).values()
-        using = [
-            each.ontology
-            for each in states
-            if slug in {layout.space for layout in each.configured.of(space.identity.modality).kept_up}
-        ]
-        if using:
-            quoted_names = ", ".join(using[:MAX_SHOWN]) + (" and more" if len(using) > MAX_SHOWN else "")
-            raise Conflict(
-                f"{slug} is used by {quoted_names}: activate another space for them first, or roll back"
-            )
-        if slug in get_default_spaces(self._graph).values():
-            raise Conflict(
-                f"{slug} is the space of new ontologies: activate another one first, for all of them"
-            )
-        job_id = self._graph.transaction(lambda tx: _drop(tx, space, [each.ontology for each in states]))
-        gone = [each.ontology for each in states if _is_rollback(each.configured, space)]
+        chosen = select_embedding_states(self._graph, None if ontology is None else [ontology])
+        if ontology is None:
+            using = [
+                each.ontology
+                for each in chosen
+                if slug in {layout.space for layout in each.configured.of(space.identity.modality).kept_up}
+            ]
+            if using:
+                quoted_names = ", ".join(using[:MAX_SHOWN]) + (" and more" if len(using) > MAX_SHOWN else "")
+                raise Conflict(
+                    f"{slug} is used by {quoted_names}: activate another space for them first, or roll back"
+                )
+            if slug in get_default_spaces(self._graph).values():
+                raise Conflict(
+                    f"{slug} is the space of new ontologies: activate another one first, for all of them"
+                )
+        job_id = self._graph.transaction(lambda tx: _drop(tx, space, chosen, whole=ontology is None))
+        gone = [each.ontology for each in chosen if _is_rollback(each.configured, space)]
         notes = [f"{', '.join(gone)}: can no longer be rolled back to this space"] if gone else []
-        if slug in {FIRST_SLUG, FIRST_IMAGE_SLUG}:
+        if slug in {FIRST_SLUG, FIRST_IMAGE_SLUG} and ontology is None:
             notes.append("the next start creates the space again, empty, for the model in the settings")
-        return SpaceDropped(slug=slug, ontologies=gone, job_id=job_id, notes=notes)
+        names = [each.ontology for each in chosen] if ontology else gone
+        return SpaceDropped(slug=slug, ontologies=names, job_id=job_id, notes=notes)
 
 
 def _is_rollback(configured: StoredConfiguration, space: Space) -> bool:
@@ -341,13 +345,22 @@ def _is_rollback(configured: StoredConfiguration, space: Space) -> bool:
     return previous is not None and previous.space == space.slug
 
 
-def _drop(tx: Transaction, space: Space, ontologies: Sequence[str]) -> str:
-    tx.run("spaces/begin_dropping", slug=space.slug)  # in the lock order of writers: space, then ontologies
-    for name, configured in hold_configurations(tx, ontologies).items():
-        if any(slot.key in configured.kept_up for slot in space.slots):
+def _drop(tx: Transaction, space: Space, chosen: Sequence[EmbeddingState], *, whole: bool) -> str:
+    if whole:
+        tx.run(
+            "spaces/begin_dropping", slug=space.slug
+        )  # same lock order as other writers: space, then ontologies
+    held = hold_configurations(tx, [each.ontology for each in chosen])
+    for name, configured in held.items():
+        unused = [slot.key for slot in space.slots if slot.key not in configured.kept_up]
+        if whole and len(unused) < len(space.slots):
             raise Conflict(f"{name} has just started using {space.slug}: check, and try again")
+        if not unused:
+            raise Conflict(f"{name} still uses all of its vectors in {space.slug}")
         if _is_rollback(configured, space):
             modality = space.identity.modality
             use = replace(configured.of(modality), previous=None)
             write_configuration(tx, name, configured.using(modality, use))
+        if not whole:
+            forget_vectors(tx, name, unused)
     return request_cleanup(tx)

@@ -408,13 +408,22 @@ def rollback(slug: SpaceArgument, *, ontologies: options.OnlyOntologies = None) 
 
 
 @command(spaces_group, show=message("the space {0.slug} is being removed: job {0.job_id}"))
-def drop(kg: KgClient, slug: SpaceArgument, *, yes: options.Yes = False) -> Any:
-    """Drop a space that no ontology uses, with its index and vectors.
+def drop(
+    kg: KgClient,
+    slug: SpaceArgument,
+    *,
+    ontology: Annotated[
+        str | None, option("Only drop the unused vectors of this ontology.", "--ontology", "-o")
+    ] = None,
+    yes: options.Yes = False,
+) -> Any:
+    """Drop a space with its index and vectors. Searches are not affected.
 
     A later rollback to the space is impossible.
 
     Example: kg admin spaces drop small --yes
     """
     if not yes:
-        options.confirm(f"Remove the space {slug} for good?")
-    return kg.drop_space(slug)
+        what = f"the space {slug}" if ontology is None else f"the unused vectors of {ontology} in {slug}"
+        options.confirm(f"Remove {what} for good?")
+    return kg.drop_space(slug, ontology)

@@ -118,6 +118,14 @@ def test_dropped_space_deletes_its_concept_vectors(kg: Kg, driver: neo4j.Driver)
     kg.switch.build("other", SpaceBuild(activate=True))
     kg.work()
     assert "concept_embedding_other" in index_states(kg.graph)
+    kg.drop.drop("default", "notes")
+    kg.work()
+    (row,) = rows(driver, "MATCH (c:Concept {label: 'paper nest'}) RETURN properties(c) AS map")
+    assert {name for name in row["map"] if name.startswith("embed")} == {
+        "embedding_other",
+        "embedded_with_other",
+        "embedded_at_other",
+    }
     kg.switch.build("default", SpaceBuild(activate=True))
     kg.work()
     kg.drop.drop("other")

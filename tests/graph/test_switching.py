@@ -7,7 +7,7 @@ from kg_api.errors import Conflict, InvalidInput, NotFound
 from kg_api.graph.document_writes import delete_document, store_document
 from kg_api.graph.jobs import enqueue_slot, find_job
 from kg_api.graph.schema import index_states
-from kg_api.graph.spaces import get_previous_default_space, is_still_dropped, list_dropped_spaces
+from kg_api.graph.spaces import get_previous_default_space, is_still_wanted, list_unused_vectors
 from kg_api.schemas.base import document_id
 from kg_api.schemas.embedding import EmbeddingConfig, SpaceBuild
 from kg_api.schemas.vocabulary import JobState
@@ -207,10 +207,10 @@ def test_chunking_change_activates_when_complete(kg: Kg) -> None:
 def test_frozen_worker_does_not_drop_a_recreated_space(kg: Kg, driver: neo4j.Driver) -> None:
     kg.add("other")
     kg.drop.drop("other")
-    (known,) = list_dropped_spaces(kg.graph)
+    (known,) = list_unused_vectors(kg.graph)
     rows(driver, "MATCH (e:EmbeddingSpace) SET e.dropping = e.dropping - duration({seconds: 60})")
     kg.work()
     kg.add("other")
-    assert not kg.graph.transaction(lambda tx: is_still_dropped(tx, known))
+    assert not kg.graph.transaction(lambda tx: is_still_wanted(tx, known))
     kg.drop.drop("other")
-    assert not kg.graph.transaction(lambda tx: is_still_dropped(tx, known)), "that was another wish"
+    assert not kg.graph.transaction(lambda tx: is_still_wanted(tx, known)), "that was another wish"

@@ -10,7 +10,7 @@ def _words(text: str) -> frozenset[str]:
 PROPERTIES: Final = {
     "Ontology": _words(
         "name created_at changed_at space chunking embed_on_ingest paused slot serving previous activates "
-        "image_space image_serving image_previous image_activates extraction extraction_spent "
+        "leftovers image_space image_serving image_previous image_activates extraction extraction_spent "
         "extraction_receipts extraction_paused extraction_asked concepts_wanted_at "
         "flagged_for unread_for held_at communities communities_at "
         "proposals proposed_for proposed_at proposals_dropped synonyms language "

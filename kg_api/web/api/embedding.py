@@ -200,7 +200,7 @@ def rollback(container: Open, slug: Name, asked: ChosenOntologies) -> SpaceSwitc
     return container.switch.rollback(slug, asked.ontologies)
 
 
-@spaces.delete(OF_SPACE, "admin", "Drop an embedding space", status_code=202)
-def drop(container: Open, slug: Name) -> SpaceDropped:
+@spaces.delete(OF_SPACE, "admin", "Drop a space, or the vectors of one ontology in it", status_code=202)
+def drop(container: Open, slug: Name, ontology: OntologyFilter = None) -> SpaceDropped:
     """Start a job to delete index and vectors. This is not possible if the space is used or being built."""
-    return container.drop.drop(slug)
+    return container.drop.drop(slug, ontology)
