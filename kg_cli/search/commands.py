@@ -156,8 +156,8 @@ def _turn_to(page: int, read: Callable[..., PagesT]) -> PagesT:
 
 def _print_hits(answer: SourceHits, *, query_text: str, full: bool, page: int, limit: int) -> None:
     first = (page - 1) * limit + 1
+    _remember(answer, query_text, first)  # first, as printing ends at a closed pipe (kg search ... | head)
     views.print_hits(answer, full=full, page=page, first=first)
-    _remember(answer, query_text, first)
 
 
 def _remember(answer: SourceHits | HybridHits, query: str, first: int) -> None:
@@ -255,8 +255,8 @@ def search(
 
 def _print_hybrid(answer: HybridHits, *, query_text: str, full: bool, page: int, source_limit: int) -> None:
     first = (page - 1) * source_limit + 1
-    views.print_hybrid(answer, full=full, page=page, first=first)
     _remember(answer, query_text, first)
+    views.print_hybrid(answer, full=full, page=page, first=first)
 
 
 @command(show=_print_hybrid)

@@ -18,6 +18,7 @@ from kg_api.schemas.search import (
     WordMatch,
 )
 from kg_cli.documents.commands import print_page
+from kg_cli.search import commands, views
 from kg_cli.search.views import (
     SHOWN_CHARACTERS,
     excerpt,
@@ -262,3 +263,17 @@ def test_hit_on_a_page_shows_page_command(
     hit = place("a").model_copy(update={"page": page, "last_page": last_page})
     print_page(PageImage(b"png", 2, 6, 0), tmp_path / "2.png", asked=True, force=False, source=hit)
     assert told in " ".join(capsys.readouterr().err.split())
+
+
+def test_hits_are_saved_for_kg_show_if_the_pipe_closes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def close(*_: object, **__: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setenv("KG_HOME", str(tmp_path))
+    monkeypatch.setenv("KG_API_URL", "http://127.0.0.1:1")
+    monkeypatch.setattr(views, "print_hits", close)
+    with pytest.raises(BrokenPipeError):
+        commands._print_hits(hits(0.9), query_text="a", full=False, page=1, limit=10)
+    assert PLACE.source_id in (tmp_path / commands.LAST_SEARCH).read_text()
