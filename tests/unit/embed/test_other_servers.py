@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -82,24 +81,6 @@ def test_size_that_gets_no_answer_is_learned(other: OtherServer, fault: Behaviou
         assert_vectors(asking.embedder.embed_passages(MANY[:60]), MANY[:60])
     assert max(other.batches) <= 10
     assert "Set OPENAI_BATCH_SIZE=8" in list_learned()[0]
-
-
-def test_batch_limit_is_learned_once_for_all(other: OtherServer) -> None:
-    other.rule = at_most(10, message="too many inputs, split into more batches")
-    with (
-        Asking("openai", other, embed_model="m", embed_dims=SIZE, timeout=5) as one,
-        ThreadPoolExecutor(5) as pool,
-    ):
-        parts = [MANY[at : at + 60] for at in range(0, 300, 60)]
-        for found, part in zip(pool.map(one.embedder.embed_passages, parts), parts, strict=True):
-            assert_vectors(found, part)
-        rejected = sum(each > 10 for each in other.batches)
-        assert rejected <= 5 + 3
-        another = one.opener(one.settings, CHOICE)
-        other.requests.clear()
-        another.embed_passages(MANY[:20])
-        assert max(other.batches) <= 10
-        another.close()
 
 
 def test_query_reaches_server_of_one_text_per_request(other: OtherServer, asking: Asking) -> None:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import os
 import socket
-import time
 from pathlib import Path
 
 import psutil
@@ -48,16 +47,6 @@ def test_file_of_another_version_is_an_empty_state(home: Home, text: str) -> Non
 )
 def test_state_names_the_pending_role(roles: dict[str, RoleStatus], expected: str | None) -> None:
     assert State(roles=roles).waiting_for() == expected
-
-
-def test_state_shows_next_start_and_cause_of_death() -> None:
-    once = RoleStatus("pausing", None, 1, "log", 0, time.time() + 1, "SIGKILL")
-    often = RoleStatus("pausing", None, 7, "log", 6, time.time() + 60, "exit code 1")
-    assert State(roles={"api": once}).waiting_for() == "api restarts in 1 s: it died once (SIGKILL)"
-    told = State(roles={"api": often}).waiting_for()
-    assert told == "api restarts in 60 s: it died 7 times (exit code 1)"
-    assert State(roles={"api": once}).failed() is None
-    assert State(roles={"api": often}).failed() == "log"
 
 
 def test_state_explains_permanently_failed_roles() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kg_api.errors import ConfigurationError, RerankUnavailable
-from kg_api.providers.cross_encoder import MAX_QUESTION_LENGTH, MAX_TOKENS, CrossEncoder
+from kg_api.providers.cross_encoder import MAX_QUESTION_LENGTH, CrossEncoder
 from kg_api.providers.rerank import TOKENIZER, WEIGHTS, LocalReranker, require_packaged
 
 QUESTION = "how many people live in Berlin?"
@@ -81,11 +81,3 @@ def test_invalid_model_files_are_rejected(tmp_path: Path, name: str) -> None:
     (folder / name).write_bytes(b"nonsense")
     with pytest.raises(ConfigurationError, match=name):
         CrossEncoder(folder)
-
-
-def test_window_never_exceeds_the_model_limit(model: CrossEncoder) -> None:
-    question = " ".join(["word"] * MAX_QUESTION_LENGTH)
-    pairs = list(model._pairs(question, FILLER * 300))
-    assert len(pairs) > 10
-    assert max(len(pair) for pair in pairs) == MAX_TOKENS
-    assert min(len(pair) for pair in pairs) > MAX_QUESTION_LENGTH

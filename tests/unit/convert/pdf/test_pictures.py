@@ -49,19 +49,6 @@ def read(
     return convert(drawn(*pages), pictures=PictureReader(engine.read, limits or ConversionSettings()))
 
 
-def test_ocr_reads_only_pages_without_text() -> None:
-    engine = Engine([[line("Two is read.", 200, 300)], [line("Four is too.", 200, 300)]])
-    found = read(engine, lines("One."), picture, lines("Three."), picture)
-    assert found.text == "One.\n\nTwo is read.\n\nThree.\n\nFour is too."
-    assert found.pages == tuple(found.text.index(each) for each in ("One", "Two", "Three", "Four"))
-    assert found.pictures == ()
-    assert found.notes == ("pages 2, 4 were read by OCR (rapidocr, confidence 0.90): words may be wrong",)
-    assert [(found.text[box.start : box.end], box.page) for box in found.words] == [
-        *(("Two", 2), ("is", 2), ("read.", 2)),
-        *(("Four", 4), ("is", 4), ("too.", 4)),
-    ]
-
-
 def test_columns_are_read_in_order_with_hyphenation_undone() -> None:
     left = ["The harbour master of Klippan did", "keep two books of the ships, and infor-", "mation on it."]
     right = ["The second of them was the thicker", "one, which nobody had asked him to", "keep at all."]
