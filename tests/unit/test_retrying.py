@@ -86,28 +86,23 @@ def test_delay_is_at_least_retry_after(asked: float) -> None:
     assert time.slept[0] <= max(asked, 1) + 0.25
 
 
-def test_retry_after_over_a_minute_fails_immediately() -> None:
-    time = Time()
-    ask = Failing(time, [RetryableError("busy", 60.5)])
-    with pytest.raises(EmbeddingUnavailable) as raised:
-        time.policy().call(ask, gave_up)
-    assert (raised.value.retry_after_seconds, len(ask.left), time.slept) == (60.5, 1, [])
-
-
-def test_no_wait_goes_beyond_the_deadline() -> None:
+@pytest.mark.parametrize(
+    ("delays", "seconds", "until", "told", "waits"),
+    [
+        ([60.5], 0.0, None, 60.5, 0),
+        ([4.5], 0.6, 105.0, 4.5, 0),
+        ([1, 2, 30], 0.0, None, 30, 2),
+    ],
+    ids=["over a minute", "beyond the deadline", "the last failure"],
+)
+def test_failure_contains_the_delay_that_is_not_waited_for(
+    delays: list[float], seconds: float, until: float | None, told: float, waits: int
+) -> None:
     time = Time(now=100)
-    ask = Failing(time, [RetryableError("busy", 4.5)], seconds=0.6)
+    ask = Failing(time, [RetryableError("busy", each) for each in delays], seconds)
     with pytest.raises(EmbeddingUnavailable) as raised:
-        time.policy().call(ask, gave_up, until=105)
-    assert (raised.value.retry_after_seconds, time.slept) == (4.5, [])
-
-
-def test_last_failure_contains_the_delay() -> None:
-    time = Time()
-    ask = Failing(time, [RetryableError("a", 1), RetryableError("b", 2), RetryableError("c", 30)])
-    with pytest.raises(EmbeddingUnavailable, match="c") as raised:
-        time.policy().call(ask, gave_up)
-    assert raised.value.retry_after_seconds == 30
+        time.policy().call(ask, gave_up, until=until)
+    assert (raised.value.retry_after_seconds, len(time.slept)) == (told, waits)
     assert raised.value.__cause__ is raised.value.__context__ is None
 
 

@@ -83,7 +83,7 @@ def test_service_accepts_the_request_of_every_mode(mode: str, target: Target) ->
     assert body.mode in mode or mode in {"concepts", "graph"}
 
 
-def test_search_and_ontology_options_are_separated() -> None:
+def test_search_embedding_and_extraction_options_are_separated() -> None:
     found = parse_choice(
         ["mode=vector", "rerank=true", "mmr_lambda=0.5", "strategy=sentence", "chunk_size=30"]
     )
@@ -91,9 +91,6 @@ def test_search_and_ontology_options_are_separated() -> None:
     assert found.search == {"rerank": True, "mmr_lambda": 0.5}
     assert found.embedding == {"strategy": "sentence", "chunk_size": 30}
     assert found.label == "vector rerank=true mmr_lambda=0.5 strategy=sentence chunk_size=30"
-
-
-def test_extraction_options_create_a_separate_ontology() -> None:
     found = parse_choice(["mode=concepts", "extractor=keyphrase", "per_source=5"])
     assert found.extraction == {"extractor": "keyphrase", "per_source": 5}
     assert found.corpus != ""

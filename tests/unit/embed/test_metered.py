@@ -22,17 +22,6 @@ def metrics(registry: CollectorRegistry) -> EmbeddingMetrics:
     return EmbeddingMetrics(registry)
 
 
-def test_texts_tokens_and_time_are_counted(registry: CollectorRegistry, metrics: EmbeddingMetrics) -> None:
-    metered = MeteredEmbedder(DeterministicEmbedder(64), metrics)
-    metered.embed_passages(TEXTS)
-    metered.embed_query("six")
-    model = {"model": "word-hash"}
-    assert registry.get_sample_value("embeddings_total", {**model, "dimensions": "64"}) == 3
-    assert registry.get_sample_value("embedding_tokens_total", model) == 6
-    assert registry.get_sample_value("embedding_latency_seconds_count", model) == 2
-    assert (registry.get_sample_value("embedding_latency_seconds_sum", model) or 0) > 0
-
-
 def test_failures_are_counted_by_their_kind(registry: CollectorRegistry, metrics: EmbeddingMetrics) -> None:
     metered = MeteredEmbedder(DeterministicEmbedder(64), metrics)
     for wrong in ("", " "):
@@ -42,7 +31,9 @@ def test_failures_are_counted_by_their_kind(registry: CollectorRegistry, metrics
     assert registry.get_sample_value("embeddings_total", {"model": "word-hash", "dimensions": "64"}) is None
 
 
-def test_log_line_contains_ids_and_counts(metrics: EmbeddingMetrics) -> None:
+def test_texts_tokens_and_time_are_counted_and_logged(
+    registry: CollectorRegistry, metrics: EmbeddingMetrics
+) -> None:
     metered = MeteredEmbedder(DeterministicEmbedder(64), metrics)
     merge = [structlog.contextvars.merge_contextvars]
     with (
@@ -57,3 +48,8 @@ def test_log_line_contains_ids_and_counts(metrics: EmbeddingMetrics) -> None:
         "model": "word-hash", "texts": 2, "tokens": 5, "ms": 0,
     }  # fmt: skip
     assert (query["log_level"], query["of"]) == ("debug", "query")
+    model = {"model": "word-hash"}
+    assert registry.get_sample_value("embeddings_total", {**model, "dimensions": "64"}) == 3
+    assert registry.get_sample_value("embedding_tokens_total", model) == 6
+    assert registry.get_sample_value("embedding_latency_seconds_count", model) == 2
+    assert (registry.get_sample_value("embedding_latency_seconds_sum", model) or 0) > 0

@@ -50,18 +50,14 @@ def test_the_kind_of_a_file(name: str, given: Format | None, data: bytes, expect
         ("no heading", "folder/my notes.md", "my notes"),
         ("no heading", "Minutes of 3. May", "Minutes of 3. May"),
         ("# no heading", "a.b.txt", "a.b"),
+        ("no heading", "../../x.md", "x"),
+        ("no heading", "a\x00\r\nb.md", "ab"),
+        ("no heading", "\u202egpj.md", "gpj"),
+        ("no heading", "x" * 5000, "x" * 199 + "…"),
     ],
 )
 def test_the_title(text: str, name: str, title: str) -> None:
     assert parse(text, name).title == title
-
-
-@pytest.mark.parametrize(
-    ("name", "title"),
-    [("../../x.md", "x"), ("a\x00\r\nb.md", "ab"), ("\u202egpj.md", "gpj"), ("x" * 5000, "x" * 199 + "…")],
-)
-def test_hostile_name_becomes_a_plain_title(name: str, title: str) -> None:
-    assert parse("no heading", name).title == title
 
 
 def test_hidden_characters_are_noted() -> None:
