@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import chain
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mcp.server.lowlevel import Server
 
 from kg_api.errors import InvalidInput
 from kg_api.mcp.answers import (
+    MIN_BUDGET,
     MIN_ROOM,
     Item,
     Position,
@@ -15,8 +21,11 @@ from kg_api.mcp.answers import (
     passage,
     read_citation,
     read_cursor,
+    tokens_of,
 )
 from kg_api.schemas.base import digest_cursors
+from tests.support.library import MemoryLibrary
+from tests.support.mcp import answer, call, failure, text_of, walk
 
 texts = st.text(alphabet='ab \n"\\é中😀', max_size=400)
 rooms = st.integers(MIN_ROOM, 300)
@@ -86,3 +95,80 @@ def test_passage_and_its_parts_are_marked_unchanged() -> None:
     assert (found["text"], found["invisible"]) == ("abc\u200bdefghi", ["zero_width"])
     assert cut(found, 0, 4)["invisible"] == ["zero_width"]
     assert "invisible" not in cut(found, 4, 10)
+
+
+def shown_texts(told: dict[str, Any]) -> list[tuple[str, str]]:
+    lists = [told.get(name, []) for name in ("paragraphs", "hits", "similar")]
+    given = [*([told["quote"]] if "quote" in told else []), *chain(*lists)]
+    return [(each["citation"].partition("#")[0], each["text"]) for each in given]
+
+
+def joined(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    whole: list[tuple[str, str]] = []
+    for source, text in parts:
+        if whole and whole[-1][0] == source:
+            whole[-1] = (source, whole[-1][1] + text)
+        else:
+            whole.append((source, text))
+    return whole
+
+
+@pytest.mark.parametrize("budget", [MIN_BUDGET, 700, 1400])
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("search_sources", {"query": "bees", "limit": 100}),
+        ("get_source_context", {"window": 20}),
+        ("read_document", {"start": 1}),
+        ("find_similar_sources", {"limit": 100}),
+    ],
+)
+def test_pages_equal_one_large_response(
+    server: Server[Any], library: MemoryLibrary, tool: str, arguments: dict[str, Any], budget: int
+) -> None:
+    if tool == "read_document":
+        arguments = {**arguments, "document": next(iter(library.places.values()))[0].document}
+    elif "query" not in arguments:
+        arguments = {**arguments, "citation": next(iter(library.places.values()))[2].source_id}
+    large = answer(call(server, tool, **arguments, token_budget=100_000))
+    assert "more" not in large
+
+    def asking(given: Mapping[str, Any]) -> dict[str, Any]:
+        result = call(server, tool, **given, token_budget=budget)
+        assert tokens_of(text_of(result)) <= budget
+        return answer(result)
+
+    steps = list(walk(asking, arguments))
+    assert len(steps) > 1
+    assert joined([part for step in steps for part in shown_texts(step)]) == shown_texts(large)
+    left = [step["more"]["left"] for step in steps[:-1]]
+    assert left == sorted(left, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("tool", "field"), [("list_documents", "documents"), ("list_ontologies", "ontologies")]
+)
+def test_lists_are_walked_without_loss(
+    server: Server[Any], library: MemoryLibrary, tool: str, field: str
+) -> None:
+    for number in range(150):
+        library.add(f"o{number:03}", "d", ["x"])
+    steps = list(walk(lambda given: answer(call(server, tool, **given, token_budget=MIN_BUDGET)), {}))
+    listed = [(each["ontology"], each.get("document")) for step in steps for each in step[field]]
+    assert len(steps) > 3
+    assert listed == sorted(set(listed))
+    assert len(listed) == {"documents": 181, "ontologies": 152}[field]
+
+
+def more_of(server: Server[Any], tool: str, **arguments: Any) -> str:
+    return answer(call(server, tool, **arguments, token_budget=MIN_BUDGET))["more"]["cursor"]
+
+
+def test_paging_through_changed_data_is_an_error(server: Server[Any], library: MemoryLibrary) -> None:
+    search = more_of(server, "search_sources", query="Note bees", limit=20)
+    documents = more_of(server, "list_documents")
+    library.add("nature", "bees.txt", ["All new"])
+    library.add("aaa", "first", ["new"])
+    said = failure(call(server, "search_sources", query="Note bees", limit=20, cursor=search))
+    assert "Call again without the cursor" in said
+    assert "Call again without the cursor" in failure(call(server, "list_documents", cursor=documents))

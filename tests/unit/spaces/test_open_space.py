@@ -1,28 +1,68 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 import pytest
+from prometheus_client import CollectorRegistry
 
 from kg_api.errors import EmbeddingUnavailable, OtherModel
 from kg_api.graph.client import Row
 from kg_api.graph.spaces import Layout, Space, SpaceUse
+from kg_api.providers.embedding import EmbeddingMetrics, MeteredEmbedder
 from kg_api.providers.embedding_port import Embedder
-from kg_api.schemas.spaces import SECOND_SLOT
+from kg_api.schemas.spaces import SECOND_SLOT, ModelChoice, SimilarityCalibration
 from kg_api.settings import load_settings
 from kg_api.spaces import open_spaces
 from kg_api.spaces.open_spaces import LABELS_ASKED, LABELS_NEEDED, PROBE_TEXT, OpenSpace
 from kg_api.spaces.registry import ModelTokenCounter, build_space_token_counter, is_paid
+from tests.process.providers.provider import Model, Provider
 from tests.support.behaviours import Hang, Status
 from tests.support.embedders import small_embedder
+from tests.support.providers import Asking
 from tests.support.running import wait_until
 from tests.unit.search.canned import CannedGraph
 from tests.unit.search.found import SPACE
-from tests.unit.spaces.conftest import Opened
+
+NAME = "text-embedding-3-small"
+CHOICE = ModelChoice("openai", NAME, 64)
+
+
+@dataclass
+class Opened:
+    space: OpenSpace
+    model: Model
+    registry: CollectorRegistry
+
+    @property
+    def sent(self) -> list[list[str]]:
+        return [each.body["input"] for each in self.model.requests]
+
+    def counted(self, name: str, **labels: str) -> float:
+        return self.registry.get_sample_value(name, {"model": NAME, **labels}) or 0
+
+
+@pytest.fixture
+def opened() -> Iterator[Opened]:
+    registry = CollectorRegistry()
+    with Provider() as provider, Asking("openai", provider, CHOICE, timeout=10, query_seconds=2) as asking:
+        embedder: Embedder = MeteredEmbedder(asking.embedder, EmbeddingMetrics(registry))
+        probe = asking.embedder.embed_query(PROBE_TEXT)
+        provider.requests.clear()
+        space = Space("far", embedder.identity, probe, calibration=SimilarityCalibration(0.8, 0.1))
+        found = OpenSpace(CannedGraph(), space, lambda: embedder)
+        yield Opened(found, provider.model(NAME), registry)
+        found.close()
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(open_spaces, "PROVEN_SECONDS", -1.0)
+    monkeypatch.setattr(open_spaces, "OPEN_SECONDS", 0.0)
 
 
 def test_first_query_includes_the_probe(opened: Opened) -> None:
@@ -196,12 +236,12 @@ def test_counted_tokens_exclude_special_tokens() -> None:
     assert counter([]) == []
 
 
-def opened(open_model: Any) -> OpenSpace:
+def open_space(open_model: Any) -> OpenSpace:
     return OpenSpace(CannedGraph(), Space("default", small_embedder().identity), open_model)
 
 
 def test_the_spaces_own_tokenizer_counts() -> None:
-    counter = build_space_token_counter(opened(small_embedder))
+    counter = build_space_token_counter(open_space(small_embedder))
     assert counter(["two words", "one"]) == [2, 1]
     assert counter.problem is None
 
@@ -211,7 +251,7 @@ def test_without_model_half_the_bytes_are_counted(text: str) -> None:
     def fails() -> Embedder:
         raise EmbeddingUnavailable("it is away")
 
-    counter = build_space_token_counter(opened(fails))
+    counter = build_space_token_counter(open_space(fails))
     assert counter([text]) == [-(-len(text.encode()) // 2)]
     assert "estimated" in (counter.problem or "")
     assert "it is away" in (counter.problem or "")
