@@ -126,6 +126,7 @@ def test_some_statuses_may_pass() -> None:
         (format_datetime(NOW + timedelta(days=9), usegmt=True), 86_400),
         ("", None),
         ("soon", None),
+        ("-1", None),
         ("nan", None),
     ],
 )

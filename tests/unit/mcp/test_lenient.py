@@ -48,6 +48,7 @@ def read(**given: Any) -> dict[str, Any]:
         ("share", "1", 1.0),
         ("flag", "false", False),
         ("flag", "True", True),
+        ("flag", "yes", True),
         ("flag", 1, True),
         ("flag", 0.0, False),
         ("name", 2024, "2024"),

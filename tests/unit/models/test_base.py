@@ -122,6 +122,7 @@ def test_a_line_is_its_own_line(text: str) -> None:
         ("???", "???"),
         ("P != NP", "p != np"),
         ("x > 5", "x > 5"),
+        ("-1", "-1"),
         ("COVID-19", "covid 19"),
         ("@property", "@property"),
         ("AT&T", "at t"),
