@@ -110,24 +110,6 @@ def test_pending_sources_are_counted_and_keywords_answer(web: httpx.Client, writ
     assert by_words["citations"][0]["quote"] == "Quokkas sleep during the day."
 
 
-@pytest.mark.parametrize(
-    ("said", "refusal"),
-    [
-        ({"statements": []}, "not_in_passages"),
-        ({"statements": [{"text": "I know.", "quotes": []}]}, "no_valid_citation"),
-        ({"statements": [{"text": "T", "quotes": [{"id": "1-aaaa", "quote": "every ten seconds"}]}]},
-         "no_valid_citation"),
-    ],
-)  # fmt: skip
-def test_unproven_statements_are_not_answers(
-    web: httpx.Client, writer: EmbeddingServer, said: Json, refusal: str
-) -> None:
-    writer.chat = lambda _: json.dumps(said)
-    told = answer(web, **NEAR)
-    assert (told["answered"], told["refusal"], told["statements"]) == (False, refusal, [])
-    assert told["counts"]["without_citation"] == len(said["statements"])
-
-
 def test_hostile_passage_changes_only_its_own_text(
     web: httpx.Client, writer: EmbeddingServer, graph: Graph
 ) -> None:

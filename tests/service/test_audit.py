@@ -64,14 +64,6 @@ def test_unchanged_requests_are_not_listed(http: httpx.Client, writer: httpx.Cli
     ]  # fmt: skip
 
 
-def test_dry_runs_are_marked(http: httpx.Client) -> None:
-    ingest(http, SECRET)
-    http.put("/ontologies/notes/embedding-config", json={"context": "template"}, params={"dry_run": "true"})
-    http.put("/ontologies/notes/embedding-config", json={"context": "template"})
-    told = audited(http, 3)[:2]
-    assert [each["outcome"]["applied"] for each in told] == [True, False]
-
-
 def test_a_key_is_never_in_it(http: httpx.Client, kg: KgClient) -> None:
     made = kg.create_key("ada")
     kg.rotate_key("ada")

@@ -85,37 +85,12 @@ def test_the_citations_of_the_context_resolve(http: httpx.Client) -> None:
 
 
 @pytest.mark.usefixtures("shared")
-def test_a_conversation_is_augmented_like_its_text(http: httpx.Client) -> None:
-    messages = [{"author": "Ada", "text": SUBJECTS["bees"]}, {"author": "Bob", "text": "\n"}]
-    answer = augment(http, messages=messages, ontology="handbook", min_similarity=0.3)
-    assert documents(answer) == ["bees.md"]
-    assert answer["notes"] == ["1 blank message was skipped: number 2"]
-    unknown = http.post("/queries/augment", json={"messages": messages, "ontology": "there is none"})
-    assert unknown.status_code == 404
-    assert documents(augment(http, messages=messages, documents=["bread.md"], min_similarity=-1)) == [
-        "bread.md"
-    ]
-
-
-@pytest.mark.usefixtures("shared")
 def test_dissimilar_passages_are_counted_with_the_nearest(http: httpx.Client) -> None:
     answer = augment(http, "flowers of evil", mode="vector")
     assert (answer["records"], answer["context"]) == ([], "")
     assert answer["counts"]["below_similarity"] == 3
     assert answer["thresholds"] == [{"space": "default", "min_similarity": 0.7, "source": "default"}]
     assert "no relevant result: the nearest passage has a similarity of 0." in answer["notes"][0]
-
-
-@pytest.mark.usefixtures("shared")
-@pytest.mark.parametrize(
-    "options", [{"exact": True}, {"mmr_lambda": 0.5}, {"per_document": None}, {"one_query_tokens": 8000}]
-)
-def test_every_choice_is_taken(http: httpx.Client, options: Json) -> None:
-    least = -1 if "one_query_tokens" in options else 0.3
-    answer = augment(http, long_text("bees", "leases"), **{**SMALL, "min_similarity": least}, **options)
-    assert "leases.md" in documents(answer)
-    assert (answer["counts"]["pieces"] == 1) == ("one_query_tokens" in options)
-    assert answer["order"] == ("rank" if "mmr_lambda" in options else "similarity")
 
 
 def test_text_is_limited_by_request_size(http: httpx.Client) -> None:

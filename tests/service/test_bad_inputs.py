@@ -269,25 +269,3 @@ def document(**fields: Any) -> dict[str, Any]:
 )
 def test_invalid_document_is_rejected_and_not_stored(http: httpx.Client, body: Any, told: str) -> None:
     assert told in problem(http.post("/documents", json=body), 422)
-
-
-@pytest.mark.parametrize(
-    ("content", "status"),
-    [
-        case(19, "lone surrogate in the text", json.dumps(document(text="\ud800")).encode(), 422),
-        case(19, "lone surrogate in a key", json.dumps(document(metadata={"\ud800": 1})).encode(), 422),
-        case(23, "NaN in the metadata", json.dumps(document(metadata={"a": float("nan")})).encode(), 400),
-        case(
-            25,
-            "1e400 in the metadata",
-            json.dumps(document(metadata={"a": 7})).encode().replace(b"7", b"1e400"),
-            422,
-        ),
-        case(40, "ontology twice", b'{"ontology": "canary",' + json.dumps(document()).encode()[1:], 400),
-        case(41, "100,000 levels", b'{"metadata":' + b'{"a":' * 10**5 + b"1" + b"}" * 10**5 + b"}", 400),
-        case(45, "byte-order mark", b"\xef\xbb\xbf" + json.dumps(document()).encode(), 400),
-        case(45, "UTF-16", json.dumps(document()).encode("utf-16"), 400),
-    ],
-)
-def test_document_in_invalid_json_is_rejected(http: httpx.Client, content: bytes, status: int) -> None:
-    problem(http.post("/documents", content=content, headers=JSON), status)

@@ -105,12 +105,3 @@ def test_put_keeps_omitted_extraction_fields(kg: KgClient) -> None:
     kg.set_extraction_config("new", extractor="keyphrase", per_source=9)
     assert kg.set_extraction_config("new", budget=2.5).config.per_source == 9
     assert kg.set_extraction_config("new", per_source=None).config.per_source is None
-
-
-@pytest.mark.parametrize("config", [{}, {"embed_on_ingest": True}])
-def test_put_of_current_values_changes_nothing(
-    kg: KgClient, http: httpx.Client, config: dict[str, bool]
-) -> None:
-    before = kg.set_embedding_config("new", strategy="sentence", chunk_size=20).config
-    http.put("/ontologies/new/embedding-config", json=config)
-    assert kg.embedding_config("new").config == before

@@ -13,13 +13,6 @@ from tests.support.embedding import configure_in_place, open_spaces, run_jobs
 from tests.support.extraction import evidence, run_extraction
 
 
-def test_ontology_is_configured_before_its_first_document(kg: KgClient) -> None:
-    made = kg.set_embedding_config("new", strategy="sentence")
-    assert (made.applied, made.total, made.regeneration.chunks) == (True, 0, 0)
-    assert kg.embedding_config("new").config.strategy == "sentence"
-    assert kg.ingest_text("One. Two.", ontology="new", document="a").job_id
-
-
 @pytest.mark.parametrize(
     ("config", "said"),
     [
@@ -44,27 +37,6 @@ def test_invalid_configuration_is_rejected_unchanged(
     assert said in response.text
     shown = http.get("/ontologies/notes/embedding-config").json()
     assert shown["config"]["strategy"] == "paragraph"
-
-
-def test_a_preview_stores_nothing(kg: KgClient) -> None:
-    preview = kg.preview_text("One two three.\n\nFour five.", ontology="notes", document="a.md")
-    assert (preview.change, preview.sources.added, preview.cost.chunks) == ("created", 1, 1)
-    assert preview.cost.tokens == 5
-    assert kg.ontologies().ontologies == []
-    kg.ingest_text("One two three.\n\nFour five.", ontology="notes", document="a.md")
-    again = kg.preview_text("One two three.\n\nFour five.", ontology="notes", document="a.md")
-    assert (again.change, again.cost.chunks, again.cost.seconds) == ("unchanged", 0, 0)
-
-
-def test_dry_run_reports_pending_work(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
-    embedded(graph, http, "one two three")
-    quote = kg.regenerate_embeddings("notes", force=True, dry_run=True)
-    (told,) = quote.ontologies
-    assert (quote.due, told.job_id) == (1, None)
-    assert told.cost is not None
-    assert (told.cost.chunks, told.cost.tokens, told.cost.price) == (1, 3, 0)
-    assert kg.regenerate_embeddings("notes", dry_run=True).due == 0
-    assert kg.jobs(state="queued").total == 0
 
 
 def test_missing_and_stale_are_embedded_separately(http: httpx.Client, kg: KgClient, graph: Graph) -> None:

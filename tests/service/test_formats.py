@@ -1,21 +1,16 @@
 from __future__ import annotations
 
-import base64
 import io
 from typing import Any
 
 import httpx
-from mcp_types import ImageContent
 from PIL import Image
 from reportlab.pdfgen.canvas import Canvas
 
 from kg_api.graph.client import Graph
 from kg_api.schemas.documents import unpack
 from tests.service.asking import problem, search
-from tests.support.mcp import answer as mcp_answer
-from tests.support.mcp import call
 from tests.support.pictures import pictured
-from tests.support.running import Service
 
 SAID = ("Apricots ripen in July.", "Blueberries need acid soil.", "Cherries split after rain.")
 PAGE = """<html lang="en"><head><title>Fruit of the garden</title><meta name="author" content="Ada">
@@ -74,17 +69,6 @@ def test_html_may_be_sent_as_text_unlike_pdf(http: httpx.Client) -> None:
     assert refused["problem"]["status"] == 422
     assert "kg ingest FILE" in refused["problem"]["detail"]
     assert text["ingested"]["change"] == "created"
-
-
-def test_front_matter_is_metadata_and_no_passage(http: httpx.Client) -> None:
-    text = "---\ntitle: On berries\ndate: 2025-03-01\ntags: [garden, acid]\n---\n\n# Soil\n\nBlueberries.\n"
-    answer = upload(http, text.encode(), "soil.md", metadata='{"tags": ["ours"]}')
-    (hit,) = found(http, "blueberries")
-    assert (hit["title"], hit["metadata"]) == ("On berries", {"date": "2025-03-01", "tags": ["ours"]})
-    assert not [each for each in found(http, "acid") if "acid" in each["full_text"]]
-    document = http.get(f"/documents/{answer['document_id']}").json()
-    assert (document["text"], document["characters"]) == (text, len(text))
-    assert text[hit["start"] : hit["end"]] == hit["full_text"]
 
 
 WRITTEN = "Apricots ripen early in July."
@@ -164,13 +148,3 @@ def test_invalid_page_request_is_rejected(http: httpx.Client) -> None:
     page = "/documents/fruit.pdf/pages/1.png"
     assert "'notes/b.md'" in problem(http.get(page, params={"source_id": "notes/b.md#0"}), 422)
     assert problem(http.get(page, params={"source_id": "0" * 32}), 404)
-
-
-def test_an_agent_sees_the_page_of_a_hit(service: Service, http: httpx.Client) -> None:
-    upload(http, pdf(), "fruit.pdf")
-    hit = hit_of(http, SAID[1])
-    result = call(f"{service.url}/mcp", "get_source_context", citation=hit["source_id"], page=2)
-    assert mcp_answer(result)["page"] == {"page": 2, "pages": 3, "boxed": 4}
-    shown = result.content[1]
-    assert isinstance(shown, ImageContent)
-    assert Image.open(io.BytesIO(base64.b64decode(shown.data))).width == 1000

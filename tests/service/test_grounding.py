@@ -75,10 +75,3 @@ def test_stance_of_a_type_is_configurable(told: KgClient) -> None:
     found = grounding(told, "hypothesis")
     assert found is not None
     assert (found.supporting, found.contradicting) == (2, 0)
-
-
-def test_grounding_follows_deleted_sources(told: KgClient) -> None:
-    told.delete_document("c.md", ontology="notes")
-    found = grounding(told, "hypothesis")
-    assert found is not None
-    assert (found.supporting, found.contradicting) == (2, 0)

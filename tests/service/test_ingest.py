@@ -6,8 +6,6 @@ from typing import Any
 import httpx
 import neo4j
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from kg_api.client import KgClient
 from kg_api.errors import NotFound
@@ -30,21 +28,6 @@ def test_new_document_is_accepted_and_searchable_at_once(http: httpx.Client) -> 
     assert answer["sources"] == {"added": 4, "kept": 0, "removed": 0}
     assert http.get(f"/jobs/{answer['job_id']}").json()["state"] == "queued"
     assert len(found(http, "paragraph")) == 4
-
-
-@pytest.mark.parametrize("changed", [{"metadata": {"author": "new"}}, {"uri": "file:///new/a.md"}])
-def test_changed_metadata_is_stored(http: httpx.Client, changed: dict[str, Any]) -> None:
-    about: dict[str, Any] = {"metadata": {"author": "old"}, "uri": "file:///old/a.md"}
-    ingest(http, "text", **about)
-    answer = ingest(http, "text", **{**about, **changed})
-    assert (answer["change"], answer["sources"]["kept"], answer["job_id"]) == ("updated", 1, None)
-    read = http.get(f"/documents/{answer['document_id']}").json()
-    assert {name: read[name] for name in about} == {**about, **changed}
-
-
-def test_format_can_be_specified(http: httpx.Client) -> None:
-    assert ingest(http, "Title\n=====\n\ntext", document="a", format="rst")["title"] == "Title"
-    assert ingest(http, "# Title\n\ntext", document="b")["title"] == "b"
 
 
 def test_an_upload_is_a_document(http: httpx.Client) -> None:
@@ -100,13 +83,6 @@ def test_malformed_form_is_rejected(http: httpx.Client, content: bytes) -> None:
     kind = {"content-type": "multipart/form-data; boundary=x"}
     problem(http.post("/documents", content=content, headers=kind), 400, 422)
     problem(http.post("/documents", content=content, headers={"content-type": "multipart/form-data"}), 400)
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00")))
-def test_text_round_trips_exactly(http: httpx.Client, text: str) -> None:
-    stored = ingest(http, f"begin {text}", document="any.md")
-    assert http.get(f"/documents/{stored['document_id']}").json()["text"] == f"begin {text}"
 
 
 def test_pending_document_is_searchable_after_approval(http: httpx.Client, kg: KgClient) -> None:

@@ -11,29 +11,6 @@ QUESTION = "how are herons ringed?"
 TEXT = "# Rings\n\nHerons are ringed in June.\n\n# Boats\n\nBoats are painted in May.\n"
 
 
-def test_a_passage_is_judged_listed_and_taken_back(http: httpx.Client, kg: KgClient) -> None:
-    ingest(http, TEXT, "birds.md")
-    judged = kg.judge("notes", question=f"  {QUESTION}\n", source_id="birds.md#0", relevance=2, by="Ann")
-    assert (judged.question, judged.relevance, judged.judged_by) == (QUESTION, 2, "Ann")
-    assert judged.source is not None
-    assert "ringed" in judged.source.full_text
-    other = kg.judge("notes", question=QUESTION, source_id="birds.md#1", relevance=0)
-    again = kg.judge("notes", question=QUESTION, source_id="birds.md#0", relevance=1)
-    assert again.judgement_id == judged.judgement_id
-    listed = kg.judgements("notes", QUESTION)
-    assert [(each.judgement_id, each.relevance) for each in listed.judgements] == [
-        (judged.judgement_id, 1),
-        (other.judgement_id, 0),
-    ]
-    assert listed.judgements[0].judged_by is None
-    assert kg.judgements("notes", "another").total == 0
-    assert other.source is not None
-    assert kg.delete_judgements("notes", QUESTION, other.source.source_id).judgements == 1
-    assert kg.delete_judgements("notes", QUESTION).judgements == 1
-    assert kg.delete_judgements("notes", QUESTION).judgements == 0
-    assert kg.judgements("notes").total == 0
-
-
 def test_invalid_judgement_is_rejected(http: httpx.Client, kg: KgClient) -> None:
     ingest(http, TEXT, "birds.md")
     ingest(http, "elsewhere", "b.md", "other")

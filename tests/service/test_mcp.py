@@ -160,23 +160,6 @@ def test_body_without_json_is_rejected(http: httpx.Client) -> None:
     assert post(http, b"{}", {**HEADERS, "Content-Type": "text/plain"}).status_code in {400, 415}
 
 
-def test_unknown_version_is_rejected(http: httpx.Client) -> None:
-    meta = {**META, "io.modelcontextprotocol/protocolVersion": "2099-01-01"}
-    body = {**DISCOVER, "params": {"_meta": meta}}
-    response = post(http, body, {**MODERN, "MCP-Protocol-Version": "2099-01-01"})
-    assert response.status_code == 400
-    assert response.json()["error"]["code"] == -32022
-    assert response.json()["error"]["data"]["supported"] == [CURRENT]
-
-
-@pytest.mark.parametrize(
-    ("asked", "given"), [("2024-11-05", "2024-11-05"), ("2025-06-18", "2025-06-18"), ("1999-01-01", BEFORE)]
-)
-def test_an_older_version_is_agreed_on(http: httpx.Client, asked: str, given: str) -> None:
-    body = {**INITIALIZE, "params": {**INITIALIZE["params"], "protocolVersion": asked}}
-    assert post(http, body, HEADERS).json()["result"]["protocolVersion"] == given
-
-
 @pytest.mark.parametrize("wrong", [{"Mcp-Method": "tools/call"}, {"MCP-Protocol-Version": "2025-11-25x"}])
 def test_headers_and_body_must_agree(http: httpx.Client, wrong: dict[str, str]) -> None:
     response = post(http, DISCOVER, {**MODERN, **wrong})
@@ -193,23 +176,6 @@ def hits(result: CallToolResult) -> list[dict[str, Any]]:
 @pytest.fixture
 def url(service: Service) -> str:
     return f"{service.url}/mcp"
-
-
-def test_reading_starts_at_citation_and_detects_changes(
-    url: str, http: httpx.Client, graph: Graph, document_id: str
-) -> None:
-    hit = answer(call(url, "search_sources", query="dance number 1905", ontologies=["nature"]))["hits"][0]
-    begun = answer(call(url, "read_document", document=hit["citation"], token_budget=1000))
-    assert begun["paragraphs"][0]["citation"] == hit["citation"]
-    third = answer(call(url, "read_document", document="nature/bees.md#3"))["paragraphs"][0]
-    assert third["paragraph"] == 3
-    told = failure(call(url, "read_document", document="bes.md"))
-    assert "document 'bes.md' not found" in told
-    assert "bees.md" in told
-    first = answer(call(url, "read_document", document=document_id, token_budget=1000))
-    embedded(graph, http, "New.\n\n" + "Changed. " * 900, document="bees.md", ontology="nature")
-    asked = {"document": document_id, "token_budget": 1000, "cursor": first["more"]["cursor"]}
-    assert "has changed" in failure(call(url, "read_document", **asked))
 
 
 def test_hits_show_dates_titles_and_no_copies(url: str, http: httpx.Client, graph: Graph) -> None:

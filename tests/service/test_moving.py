@@ -115,29 +115,6 @@ def test_one_ontology_is_imported_into_a_used_kg(kg: KgClient, graph: Graph, tmp
     assert kg.documents("others").total == 1
 
 
-def test_interrupted_export_leaves_no_bundle(
-    kg: KgClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("first", "second"):
-        kg.ingest_text(TEXT, ontology=name, document="a.md")
-    folder, read = tmp_path / "bundle", KgClient.export_documents
-
-    def breaking(client: KgClient, ontology: str, *, after: str = "") -> bytes:
-        if (ontology, after) == ("second", "a.md"):
-            raise Conflict("interrupted")
-        return read(client, ontology, after=after)
-
-    with monkeypatch.context() as broken:
-        broken.setattr(KgClient, "export_documents", breaking)
-        with pytest.raises(Conflict, match="interrupted"):
-            export(kg, folder)
-    with pytest.raises(NotFound, match="which an export writes last"):
-        bring(kg, folder)
-    with pytest.raises(Conflict, match="not empty"):
-        export(kg, folder)
-    assert [each.documents for each in export(kg, tmp_path / "other").files] == [1, 1]
-
-
 def sent(*given: dict[str, Any]) -> bytes:
     return "".join(json.dumps(each) + "\n" for each in given).encode()
 
@@ -267,15 +244,3 @@ def test_configuration_change_during_export_ends_it(
     manifest = export(many, tmp_path / "another")
     assert manifest.files[0].documents == DOCUMENTS
     assert manifest.files[0].configuration.embedding.strategy == "count"
-
-
-def test_ontology_deleted_during_export_ends_it(
-    many: KgClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "bundle"
-    once(monkeypatch, lambda: many.delete_ontology("notes"))
-    with pytest.raises(Conflict, match=r"notes was deleted during the export.*another folder"):
-        export(many, folder)
-    with pytest.raises(NotFound, match="which an export writes last"):
-        bring(many, folder)
-    assert export(many, tmp_path / "another").files == []

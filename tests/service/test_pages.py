@@ -84,17 +84,6 @@ def test_paging_ends_at_the_similarity_threshold(http: httpx.Client, mode: str) 
     assert [page["degraded"] for page in pages] == [[]] * len(pages), "a lane reached what is too far away"
 
 
-def test_near_duplicates_appear_once_across_pages(http: httpx.Client, graph: Graph) -> None:
-    same = " ".join(f"word{number}" for number in range(60))
-    copies = [f"Copy {number}: {same} of red apples" for number in range(60)]
-    store_document(graph, record("copies", copies))
-    run_jobs(graph)
-    pages = walk(http, {"limit": 20, "collapse_duplicates": True, "mode": "text"})
-    hits = [hit for page in pages for hit in page["sources"]]
-    assert sum(hit["document"] == "copies" for hit in hits) == 1
-    assert len(ids(pages)) == len(set(ids(pages)))
-
-
 def test_hybrid_pages_sources_after_concepts(http: httpx.Client) -> None:
     pages = walk(http, {"source_limit": 100}, "/queries/hybrid")
     assert len(ids(pages)) == len(set(ids(pages))) == ALL

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from kg_api.client import KgClient
 from kg_api.graph.client import Graph
-from kg_api.schemas.proposals import Proposal
 from kg_api.schemas.vocabulary import LINKED
 from tests.service.conftest import sharing
 from tests.support.concepts import state
@@ -16,25 +15,6 @@ def store_told(graph: Graph, url: str) -> None:
 
 
 shared = sharing(store_told)
-
-
-def of_sources(kg: KgClient) -> list[Proposal]:
-    return kg.proposals("notes", kind="source").proposals
-
-
-def test_accepted_link_is_in_graph_and_related_sources(told: KgClient) -> None:
-    (found,) = of_sources(told)
-    ids = [end.source.source_id for end in found.ends]
-    graph = told.source_graph(ids, min_similarity=0.99)
-    assert graph.edges == []
-    told.accept_proposal(found.proposal_id)
-    (edge,) = told.source_graph(ids, min_similarity=0.99).edges
-    assert ({edge.a, edge.b}, edge.linked) == ({*ids}, found.proposal_id)
-    related = told.related_sources(ids[0], kinds=["passage"])
-    ways = {each.source_id: [way.lane for way in each.through] for each in related.sources}
-    assert "link" in ways[ids[1]]
-    told.undo_proposal(found.proposal_id)
-    assert told.source_graph(ids, min_similarity=0.99).edges == []
 
 
 def test_empty_list_explains_the_search_state(kg: KgClient, graph: Graph) -> None:

@@ -59,14 +59,6 @@ def dying_before_renaming(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
         yield
 
 
-def test_types_are_listed_the_most_frequent_first(told: KgClient) -> None:
-    page = told.relationship_types("notes", limit=2)
-    assert (page.total, page.types[0].name, page.types[0].relations) == (5, "requires", 2)
-    assert page.types[0].embedded
-    assert page.types[0].stance == "neutral"
-    assert len(told.relationship_types("notes", offset=2).types) == 3
-
-
 def test_proposals_change_nothing_and_show_examples(told: KgClient, driver: neo4j.Driver) -> None:
     before = stored(driver)
     found = told.propose_relationship_types("notes", min_similarity=0.5)
@@ -122,29 +114,6 @@ def test_a_merge_is_recorded_and_undone(told: KgClient, driver: neo4j.Driver) ->
     told.undo_type_merge("notes", str(first.merge_id))
     assert stored(driver) == before
     assert told.relationship_type_merges("notes").total == 2, "the record stays"
-
-
-def test_interrupted_merge_resumes_on_request(
-    told: KgClient, graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with dying_before_renaming(monkeypatch):
-        relations.merge_types(graph, "notes", TypeMerging(into="requires", merged=["needs"], by="Ada"))
-    assert ("needs", "needs") in stored(driver)
-    (first,) = told.relationship_type_merges("notes").merges
-    again = told.merge_relationship_types("notes", into="requires", merged=["needs"], by="Ben")
-    assert again == first
-    assert ("needs", "requires") in stored(driver)
-    assert told.relationship_type_merges("notes").total == 1
-    with pytest.raises(Conflict, match="already"):
-        told.merge_relationship_types("notes", into="requires", merged=["needs", "requires a"])
-
-
-def test_dry_run_reports_consequences(told: KgClient, driver: neo4j.Driver) -> None:
-    before = stored(driver)
-    told_of = told.merge_relationship_types("notes", into="requires", merged=["needs"], dry_run=True)
-    assert (told_of.merge_id, told_of.relations, told_of.merged) == (None, 1, ["needs"])
-    assert stored(driver) == before
-    assert told.relationship_type_merges("notes").total == 0
 
 
 def test_invalid_merge_is_rejected(told: KgClient) -> None:

@@ -1,20 +1,16 @@
 from __future__ import annotations
 
-import time
 from collections.abc import Generator
 from contextlib import contextmanager
 
 import httpx
-import neo4j
 import pytest
 
 from kg_api.client import KgClient
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
-from kg_api.graph.search import REMEMBERED_SECONDS
 from tests.conftest import Stored
 from tests.service.asking import Json, embedded, ingest, search, texts, vector
-from tests.support.cypher import rows
 from tests.support.embedders import small_embedder
 from tests.support.embedding import run_jobs
 from tests.support.records import record
@@ -95,26 +91,6 @@ def big_and_small(shared: None) -> None:
     return shared
 
 
-@pytest.mark.usefixtures("big_and_small")
-@pytest.mark.parametrize("mode", MODES)
-def test_a_filter_never_shrinks_the_answer(http: httpx.Client, mode: str) -> None:
-    asked: Json = {"query_text": "apples and pears", "mode": mode, "limit": 12}
-    assert {hit["ontology"] for hit in search(http, **asked)["sources"]} == {"big"}
-    hits = search(http, **asked, ontology="small")["sources"]
-    assert [hit["ontology"] for hit in hits] == ["small"] * 12
-    for documents, count in ((["few 1"], 4), (["few 0", "few 2"], 8)):
-        hits = search(http, **asked, documents=documents)["sources"]
-        assert len(hits) == count
-        assert {hit["document"] for hit in hits} == {*documents}
-    for unknown in (
-        {"ontology": "there is none"},
-        {"ontology": ["small", "none"]},
-        {"documents": ["nope"]},
-        {"documents": ["few 1", "big 1"], "ontology": "small"},
-    ):
-        assert http.post("/queries/sources/search", json={**asked, **unknown}).status_code == 404
-
-
 @pytest.mark.usefixtures("shared")
 def test_query_vector_equals_the_embedded_question(http: httpx.Client) -> None:
     values = [float(x) for x in small_embedder().embed_query("green apples") * 7]
@@ -150,21 +126,6 @@ def test_a_hit_says_its_exact_place(http: httpx.Client, graph: Graph, mode: str)
     under = [hit["heading"] for hit in hits if "hill" in hit["full_text"]]
     assert under == [["Ünder 𝕏"]] * 3
     assert [] not in [hit["heading"] for hit in hits if "one fox" in hit["full_text"]]
-
-
-def test_matched_chunk_of_a_long_source_is_returned(http: httpx.Client, graph: Graph) -> None:
-    """Store a source with 1,500 words. This is three chunks for a model that can read 512 tokens."""
-    words = [f"filler{n}" for n in range(1500)]
-    words[1400] = "needle haystack needle " * 20
-    store(graph, "long", ["short one before", " ".join(words)])
-    hit = search(http, "needle haystack needle", mode="vector")["sources"][0]
-    text = http.get(f"/documents/{hit['document_id']}").json()["text"]
-    chunk = hit["chunk"]
-    assert "needle haystack" in chunk["text"]
-    assert text[chunk["start"] : chunk["end"]] == chunk["text"]
-    assert len(chunk["text"].split()) <= 512
-    assert hit["start"] < chunk["start"] < chunk["end"] <= hit["end"]
-    assert search(http, "needle haystack needle")["sources"][0]["chunk"] == chunk
 
 
 def places(sources: list[Json]) -> list[tuple[str, int]]:
@@ -211,33 +172,3 @@ def test_an_explanation_adds_up_to_the_score(http: httpx.Client, fusion: str) ->
         assert {part["index"] for part in told["lanes"]} <= {"source_words", "passage_embedding"}
         assert by_lane.get("text", {"rank": None})["rank"] == hit["ranks"]["text"]
     assert {"embed", "retrieve", "fuse", "tell", "total"} <= answer["timings_ms"].keys()
-
-
-NOTE = "A worker renews its lease every ten seconds, and another takes the job when it does not."
-FITTING = "how often does a worker renew its lease"
-FOREIGN = "the quantum wave function of electrons collapses"
-
-
-@pytest.fixture
-def calibrated(http: httpx.Client, graph: Graph, driver: neo4j.Driver) -> httpx.Client:
-    """Return a note and a calibrated model with the threshold 0.25."""
-    embedded(graph, http, NOTE)
-    rows(driver, "MATCH (e:EmbeddingSpace) SET e.related = 0.3, e.unrelated = 0.05")
-    time.sleep(REMEMBERED_SECONDS + 0.1)  # what a search of the test before read of the model
-    return http
-
-
-@pytest.mark.parametrize("path", ["sources/search", "hybrid"])
-def test_search_reports_whether_results_are_relevant(calibrated: httpx.Client, path: str) -> None:
-    for question, near in ((FITTING, True), (FOREIGN, False), ("lease seconds", True)):
-        answer = calibrated.post(f"/queries/{path}", json={"query_text": question}).json()
-        assert answer["near"] is near, question
-        assert bool(answer["note"]) is not near
-        assert answer["sources"] or not near, "what is nearest is shown all the same"
-    assert search(calibrated, FOREIGN)["note"].startswith(f"no close match for '{FOREIGN}'")
-
-
-def test_keyword_search_leaves_relevance_undecided(calibrated: httpx.Client) -> None:
-    answer = search(calibrated, "wolf worker", mode="text")
-    assert (answer["near"], answer["note"]) == (None, None)
-    assert answer["sources"]

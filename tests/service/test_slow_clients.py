@@ -64,15 +64,6 @@ def search_seconds(client: httpx.Client, times: int) -> list[float]:
     return sorted(took)
 
 
-@pytest.mark.parametrize("sent", [b"", b"GET", HALF], ids=["nothing", "a word", "half a head"])
-def test_missing_request_head_times_out(guarded: Service, sent: bytes) -> None:
-    with connect(guarded) as connection:
-        connection.sendall(sent)
-        took, said = closed_after(connection)
-    assert took > HEADER_SECONDS - 0.1
-    assert said.startswith(b"HTTP/1.1 408 ")
-
-
 def test_slow_request_head_times_out(guarded: Service) -> None:
     with connect(guarded) as connection:
         begun = time.monotonic()

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, expect
 from kg_api.graph.client import Graph
 from kg_api.graph.spaces import ensure_space
 from tests.service.asking import embedded
-from tests.service.ui.test_pages import HOSTILE, shown, words
+from tests.service.ui.test_pages import HOSTILE
 from tests.support.embedders import small_embedder
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.llm import quoting
@@ -39,26 +39,6 @@ def ask(web: httpx.Client, question: str = QUESTION, ontology: str = "") -> Html
     assert answer.status_code == 200, answer.text
     assert "default-src 'none'" in answer.headers["content-security-policy"]
     return document_fromstring(answer.text)
-
-
-def test_each_citation_leads_to_its_passage(web: httpx.Client) -> None:
-    page = ask(web)
-    first = words(page.xpath("//p[@class='statement']"))[0]
-    assert first == "It says: A worker renews its lease every ten seconds. [1]"
-    (address,) = page.xpath("(//a[@class='citation'])[1]/@href")
-    passage = address.partition("#")[2]
-    text = words(shown(web, address).xpath(f"//*[@id='{passage}']"))[0]
-    assert "A worker renews its lease every ten seconds." in text
-    assert "small-writer" in words(page.xpath("//section[@class='answer']"))[0]
-
-
-def test_model_is_queried_only_on_submit(web: httpx.Client, writer: EmbeddingServer) -> None:
-    page = shown(web, f"/ui/ask?q={QUESTION}&ontology=handbook&mode=text")
-    assert page.xpath("//input[@id='q']/@value") == [QUESTION]
-    assert page.xpath("//option[@selected]/@value") == ["handbook", "text"]
-    assert writer.requests == []
-    ask(web)
-    assert len(writer.requests) == 1
 
 
 def test_model_output_is_displayed_as_text(web: httpx.Client, writer: EmbeddingServer) -> None:

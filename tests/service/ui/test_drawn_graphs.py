@@ -60,20 +60,6 @@ def test_concept_graph_matches_its_list(page: Page, graph: Graph, driver: neo4j.
         drawing.screenshot(path=Path(PICTURES) / f"related-{width}.png")
 
 
-def test_one_walks_from_passage_to_passage(page: Page, ids: dict[str, str]) -> None:
-    assert ids
-    page.goto(f"/ui/graph/{SOURCES[0]}")
-    expect(page.locator("[data-graph][data-drawn]")).to_have_count(1)
-    page.locator("#beside a", has_text="waggle dance shows").click()
-    expect(page).to_have_url(f"/ui/graph/{SOURCES[1]}")
-    expect(page.locator("#centre blockquote")).to_have_text(BEES[1])
-    page.locator("a", has_text="graph of the document").click()
-    expect(page.locator("[data-graph]")).to_have_attribute("data-drawn", str(len(BEES)))
-    page.locator("#passages a").last.click()
-    page.locator("a", has_text="Open in document").click()
-    expect(page.locator(".passage.hit")).to_contain_text(BEES[-1])
-
-
 def test_a_node_that_is_clicked_is_the_centre(page: Page, ids: dict[str, str]) -> None:
     assert ids
     page.goto(f"/ui/graph/{SOURCES[1]}")

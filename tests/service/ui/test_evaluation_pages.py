@@ -55,9 +55,3 @@ def test_incomparable_or_unreadable_results_are_reported(http: httpx.Client, eva
     assert http.get("/ui/evaluations/one/none").status_code == 404
     assert http.get("/ui/evaluations/one/text?by=colour").status_code == 422
     assert http.get("/ui/evaluations/compare?name=text&name=hybrid&by=colour").status_code == 422
-
-
-def test_page_without_results_explains_how_to_measure(http: httpx.Client) -> None:
-    told = told_by(shown(http, "/ui/evaluations?ontology=leases"))
-    assert "No runs of leases yet" in told
-    assert "kg eval make --ontology leases" in told

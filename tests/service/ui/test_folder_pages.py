@@ -42,21 +42,6 @@ def test_folder_is_synced_and_shows_its_scan(http: httpx.Client, graph: Graph, t
     assert row[-2:] == ["0", "1"]
 
 
-def test_scan_of_an_emptied_folder_deletes_nothing(http: httpx.Client, graph: Graph, tmp_path: Path) -> None:
-    put(tmp_path, one="The canary sings.\n")
-    at = follow(http, tmp_path)
-    work(graph)
-    (tmp_path / "one.md").unlink()
-    assert http.post(f"{at}/scan").headers["location"] == at
-    work(graph)
-    page = shown(http, at)
-    text = " ".join(words([page]))
-    assert "scan failed" in text
-    assert "--allow-empty" in text
-    assert len(documents(graph)) == 1
-    assert page.xpath("//input[@name='allow_empty']") == []
-
-
 def test_folder_is_removed_after_showing_its_documents(
     http: httpx.Client, graph: Graph, tmp_path: Path
 ) -> None:

@@ -57,12 +57,6 @@ def test_page_runs_only_its_own_scripts(http: httpx.Client, path: str) -> None:
     assert len(page.xpath("//h1")) == len(page.xpath("//main")) == 1
 
 
-def test_the_root_leads_people_to_the_search(http: httpx.Client) -> None:
-    for path in ("/", "/ui"):
-        answer = http.get(path, follow_redirects=False)
-        assert (answer.status_code, answer.headers["location"]) == (303, "/ui/search")
-
-
 @pytest.mark.usefixtures("ids")
 def test_hits_equal_rest_results_with_marks(http: httpx.Client) -> None:
     page = shown(http, "/ui/search?q=waggle+dance")
@@ -94,20 +88,6 @@ def test_next_page_continues_after_the_first(http: httpx.Client, graph: Graph) -
     assert [len(each) for each in seen] == [10, 4]
     assert len({*seen[0], *seen[1]}) == 14
     assert second.xpath("//ol/@start") == ["11"]
-
-
-def test_facet_links_apply_their_filter(http: httpx.Client, graph: Graph) -> None:
-    for ontology in ("notes", "other"):
-        for name in ("a", "b"):
-            store_document(graph, record(f"{name}.md", [f"The dance of {name}."], ontology))
-    run_jobs(graph)
-    page = document_fromstring(http.get("/ui/search/facets?q=dance").text)
-    links = {str(each.text): each.get("href") for each in page.xpath("//details[1]//a")}
-    assert links.keys() == {"notes", "other"}
-    narrowed = shown(http, links["other"])
-    assert set(words(narrowed.xpath("//li[@class='hit']/p[@class='where']/a"))) == {"other"}
-    (away,) = narrowed.xpath("//span[@class='condition']/a/@href")
-    assert len(shown(http, away).xpath("//li[@class='hit']")) == 4
 
 
 def test_facets_count_the_documents_of_the_question(http: httpx.Client) -> None:
@@ -181,16 +161,6 @@ def test_concept_shows_quotes_and_related_concepts(http: httpx.Client, ids: dict
     place = page.xpath("//figcaption/a[1]/@href")[0]
     assert place.endswith("#p2")
     assert shown(http, place).xpath("//section[@id='p2']/@class") == ["passage hit"]
-
-
-@pytest.mark.usefixtures("ids")
-def test_concepts_are_listed_and_found(http: httpx.Client) -> None:
-    listed = words(shown(http, "/ui/concepts?ontology=notes").xpath("//ul[@class='listed']/li/a"))
-    assert set(listed) == {"Bees", "waggle dance", "Karl von Frisch"}
-    assert (
-        words(shown(http, "/ui/concepts?q=Frisch").xpath("//ul[@class='listed']/li/a"))[0]
-        == "Karl von Frisch"
-    )
 
 
 def test_document_is_added_and_deleted_without_scripts(http: httpx.Client) -> None:
@@ -305,14 +275,6 @@ def decide(http: httpx.Client, page: str, decision: str, document: str) -> httpx
     at = f"//form[contains(@action, '/{decision}')][.//button[@aria-label='{decision.title()} {document}']]"
     (form,) = shown(http, page).xpath(at)
     return http.post(form.get("action"), data=dict(form.form_values()))
-
-
-def look(http: httpx.Client, decision: str) -> HtmlElement:
-    """Follow the link that leads to deciding on all of birds."""
-    (at,) = shown(http, "/ui/review?ontology=birds").xpath(
-        f"//a[@aria-label='{decision} all of birds']/@href"
-    )
-    return shown(http, at)
 
 
 def test_documents_are_approved_and_rejected(http: httpx.Client) -> None:

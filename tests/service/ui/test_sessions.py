@@ -213,18 +213,6 @@ def eve(guarded: Service, write_key: str) -> Iterator[httpx.Client]:
         yield client
 
 
-@pytest.mark.parametrize(
-    "wanted", ["/ui", "/ui/", "/ui/read/0a1b?at=3", "/ui/search?q=%22a+b%22&ontology=%C3%A9"]
-)
-def test_requested_page_opens_after_sign_in(nobody: httpx.Client, write_key: str, wanted: str) -> None:
-    asked = nobody.get(wanted)
-    assert asked.status_code == 303
-    assert httpx.URL(asked.headers["location"]).params["next"] == wanted
-    assert asked.headers["cache-control"] == "no-store"
-    assert "www-authenticate" not in asked.headers
-    assert sign_in(nobody, write_key, next=wanted).headers["location"] == wanted
-
-
 @pytest.mark.parametrize("path", FOR_FORMS)
 def test_form_route_redirects_to_its_page(nobody: httpx.Client, eve: httpx.Client, path: str) -> None:
     """After you sign in or reload, the browser should show a page and not the route of a form."""
@@ -237,15 +225,6 @@ def test_form_route_redirects_to_its_page(nobody: httpx.Client, eve: httpx.Clien
     assert eve.get(path, headers=HTMX).status_code == 405
     asked = httpx.URL(nobody.get(f"{path}?a=b").headers["location"]).params["next"]
     assert asked == (page if path != "/ui/logout" else "/ui/search")
-
-
-def test_key_in_header_needs_no_session(nobody: httpx.Client, write_key: str) -> None:
-    assert nobody.get("/ui/search", headers={"Authorization": f"Bearer {write_key}"}).status_code == 200
-    wrong = nobody.get("/ui/search", headers={"Authorization": "Bearer kg_wrong"})
-    assert wrong.status_code == 401
-    assert wrong.headers["www-authenticate"].startswith("Bearer")
-    asked = nobody.get("/ui/search", headers={"Authorization": "Basic b3dsOm93bA=="})
-    assert asked.status_code == 303, "a proxy asks for that by itself"
 
 
 def test_external_link_opens_the_page(nobody: httpx.Client, eve: httpx.Client) -> None:
@@ -270,11 +249,6 @@ def test_form_without_token_is_rejected(guarded: Service, eve: httpx.Client, wri
     assert eve.post("/ui/logout", json={"csrf_token": token_in(eve.get("/ui/search"))}).status_code == 403
     files = {"csrf_token": (None, token_in(eve.get("/ui/search")))}
     assert eve.post("/ui/logout", files=files).status_code == 303
-
-
-def test_htmx_brings_the_token_in_a_header(eve: httpx.Client) -> None:
-    token = token_in(eve.get("/ui/search"))
-    assert eve.post("/ui/logout", headers={"X-CSRF-Token": token, **HTMX}).status_code == 303
 
 
 def test_cookie_cannot_call_rest(eve: httpx.Client) -> None:
