@@ -8,13 +8,11 @@ import zipfile
 from collections.abc import Collection, Iterator
 from functools import cache
 from itertools import islice
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 from urllib.parse import unquote
 
-from lxml import etree  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]: no types
-
 from kg_api.convert.ooxml.text import is_symbol_font
-from kg_api.convert.shared.containers import XmlElement, get_local_name, read_entry
+from kg_api.convert.shared.containers import XmlElement, get_local_name, read_entry, read_xml
 from kg_api.errors import UnreadableDocument
 
 _PREFIXES = {
@@ -124,14 +122,8 @@ class Package:
 
 def parse_part(data: bytes, name: str) -> XmlElement:
     """Parse XML without entities and network access, and resolve its alternatives."""
-    library = cast("Any", etree)
-    parser = library.XMLParser(resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True)
-    try:
-        root = library.fromstring(_STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/", data), parser)
-    except (library.LxmlError, ValueError) as error:
-        raise UnreadableDocument(
-            f"{name[:200]!r} in the file is damaged ({error}). Save the file again"
-        ) from error
+    data = _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/", data)
+    root = read_xml(data, f"{name[:200]!r}")
     resolve_alternatives(root)
     return root
 
