@@ -7,13 +7,12 @@ import json
 import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from kg_api.errors import ConfigurationError, EmbeddingFailed, InvalidInput
 from kg_api.machine import cores
@@ -36,112 +35,78 @@ from kg_api.settings import Settings
 
 _RESAMPLING: dict[int, Resample] = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic"}
 """Numbers for Pillow, to use in preprocessor_config.json."""
-_STEPS = {"do_resize", "do_center_crop", "do_rescale", "do_normalize", "do_convert_rgb"}
 Side = Annotated[int, Field(ge=1, le=1536)]
 Channels = Annotated[list[float], Field(min_length=CHANNELS, max_length=CHANNELS)]
 
 
-class PictureSize(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+def _read_sides(value: Any) -> Any:
+    """Return height, width, and method of `224`, of a shortest edge, or of both sides."""
+    if not isinstance(value, dict):
+        return value, value, "cover"
+    sides = cast("dict[str, Any]", value)
+    if edge := sides.get("shortest_edge"):
+        return edge, edge, "cover"
+    return sides.get("height"), sides.get("width"), "stretch"
 
-    height: Side | None = None
-    width: Side | None = None
-    shortest_edge: Side | None = None
 
-    @property
-    def sides(self) -> tuple[int, int] | None:
-        return (self.height, self.width) if self.height and self.width else None
+Sides = Annotated[tuple[Side, Side, Literal["cover", "stretch"]], BeforeValidator(_read_sides)]
 
 
 class PreprocessorFile(BaseModel):
-    """The part of preprocessor_config.json that is used. Unknown steps are rejected."""
+    """The part of preprocessor_config.json that is used. Other steps are rejected."""
 
     model_config = ConfigDict(extra="allow")
 
-    size: PictureSize | Side
-    crop_size: PictureSize | Side | None = None
-    do_resize: bool = True
+    size: Sides
+    crop_size: Sides | None = None
     do_center_crop: bool | None = None
-    do_rescale: bool = True
-    do_normalize: bool = True
-    resample: int = 3
+    do_convert_rgb: bool | None = None
+    do_resize: Literal[True] = True
+    do_rescale: Literal[True] = True
+    do_normalize: Literal[True] = True
+    resample: Annotated[int, Field(ge=0, le=3)] = 3
     rescale_factor: float = Field(default=1 / 255, gt=0, allow_inf_nan=False)
-    image_mean: Channels | None = None
-    image_std: Channels | None = None
+    image_mean: Channels
+    image_std: Channels
 
+    @property
+    def crop(self) -> tuple[int, int]:
+        """Height and width of the center crop."""
+        return (self.crop_size if self.crop_size and self.do_center_crop is not False else self.size)[:2]
 
-@dataclass(frozen=True, slots=True)
-class Preprocessing:
-    rendering: Rendering
-    height: int
-    width: int
-    factor: float
-    mean: NDArray[np.float32]
-    std: NDArray[np.float32]
+    @model_validator(mode="after")
+    def _can_be_followed(self) -> Self:
+        extra = self.model_extra or {}
+        if unknown := [name for name, on in extra.items() if name.startswith("do_") and on]:
+            raise ValueError(f"kg knows no {', '.join(unknown)}")
+        if min(self.image_std) <= 0 or self.crop[0] > self.size[0] or self.crop[1] > self.size[1]:
+            raise ValueError("image_std must be above 0, and crop_size no larger than size")
+        if self.size[2] == "cover" and (self.crop_size is None or self.do_center_crop is False):
+            raise ValueError(
+                "size must be height and width, or shortest_edge with a crop, so that images have one size"
+            )
+        return self
 
-    def values(self, pixels: Pixels) -> NDArray[np.float32]:
+    @property
+    def rendering(self) -> Rendering:
+        height, width, fit = self.size
+        return Rendering(width, height, fit, _RESAMPLING[self.resample])
+
+    def compute_input(self, pixels: Pixels) -> NDArray[np.float32]:
         """Compute the input for an image: float32, shape (1, 3, height, width)."""
-        top, left = (pixels.shape[0] - self.height) // 2, (pixels.shape[1] - self.width) // 2
-        middle = pixels[top : top + self.height, left : left + self.width]
-        scaled = (middle.astype(np.float32) * np.float32(self.factor) - self.mean) / self.std
+        height, width = self.crop
+        top, left = (pixels.shape[0] - height) // 2, (pixels.shape[1] - width) // 2
+        middle = pixels[top : top + height, left : left + width].astype(np.float32)
+        mean, std = (np.array(each, dtype=np.float32) for each in (self.image_mean, self.image_std))
+        scaled = (middle * np.float32(self.rescale_factor) - mean) / std
         return np.ascontiguousarray(scaled.transpose(2, 0, 1)[np.newaxis])
 
 
-def read_preprocessing(path: Path) -> Preprocessing:
+def read_preprocessing(path: Path) -> PreprocessorFile:
     try:
-        return _preprocessing(PreprocessorFile.model_validate_json(path.read_bytes()))
-    except (OSError, ValidationError, ValueError) as error:
+        return PreprocessorFile.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
         raise ConfigurationError(f"{path} cannot be followed: {error}") from error
-
-
-def _preprocessing(file: PreprocessorFile) -> Preprocessing:
-    extra: dict[str, Any] = file.model_extra or {}
-    if unknown := [
-        name for name, on in extra.items() if name.startswith("do_") and on and name not in _STEPS
-    ]:
-        raise ValueError(f"kg knows no {', '.join(unknown)}")
-    if file.resample not in _RESAMPLING or not file.do_resize:
-        raise ValueError(
-            "kg resizes every image, by nearest, lanczos, bilinear, or bicubic (resample 0 to 3)"
-        )
-    rendering = _rendering(file)
-    height, width = _crop(file, rendering)
-    mean, std = _normal(file)
-    return Preprocessing(rendering, height, width, file.rescale_factor if file.do_rescale else 1.0, mean, std)
-
-
-def _rendering(file: PreprocessorFile) -> Rendering:
-    size = PictureSize(shortest_edge=file.size) if isinstance(file.size, int) else file.size
-    if size.sides:
-        return Rendering(size.sides[1], size.sides[0], "stretch", _RESAMPLING[file.resample])
-    if size.shortest_edge and file.do_center_crop is not False and file.crop_size:
-        return Rendering(size.shortest_edge, size.shortest_edge, "cover", _RESAMPLING[file.resample])
-    raise ValueError(
-        "size must be height and width, or shortest_edge with a crop, so that all images have one size"
-    )
-
-
-def _crop(file: PreprocessorFile, rendering: Rendering) -> tuple[int, int]:
-    """Get height and width for the center crop."""
-    if file.crop_size is None or file.do_center_crop is False:
-        return rendering.height, rendering.width
-    crop = file.crop_size
-    sides = (crop, crop) if isinstance(crop, int) else crop.sides
-    if sides is None or sides[0] > rendering.height or sides[1] > rendering.width:
-        raise ValueError("crop_size must be height and width, no larger than size")
-    return sides
-
-
-def _normal(file: PreprocessorFile) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    if not file.do_normalize:
-        return _row([0.0] * CHANNELS), _row([1.0] * CHANNELS)
-    if file.image_mean is None or file.image_std is None or min(file.image_std) <= 0:
-        raise ValueError("do_normalize needs image_mean and image_std, and the latter above 0")
-    return _row(file.image_mean), _row(file.image_std)
-
-
-def _row(values: Sequence[float]) -> NDArray[np.float32]:
-    return np.array(values, dtype=np.float32)
 
 
 # Facts about a model, from its files
@@ -228,7 +193,7 @@ class OnnxImageEmbedder(TokenizedEmbedder):
         max_tokens = 0
         self._text: OnnxText | None = None
         try:
-            pixels = self._preprocessing.values(draw_probe_image(self._rendering))
+            pixels = self._preprocessing.compute_input(draw_probe_image(self._rendering))
             states = self._graph.run({"pixel_values": pixels})
             self._pooling: Pooling = _pooling(states, "cls")
             dimensions = unit(pool_states(states, self._pooling), states.shape[-1]).size
@@ -300,7 +265,7 @@ class OnnxImageEmbedder(TokenizedEmbedder):
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _embed(self, pixels: Pixels) -> Vectors:
-        states = self._graph.run({"pixel_values": self._preprocessing.values(pixels)})
+        states = self._graph.run({"pixel_values": self._preprocessing.compute_input(pixels)})
         return unit(pool_states(states, self._pooling), self._identity.dimensions)
 
 
