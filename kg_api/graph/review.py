@@ -1,17 +1,20 @@
-"""Documents that wait for approval. To keep them out of all searches, they have their own label."""
+"""Documents that wait for approval, and judgements of passages."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from kg_api.errors import Conflict, FilesCollected
+from kg_api.errors import Conflict, FilesCollected, NotFound
 from kg_api.graph.client import Graph, Row, Transaction
 from kg_api.graph.documents import find_stored, unchanged
-from kg_api.graph.reach import resolve_ontology
+from kg_api.graph.library import find_source
+from kg_api.graph.names import require_ontologies
+from kg_api.graph.reach import require_visible, resolve_ontology
 from kg_api.graph.rows import convert_times
+from kg_api.schemas.base import build_judged_question_id, judgement_id
 from kg_api.schemas.documents import (
     MAX_WAITING,
     DocumentRecord,
@@ -19,6 +22,14 @@ from kg_api.schemas.documents import (
     WaitingDocument,
     WaitingDocuments,
 )
+from kg_api.schemas.evaluation import (
+    Judgement,
+    JudgementRequest,
+    Judgements,
+    JudgementsDeleted,
+)
+
+# Documents that wait for approval have their own label, which keeps them out of all searches
 
 BEGINNING = 300
 REMOVED_A_TRANSACTION = 500
@@ -148,3 +159,60 @@ def delete_pending_documents(graph: Graph, ontology: str) -> None:
         "removed"
     ]:
         pass
+
+
+# Judgements of passages
+
+
+_LAST: Final = "g"  # after every id, which is hexadecimal
+
+
+def judge(graph: Graph, ontology: str, request: JudgementRequest) -> Judgement:
+    """Store a judgement on a passage for a question. This replaces an earlier judgement."""
+    require_visible(ontology)
+    place = find_source(graph, request.source_id)
+    identity = judgement_id(ontology, request.question, place.source_id)
+
+    def work(tx: Transaction) -> Row:
+        fields = {"question": request.question, "relevance": request.relevance, "by": request.by}
+        ids = {"question_id": build_judged_question_id(ontology, request.question), "judgement_id": identity}
+        rows = tx.run("judgements/write", ontology=ontology, source_id=place.source_id, **ids, **fields)
+        if not rows:
+            raise NotFound(f"{ontology!r} has no passage {request.source_id!r}")
+        return {**rows[0], "source": place}
+
+    return _to_judgement(graph.transaction(work))
+
+
+def list_judgements(
+    graph: Graph, ontology: str, question: str | None, *, offset: int, limit: int
+) -> Judgements:
+    require_visible(ontology)
+    identity = None if question is None else build_judged_question_id(ontology, question)
+    chosen = {"from": identity or "", "to": identity or _LAST}
+    rows = graph.read("judgements/page", ontology=ontology, **chosen, offset=offset, limit=limit)
+    total = graph.read("judgements/count", ontology=ontology, **chosen)[0]["judgements"]
+    if not total:
+        require_ontologies(graph, ontology)
+    return Judgements(judgements=list(map(_to_judgement, rows)), total=total, offset=offset, limit=limit)
+
+
+def delete_judgements(graph: Graph, ontology: str, question: str, source_id: str | None) -> JudgementsDeleted:
+    """Delete the judgements for a question. To delete those on one source, use its complete id."""
+    require_visible(ontology)
+    parameters = {"question_id": build_judged_question_id(ontology, question), "source_id": source_id}
+    rows = graph.transaction(lambda tx: tx.run("judgements/delete", ontology=ontology, **parameters))
+    return JudgementsDeleted(judgements=rows[0]["judgements"])
+
+
+def read_relevances(graph: Graph, question: str, sources: Sequence[tuple[str, str]]) -> dict[str, int]:
+    rows = [
+        {"source_id": source, "judgement_id": judgement_id(ontology, question, source)}
+        for ontology, source in sources
+    ]
+    found = graph.read("judgements/of_sources", rows=rows) if rows else []
+    return {row["source_id"]: row["relevance"] for row in found}
+
+
+def _to_judgement(row: Row) -> Judgement:
+    return Judgement.model_validate({**convert_times(row["judgement"]), "source": row["source"]})

@@ -10,7 +10,7 @@ from typing import Any, Final, LiteralString, cast
 import structlog
 
 from kg_api import __version__
-from kg_api.errors import SchemaTooNew, SchemaTooOld
+from kg_api.errors import DatabasePanicked, KgError, SchemaTooNew, SchemaTooOld, Unavailable
 from kg_api.graph.client import Graph, while_schema_changes
 from kg_api.graph.statements import area, statement
 
@@ -116,3 +116,28 @@ def require_known_schema(graph: Graph) -> list[dict[str, str]]:
         f"this database has the schema {unknown[-1]!r}, written by kg {rows[-1]['kg_version']}, but this is "
         f"kg {__version__}. Install that version or a later one. Nothing was changed."
     )
+
+
+# Probe of a database that has started
+
+
+class DatabaseProbe:
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def trouble(self) -> str | None:
+        """Explain why Neo4j does not answer a query. None: it answers, or settings are wrong."""
+        error = self._ask()
+        return str(error) if isinstance(error, Unavailable) else None
+
+    def panic(self) -> str | None:
+        """Return the error if only a restart of Neo4j helps. None: Neo4j answers, or may recover."""
+        error = self._ask()
+        return str(error) if isinstance(error, DatabasePanicked) else None
+
+    def _ask(self) -> KgError | None:
+        try:
+            self._graph.read("probes/alive")
+        except KgError as error:
+            return error
+        return None

@@ -27,8 +27,7 @@ from kg_api.graph.targets import KINDS, MAIN_KINDS
 from kg_api.graph.vectors import Flags, count_due
 from kg_api.jobs.runner import JobRun, WorkerRegistration
 from kg_api.schemas.vocabulary import EmbeddedKind, Modality
-from kg_api.spaces.activation import activate_complete
-from kg_api.spaces.plans import EmbeddingState, read_embedding_states
+from kg_api.spaces.plans import EmbeddingState, activate_complete, read_embedding_states
 
 # Scheduled job
 

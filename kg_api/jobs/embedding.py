@@ -48,12 +48,11 @@ from kg_api.providers.embedding_port import IN_PROCESS, RejectedTexts
 from kg_api.providers.remote_embedding import RejectedPictures
 from kg_api.providers.retrying import RejectedText, wait
 from kg_api.schemas.vocabulary import EmbeddedKind
-from kg_api.spaces.activation import activate_complete
 from kg_api.spaces.chunk_plans import PlannedChunk, Planner
 from kg_api.spaces.contexts import Contexts
 from kg_api.spaces.images import ImageSpaceRegistry, OpenImageSpace
 from kg_api.spaces.open_spaces import FAULTS, Fault, OpenSpace
-from kg_api.spaces.plans import EmbeddingState, read_embedding_states
+from kg_api.spaces.plans import EmbeddingState, activate_complete, read_embedding_states
 from kg_api.spaces.registry import CachedPassages, Passage, SpaceRegistry
 from kg_api.text.contexts import contextual
 

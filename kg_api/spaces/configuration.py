@@ -65,10 +65,10 @@ from kg_api.schemas.embedding import (
 )
 from kg_api.schemas.operations import Job, JobStarted
 from kg_api.schemas.vocabulary import EmbeddedKind, JobState, Modality
-from kg_api.spaces.activation import activate_complete
 from kg_api.spaces.estimate import Estimator
 from kg_api.spaces.plans import (
     EmbeddingState,
+    activate_complete,
     build_embedding_state,
     read_embedding_state,
     read_embedding_states,

@@ -10,7 +10,6 @@ from dataclasses import replace
 from kg_api.errors import Conflict, KgError
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.schema import index_states
-from kg_api.graph.space_checks import count_vectors, find_lost_in_index
 from kg_api.graph.spaces import (
     Layout,
     Space,
@@ -27,7 +26,14 @@ from kg_api.graph.spaces import (
     space_of_new,
     write_configuration,
 )
-from kg_api.graph.targets import KINDS, MAIN_KINDS, Plan, check_image_vectors
+from kg_api.graph.targets import (
+    KINDS,
+    MAIN_KINDS,
+    Plan,
+    check_image_vectors,
+    count_vectors,
+    find_lost_in_index,
+)
 from kg_api.schemas.embedding import (
     Build,
     Finding,
@@ -39,11 +45,14 @@ from kg_api.schemas.embedding import (
     SwitchedOntology,
 )
 from kg_api.schemas.spaces import FIRST_IMAGE_SLUG, FIRST_SLUG
-from kg_api.spaces.activation import activate, activate_complete, count_unbuilt_items, describe_rejected
 from kg_api.spaces.configuration import ConfigurationService, EmbeddingRequests
 from kg_api.spaces.images import ImageSpaceRegistry
 from kg_api.spaces.plans import (
     EmbeddingState,
+    activate,
+    activate_complete,
+    count_unbuilt_items,
+    describe_rejected,
     get_embedded_kinds,
     read_embedding_state,
     read_embedding_states,

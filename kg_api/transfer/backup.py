@@ -26,8 +26,7 @@ from kg_api.atomic_write import FOLDER_MODE, write_whole
 from kg_api.errors import Conflict, KgError, ManagedProcessError, NotFound, SchemaTooNew
 from kg_api.graph.client import Graph
 from kg_api.graph.keys import limit_keys, read_keys
-from kg_api.graph.readiness import DatabaseProbe
-from kg_api.graph.schema import require_known_schema
+from kg_api.graph.schema import DatabaseProbe, require_known_schema
 from kg_api.local import neo4j, processes
 from kg_api.local.neo4j import build_neo4j_role, choose_bolt_port
 from kg_api.local.processes import Home, OnWait

@@ -23,7 +23,7 @@ from kg_api.transfer.backup import finish_swap
 
 if TYPE_CHECKING:
     from kg_api.graph.client import Graph
-    from kg_api.graph.readiness import DatabaseProbe
+    from kg_api.graph.schema import DatabaseProbe
 
 WORKER_PROVES_ITSELF_SECONDS = 2.0  # a worker has no port, so this uptime counts as ready
 STOP_SECONDS = 90
@@ -92,7 +92,7 @@ def _managed_neo4j(home: Home, settings: Settings) -> Role:
 
 def database_trouble(home: Home, settings: Settings) -> str | None:
     """Query the database in use. Return the reason if it does not answer, or None."""
-    from kg_api.graph.readiness import DatabaseProbe
+    from kg_api.graph.schema import DatabaseProbe
 
     if settings.neo4j.uri is None and (reason := build_neo4j_role(home, settings).waiting_for()):
         return reason
@@ -101,7 +101,7 @@ def database_trouble(home: Home, settings: Settings) -> str | None:
 
 
 def _probe(home: Home, settings: Settings) -> DatabaseProbe:
-    from kg_api.graph.readiness import DatabaseProbe
+    from kg_api.graph.schema import DatabaseProbe
 
     return DatabaseProbe(_graph(home, settings))
 

@@ -21,9 +21,8 @@ from kg_api.schemas.concepts import ExtractedRelation
 from kg_api.schemas.documents import VectorCounts
 from kg_api.schemas.embedding import Regeneration, SpaceBuild
 from kg_api.search.near import NO_VECTORS
-from kg_api.spaces.activation import activate
 from kg_api.spaces.open_spaces import OpenSpace
-from kg_api.spaces.plans import read_embedding_state, read_embedding_states
+from kg_api.spaces.plans import activate, read_embedding_state, read_embedding_states
 from tests.graph.conftest import store_texts
 from tests.support.concept_work import DOCUMENT, LABELS, Merging, counts, kinds, learn, vectors, work
 from tests.support.concepts import extraction, found, quote, write

@@ -51,7 +51,7 @@ from kg_api.schemas.vocabulary import (
     ProposalState,
 )
 from kg_api.web.shared.dependencies import ConceptId, Offset, Ontology, OntologyFilter, Open, PageSize
-from kg_api.web.shared.scoped import Routes, example
+from kg_api.web.shared.routes import Routes, example
 
 communities = Routes("communities")
 

@@ -70,8 +70,7 @@ from kg_api.web.shared.dependencies import (
 )
 from kg_api.web.shared.limits import media_type, parse_text, read_model, require_type, valid
 from kg_api.web.shared.openapi import BINARY, build_openapi_schema, request_body
-from kg_api.web.shared.routes import ApiRoute
-from kg_api.web.shared.scoped import Routes, example
+from kg_api.web.shared.routes import ApiRoute, Routes, example
 from kg_api.web.shared.security import CSRF_FIELD, OWN
 
 stored = Routes("library")

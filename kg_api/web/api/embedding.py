@@ -25,7 +25,7 @@ from kg_api.schemas.embedding import (
 from kg_api.schemas.operations import JobStarted
 from kg_api.schemas.spaces import EmbeddingHealth, NewSpace, Slug, SpaceInfo, SpaceList
 from kg_api.web.shared.dependencies import IdempotencyKey, Ontology, OntologyFilter, Open
-from kg_api.web.shared.scoped import Routes, example
+from kg_api.web.shared.routes import Routes, example
 
 spaces = Routes("embedding")
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import Query
 
-from kg_api.graph.judgements import delete_judgements, judge, list_judgements
+from kg_api.graph.review import delete_judgements, judge, list_judgements
 from kg_api.schemas.base import NodeId
 from kg_api.schemas.evaluation import (
     JudgedText,
@@ -16,7 +16,7 @@ from kg_api.schemas.evaluation import (
     JudgementsDeleted,
 )
 from kg_api.web.shared.dependencies import Offset, Ontology, Open, PageSize
-from kg_api.web.shared.scoped import Routes, example
+from kg_api.web.shared.routes import Routes, example
 
 router = Routes("evaluation")
 

@@ -37,8 +37,7 @@ from kg_api.schemas.operations import (
 from kg_api.schemas.vocabulary import MAX_KEY_NAME, JobState
 from kg_api.web.shared.dependencies import JobId, Offset, OntologyFilter, Open, PageSize
 from kg_api.web.shared.health import QueueWatch, check_readiness, without_names
-from kg_api.web.shared.routes import GuardedRoute
-from kg_api.web.shared.scoped import Routes, example
+from kg_api.web.shared.routes import GuardedRoute, Routes, example
 from kg_api.web.shared.scopes import public, requires
 from kg_api.web.shared.security import get_current_access
 from kg_api.web.shared.streams import JobStreams

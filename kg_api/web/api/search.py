@@ -56,7 +56,7 @@ from kg_api.web.shared.dependencies import (
 from kg_api.web.shared.limits import media_type, parse_text, read_model, valid
 from kg_api.web.shared.openapi import BINARY, request_body
 from kg_api.web.shared.problems import of_error
-from kg_api.web.shared.scoped import Routes, example
+from kg_api.web.shared.routes import Routes, example
 from kg_api.web.shared.streams import EventStream
 
 log = structlog.get_logger()

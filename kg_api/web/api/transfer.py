@@ -19,7 +19,7 @@ from kg_api.schemas.bundles import (
 from kg_api.transfer.bundles import read_lines
 from kg_api.web.shared.dependencies import Ontology, Open
 from kg_api.web.shared.limits import require_type
-from kg_api.web.shared.scoped import Routes
+from kg_api.web.shared.routes import Routes
 
 router = Routes("moving")
 IMPORT_PATH = "/import"

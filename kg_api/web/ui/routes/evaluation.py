@@ -11,14 +11,14 @@ from pydantic import AfterValidator, StringConstraints
 from kg_api.errors import InvalidInput
 from kg_api.evaluation.saved import LATENCY, sort_worst_first
 from kg_api.evaluation.scores import get_metric_family, list_families, list_main_metrics, list_ranks
-from kg_api.graph.judgements import delete_judgements, judge
 from kg_api.graph.names import list_ontology_names
+from kg_api.graph.review import delete_judgements, judge
 from kg_api.schemas.base import require_storable
 from kg_api.schemas.evaluation import Comparison, JudgementRequest
 from kg_api.schemas.vocabulary import MAX_COMPARED
 from kg_api.web.shared.dependencies import Offset, Open, Results
 from kg_api.web.shared.limits import valid
-from kg_api.web.shared.scoped import Routes
+from kg_api.web.shared.routes import Routes
 from kg_api.web.shared.security import get_current_access, note_outcome, viewer
 from kg_api.web.ui.rendering import AskedQuestion, Named, render, wants_part
 from kg_api.web.ui.sign_in import page_to_show

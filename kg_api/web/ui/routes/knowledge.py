@@ -26,7 +26,7 @@ from kg_api.web.api.documents import list_documents
 from kg_api.web.api.search import get_source, get_source_context, related_sources, source_graph
 from kg_api.web.shared.dependencies import CalledRead, ConceptId, Offset, Ontology, Open
 from kg_api.web.shared.limits import valid
-from kg_api.web.shared.scoped import Routes
+from kg_api.web.shared.routes import Routes
 from kg_api.web.shared.security import note_outcome
 from kg_api.web.ui.drawing import draw_document, draw_neighbourhood, draw_paths, draw_related
 from kg_api.web.ui.links import address

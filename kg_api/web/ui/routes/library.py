@@ -14,9 +14,8 @@ from kg_api.container import Container
 from kg_api.errors import InvalidInput, KgError
 from kg_api.graph import library
 from kg_api.graph.fulltext import find_unfinished, parse_question_words
-from kg_api.graph.judgements import list_judgements, read_relevances
 from kg_api.graph.names import list_ontology_names, list_searched_ontologies, report_unknown_ontology
-from kg_api.graph.review import count_waiting, list_waiting
+from kg_api.graph.review import count_waiting, list_judgements, list_waiting, read_relevances
 from kg_api.graph.search import read_concepts_of_sources
 from kg_api.ingest.service import APPROVED_A_REQUEST
 from kg_api.schemas.documents import MAX_REVIEWED, Approval, DocumentChange, DocumentSummary, Review
@@ -53,7 +52,7 @@ from kg_api.web.api.embedding import (
 )
 from kg_api.web.shared.dependencies import CalledDocument, CalledRead, Offset, Ontology, Open
 from kg_api.web.shared.limits import valid
-from kg_api.web.shared.scoped import Routes
+from kg_api.web.shared.routes import Routes
 from kg_api.web.shared.security import MAX_VALUE, note_outcome
 from kg_api.web.ui.links import address, below
 from kg_api.web.ui.rendering import PAGE_SIZE as QUESTIONS_PAGE_SIZE

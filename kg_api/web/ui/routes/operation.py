@@ -15,7 +15,7 @@ from kg_api.schemas.operations import FINISHED
 from kg_api.schemas.vocabulary import JobState
 from kg_api.web.api import operations
 from kg_api.web.shared.dependencies import JobId, Offset, Open
-from kg_api.web.shared.scoped import Routes
+from kg_api.web.shared.routes import Routes
 from kg_api.web.shared.scopes import public
 from kg_api.web.shared.security import (
     Authenticator,

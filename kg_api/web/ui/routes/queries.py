@@ -17,8 +17,8 @@ from starlette.types import Receive, Scope, Send
 from kg_api.access.keys import limit_to_visible
 from kg_api.container import Container
 from kg_api.errors import InvalidInput, KgError
-from kg_api.graph.judgements import read_relevances
 from kg_api.graph.names import list_ontology_names, list_searched_ontologies
+from kg_api.graph.review import read_relevances
 from kg_api.schemas.answers import Answered, AnswerRequest, Statement
 from kg_api.schemas.evaluation import normalize_question
 from kg_api.schemas.filters import KIND, KNOWN_FIELDS, METADATA, OF_TIME, PAGE, format_metadata_field
@@ -30,7 +30,7 @@ from kg_api.web.api.documents import list_ontologies
 from kg_api.web.api.search import close_answer
 from kg_api.web.shared.dependencies import Open
 from kg_api.web.shared.limits import valid
-from kg_api.web.shared.scoped import Routes
+from kg_api.web.shared.routes import Routes
 from kg_api.web.ui.rendering import (
     HEADERS,
     KINDS,
