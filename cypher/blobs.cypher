@@ -9,18 +9,18 @@ DETACH DELETE b
 // Return deleted blobs whose files still exist. There are few, because each caller deletes the files before it
 // deletes more blobs.
 MATCH (d:DeadBlob)
-RETURN d.key AS key, d.generation AS generation LIMIT $limit
+RETURN d.key + '-' + d.generation AS name LIMIT $limit
 
 // name: delete_dead
 // Forget deleted blobs whose files are deleted.
 MATCH (d:DeadBlob)
-WHERE d.key + coalesce(d.generation, '') IN $dead
+WHERE d.key + '-' + d.generation IN $names
 DELETE d
 RETURN count(d) AS deleted
 
 // name: find
 MATCH (b:Blob {key: $key})
-RETURN b.key AS key, b.generation AS generation
+RETURN b.key + '-' + b.generation AS name
 
 // name: forget_holds
 // Delete expired holds of crashed processes.
@@ -41,7 +41,7 @@ MERGE (b:Blob {key: key})
 ON CREATE SET b.generation = replace(randomUUID(), '-', '')
 SET b.touched_at = datetime.realtime(), b:LooseBlob
 MERGE (h)-[:HOLDS]->(b)
-RETURN b.key AS key, b.generation AS generation,
+RETURN b.key AS key, b.key + '-' + b.generation AS name,
        EXISTS { (b)<-[:STORED_AS|SHOWN_AS|ORIGINAL]-() } AS used
 
 // name: know_store
@@ -132,12 +132,12 @@ MATCH (b:Blob {key: key})
 REMOVE b:LooseBlob
 
 // name: some
-// Return some blobs and deleted blobs, to check that the store has their files.
+// Return the names of some blobs and deleted blobs, to check that the store has their files.
 MATCH (b:Blob)
-RETURN b.key AS key, b.generation AS generation, false AS dead LIMIT $limit
+RETURN b.key + '-' + b.generation AS name LIMIT $limit
 UNION ALL
 MATCH (d:DeadBlob)
-RETURN d.key AS key, d.generation AS generation, true AS dead LIMIT $limit
+RETURN d.key + '-' + d.generation AS name LIMIT $limit
 
 // name: store
 // Return the store of the database's blobs, if it is recorded.

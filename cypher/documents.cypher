@@ -18,11 +18,11 @@ ORDER BY ontology, document
 MATCH (d:Document {document_id: $document_id})
 WHERE d.sent_as = $sent_hash + d.content_hash AND NOT EXISTS { (:WaitingDocument {document_id: $document_id}) }
 RETURN d.title AS title, d.sources AS sources, COLLECT {
-  MATCH (d)-[:ORIGINAL]->(b:Blob) RETURN b {.key, .generation}
+  MATCH (d)-[:ORIGINAL]->(b:Blob) RETURN b.key + '-' + b.generation
   UNION ALL
   MATCH (s:Source)-[:STORED_AS|SHOWN_AS]->(b:Blob)
   WHERE s.document_id = $document_id AND s.paragraph >= 0
-  RETURN b {.key, .generation}
+  RETURN b.key + '-' + b.generation
 } AS blobs
 
 // name: begin_with

@@ -15,17 +15,15 @@ from kg_api.blobs.store import (
     MARKER,
     BlobStore,
     compute_blob_key,
-    format_blob_name,
     format_store_marker,
     report_lost_file,
 )
 from kg_api.errors import FileLost, KgError, Unavailable
 from kg_api.graph.client import Graph
 from kg_api.graph.images import (
-    Blob,
     delete_dead_records,
     delete_expired_holds,
-    find_blob,
+    find_blob_name,
     find_image,
     get_known_store,
     hold_blobs,
@@ -35,7 +33,7 @@ from kg_api.graph.images import (
     mark_blobs_restored,
     mark_unused_blobs_dead,
     remember_store,
-    sample_blobs,
+    sample_blob_names,
 )
 from kg_api.schemas.images import ImageType, ReadImage, StoredImage
 
@@ -88,14 +86,8 @@ class StoreCheck:
     def _take(self, marked: str | None) -> str | None:
         """Adopt the store if possible, or return the missing marker."""
         known = get_known_store(self._graph)
-        sample = sample_blobs(self._graph, LOOKED_FOR)
-        there = [each for each in sample if self._store.has(format_blob_name(*each.blob))]
-        # A file name with a generation proves that the store belongs to this database. A name that is only a
-        # hash may exist in any store, so most of these files must be present. Deleted blobs do not count if
-        # their files are missing.
-        left = sum(not each.dead for each in sample)
-        some_are_theirs = any(each.blob.generation for each in there)
-        if not sample or some_are_theirs or 2 * sum(not each.dead for each in there) > left:
+        sample = sample_blob_names(self._graph, LOOKED_FOR)
+        if not sample or any(map(self._store.has, sample)):  # no other database has files of these names
             known = known or remember_store(self._graph, marked or uuid.uuid4().hex)
             if marked is None:
                 self._store.mark(known)
@@ -130,21 +122,17 @@ class StoredFiles:
         self._right.require()
         by_key = {compute_blob_key(content): content for content in contents}
         hold = hold_blobs(self._graph, [*by_key])
-        written = {
-            blob for blob, *_ in hold.blobs if self._store.put(format_blob_name(*blob), by_key[blob.key])
-        }
-        mended = {row["key"] for row in self._graph.read("blobs/lost", keys=sorted([*by_key]))} | {
-            blob.key for blob, used in hold.blobs if used and blob in written
-        }
-        if mended:
+        written = {each.key for each in hold.blobs if self._store.put(each.name, by_key[each.key])}
+        mended = {row["key"] for row in self._graph.read("blobs/lost", keys=sorted([*by_key]))}
+        if mended := mended | {each.key for each in hold.blobs if each.used and each.key in written}:
             mark_blobs_restored(self._graph, sorted(mended))
         return hold.hold_id
 
-    def has_all(self, blobs: Sequence[Blob]) -> bool:
+    def has_all(self, names: Sequence[str]) -> bool:
         """Check that files exist. A damaged file counts, until a reader reports it."""
-        if blobs:
+        if names:
             self._right.require()
-        return all(self._store.has(format_blob_name(*each)) for each in blobs)
+        return all(map(self._store.has, names))
 
     def read(self, key: str) -> bytes:
         """Read a file. Raise FileLost (missing or damaged) or Unavailable (no answer, or another store)."""
@@ -195,10 +183,9 @@ class StoredFiles:
             log.warning("unused images stay until the next clean-up", reason=str(error))
 
     def _name(self, key: str) -> str:
-        blob = find_blob(self._graph, key)
-        if blob is None:
+        if (name := find_blob_name(self._graph, key)) is None:
             raise report_lost_file(key)
-        return format_blob_name(*blob)
+        return name
 
     def _delete_all_dead(self) -> int:
         """Delete the files of deleted blobs, including those that other processes left."""
@@ -207,12 +194,12 @@ class StoredFiles:
             deleted += self._delete(dead)
         return deleted
 
-    def _delete(self, dead: Sequence[Blob]) -> int:
+    def _delete(self, dead: Sequence[str]) -> int:
         if not dead:
             return 0
         self._right.require()
-        for blob in dead:
-            self._store.delete(format_blob_name(*blob))
+        for name in dead:
+            self._store.delete(name)
         self._right.require()  # deletion in an unmounted folder succeeds without any effect
         return delete_dead_records(self._graph, dead)
 

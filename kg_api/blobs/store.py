@@ -17,7 +17,7 @@ from kg_api.errors import FileLost, FileStoreFull, NotFound, Unavailable
 from kg_api.settings import BlobSettings
 
 MARKER = "store.json"  # identifies the store, next to the blobs
-_NAME = re.compile("([0-9a-f]{64})(-[0-9a-f]{32})?")
+_NAME = re.compile("[0-9a-f]{64}-[0-9a-f]{32}")
 
 
 class BlobStore(ABC):
@@ -104,14 +104,9 @@ class BlobStore(ABC):
 
 
 def _require_name(name: str) -> None:
-    """Reject a name other than a hash with an optional generation, so that no path leaves the store."""
+    """Reject a name other than a hash with a generation, so that no path leaves the store."""
     if not _NAME.fullmatch(name):
         raise NotFound("that is not the name of a stored file")
-
-
-def format_blob_name(key: str, generation: str | None) -> str:
-    """Format the name of a blob in the store. Blobs of old versions have no generation."""
-    return key if generation is None else f"{key}-{generation}"
 
 
 def report_lost_file(name: str) -> FileLost:

@@ -39,7 +39,7 @@ from kg_api.graph.filters import (
     matches_absent_field,
 )
 from kg_api.graph.fulltext import require_language
-from kg_api.graph.images import Blob, release_holds, to_blobs, write_images, write_originals
+from kg_api.graph.images import release_holds, write_images, write_originals
 from kg_api.graph.jobs import IMAGE_EMBEDDING, SOURCE_EMBEDDING, request_job
 from kg_api.graph.library import read_summaries
 from kg_api.graph.names import identify_document, is_whole_id, note_on_ontologies, require_ontologies
@@ -72,7 +72,7 @@ class StoreResult:
 class SentDocument(NamedTuple):
     title: str
     sources: int
-    blobs: list[Blob]
+    blobs: list[str]  # names of the files
 
 
 def store_document(
@@ -153,7 +153,7 @@ def storing(
 def find_sent(graph: Graph, document_id: str, sent_hash: str) -> SentDocument | None:
     """Find a document that was read from the same file with the same options, and is not pending."""
     rows = graph.read("documents/as_sent", document_id=document_id, sent_hash=sent_hash)
-    return next((SentDocument(row["title"], row["sources"], to_blobs(row["blobs"])) for row in rows), None)
+    return next((SentDocument(**row) for row in rows), None)
 
 
 def preview_document(graph: Graph, record: DocumentRecord) -> tuple[StoredChange, list[SourceRecord]]:

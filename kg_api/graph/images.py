@@ -31,19 +31,10 @@ HOLD_SECONDS = 3600  # much longer than storing a document, so an older hold bel
 LOOKED_AT_ONCE = 500
 
 
-class Blob(NamedTuple):
-    key: str
-    generation: str | None  # generation among all blobs of this key (None: from before generations)
-
-
 class HeldBlob(NamedTuple):
-    blob: Blob
+    key: str
+    name: str  # of the file: the key, and a generation that no other blob of this key ever had
     used: bool  # whether the blob is already in use, so its file should exist
-
-
-class SampledBlob(NamedTuple):
-    blob: Blob
-    dead: bool
 
 
 class Hold(NamedTuple):
@@ -55,7 +46,7 @@ def hold_blobs(graph: Graph, keys: Sequence[str], seconds: float = HOLD_SECONDS)
     """Hold blobs before you write their files. When you store their document, this releases the hold."""
     hold_id = uuid.uuid4().hex
     rows = graph.write("blobs/hold", hold_id=hold_id, keys=sorted(set(keys)), seconds=seconds)
-    return Hold(hold_id, [HeldBlob(_blob(row), row["used"]) for row in rows])
+    return Hold(hold_id, [HeldBlob(**row) for row in rows])
 
 
 def release_holds(tx: Transaction, hold_ids: Sequence[str]) -> None:
@@ -69,13 +60,12 @@ def delete_expired_holds(graph: Graph) -> None:
         pass
 
 
-def find_blob(graph: Graph, key: str) -> Blob | None:
-    return next(iter(to_blobs(graph.read("blobs/find", key=key))), None)
+def find_blob_name(graph: Graph, key: str) -> str | None:
+    return next((row["name"] for row in graph.read("blobs/find", key=key)), None)
 
 
-def sample_blobs(graph: Graph, limit: int) -> list[SampledBlob]:
-    rows = graph.read("blobs/some", limit=limit)
-    return [SampledBlob(_blob(row), row["dead"]) for row in rows]
+def sample_blob_names(graph: Graph, limit: int) -> list[str]:
+    return [row["name"] for row in graph.read("blobs/some", limit=limit)]
 
 
 def get_known_store(graph: Graph) -> str | None:
@@ -116,23 +106,14 @@ def mark_unused_blobs_dead(graph: Graph, keys: Sequence[str]) -> None:
     graph.transaction(look)
 
 
-def list_dead_blobs(graph: Graph, limit: int = LOOKED_AT_ONCE) -> list[Blob]:
-    """List dead blobs, to delete their files."""
-    return to_blobs(graph.read("blobs/dead", limit=limit))
+def list_dead_blobs(graph: Graph, limit: int = LOOKED_AT_ONCE) -> list[str]:
+    """List the names of dead blobs, to delete their files."""
+    return [row["name"] for row in graph.read("blobs/dead", limit=limit)]
 
 
-def delete_dead_records(graph: Graph, blobs: Sequence[Blob]) -> int:
+def delete_dead_records(graph: Graph, names: Sequence[str]) -> int:
     """Delete the records of dead blobs after their files."""
-    dead = [each.key + (each.generation or "") for each in blobs]
-    return graph.write("blobs/delete_dead", dead=dead)[0]["deleted"]
-
-
-def to_blobs(rows: Sequence[Row]) -> list[Blob]:
-    return [_blob(row) for row in rows]
-
-
-def _blob(row: Row) -> Blob:
-    return Blob(row["key"], row["generation"])
+    return graph.write("blobs/delete_dead", names=list(names))[0]["deleted"]
 
 
 # Original files of documents, and the contents of pages

@@ -263,25 +263,6 @@ def test_folder_unmounted_during_deletion_keeps_files_known(pictures: Pictures, 
     assert (pictures.collect(), pictures.files) == (2, 2)
 
 
-def test_files_without_generations_are_read_used_and_collected(
-    pictures: Pictures, graph: Graph, driver: neo4j.Driver
-) -> None:
-    identity = pictures.add(BOAT, "x.jpg")
-    for path in pictures.folder.rglob("*-*"):
-        path.rename(path.with_name(path.name.partition("-")[0]))
-    rows(driver, "MATCH (b:Blob) REMOVE b.generation")
-    pictures.add(BOAT, "y.jpg")
-    assert (shown(pictures), pictures.files, pictures.collect()) == (["x.jpg", "y.jpg"], 2, 0)
-    for each in (identity, document_id("notes", "y.jpg")):
-        delete_document(graph, each)
-    store = LateDeletes(pictures.folder)
-    with pytest.raises(Unavailable):
-        StoredFiles(graph, store).collect()
-    pictures.add(BOAT, "x.jpg")
-    store.carry_out()
-    assert shown(pictures) == ["x.jpg"]
-
-
 @pytest.mark.parametrize("review", [False, True])
 def test_hold_of_another_request_is_not_reused(pictures: Pictures, graph: Graph, *, review: bool) -> None:
     """The files have been deleted, and you cannot rely on another process to write them again."""
