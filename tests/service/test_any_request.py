@@ -31,7 +31,11 @@ EXAMPLES = {SEARCH: 40, "/documents": 20}
 
 
 @pytest.mark.parametrize("mode", [*GenerationMode], ids=lambda mode: mode.value)
-@pytest.mark.parametrize("times", [1 / 9, pytest.param(60, marks=pytest.mark.full)], ids=["few", "many"])
+@pytest.mark.parametrize(
+    "times",
+    [1 / 9, pytest.param(60, marks=[pytest.mark.full, pytest.mark.timeout(4 * 3600)])],
+    ids=["few", "many"],
+)
 def test_no_request_makes_a_server_error(
     service: Service, http: httpx.Client, mode: GenerationMode, times: float
 ) -> None:
