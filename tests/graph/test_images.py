@@ -4,7 +4,6 @@ import json
 import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import pytest
 
 from kg_api.blobs.images import ImageKeeper, StoredFiles
 from kg_api.blobs.store import MARKER, FileBlobStore, compute_blob_key
-from kg_api.convert.pdf import convert
 from kg_api.errors import Conflict, FileLost, Unavailable
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import delete_document, store_document
@@ -24,7 +22,7 @@ from kg_api.ingest.reader import DocumentReader
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.ingest.service import IngestService, ReviewService
 from kg_api.schemas.base import document_id
-from kg_api.schemas.documents import Approval, Converted, DocumentChange, DocumentRecord
+from kg_api.schemas.documents import Approval, Converted, DocumentChange
 from kg_api.schemas.formats import ConvertedFormat, OcrMode
 from tests.conftest import wipe
 from tests.support.cypher import rows
@@ -340,91 +338,39 @@ def test_concurrent_adding_deleting_and_collecting_loses_no_file(pictures: Pictu
 
 
 PDF = pdf_of_pages(3)
+ORIGINALS = "MATCH (d:Document)-[:ORIGINAL]->(b:Blob) RETURN d.document AS name, b.key AS key"
 
 
-class OnlyPdfs:
-    def convert(self, data: bytes, form: ConvertedFormat, ocr: OcrMode = "auto") -> Converted:
-        assert (form, ocr) == ("pdf", "auto")
-        return convert(data)
-
-    def get_ocr_fingerprint(self) -> str:
-        return "nothing"
+def originals(driver: neo4j.Driver) -> dict[str, str]:
+    return {row["name"]: row["key"] for row in rows(driver, ORIGINALS)}
 
 
-@dataclass(frozen=True, slots=True)
-class Library:
-    """Store for files, and the documents that use them."""
-
-    graph: Graph
-    driver: neo4j.Driver
-    folder: Path
-
-    @property
-    def stored(self) -> StoredFiles:
-        return StoredFiles(self.graph, FileBlobStore(self.folder))
-
-    def reader(self, *, keep: bool = True) -> DocumentReader:
-        return DocumentReader(OnlyPdfs(), ImageKeeper(self.stored), keep_pdfs=keep)
-
-    def record(self, content: bytes, name: str, *, keep: bool = True, review: bool = False) -> DocumentRecord:
-        given = Incoming("notes", name, "", review=review)
-        return to_record(self.reader(keep=keep).from_bytes(content, given)[0])[0]
-
-    def add(self, content: bytes, name: str, *, keep: bool = True) -> str:
-        return store_document(self.graph, self.record(content, name, keep=keep)).change.change
-
-    def collect(self) -> int:
-        return self.stored.collect()
-
-    def delete(self, name: str) -> None:
-        delete_document(self.graph, document_id("notes", name))
-
-    @property
-    def files(self) -> set[str]:
-        return {path.name.partition("-")[0] for path in self.folder.rglob("*-*")}
-
-    @property
-    def used(self) -> dict[str, str]:
-        query = "MATCH (d:Document)-[:ORIGINAL]->(b:Blob) RETURN d.document AS name, b.key AS key"
-        return {row["name"]: row["key"] for row in rows(self.driver, query)}
+def test_pdf_file_is_stored_once_and_follows_its_document(
+    pictures: Pictures, graph: Graph, driver: neo4j.Driver
+) -> None:
+    one, other = pictures.add(PDF, "a.pdf"), pictures.add(PDF, "b.pdf")
+    key, again = compute_blob_key(PDF), PDF + b"\n% saved again"
+    assert (originals(driver), pictures.read(key)) == ({"a.pdf": key, "b.pdf": key}, PDF)
+    delete_document(graph, other)
+    assert pictures.collect() == 0
+    assert store_document(graph, pictures.record(again, "a.pdf")).change.change == "updated"
+    assert originals(driver) == {"a.pdf": compute_blob_key(again)}
+    assert pictures.collect() == 1
+    delete_document(graph, one)
+    assert pictures.collect() == 1
 
 
-@pytest.fixture
-def library(graph: Graph, driver: neo4j.Driver, tmp_path: Path) -> Library:
-    return Library(graph, driver, tmp_path / "blobs")
-
-
-def test_the_same_pdf_twice_is_one_file(library: Library) -> None:
-    assert [library.add(PDF, "a.pdf"), library.add(PDF, "b.pdf")] == ["created", "created"]
-    key = compute_blob_key(PDF)
-    assert (library.used, library.files) == ({"a.pdf": key, "b.pdf": key}, {key})
-    assert library.stored.read(key) == PDF
-    assert library.collect() == 0
-    library.delete("a.pdf")
-    assert (library.collect(), library.files) == (0, {key})
-    library.delete("b.pdf")
-    assert (library.collect(), library.files) == (1, set())
-
-
-def test_another_pdf_with_same_text_replaces_the_file(library: Library) -> None:
-    library.add(PDF, "a.pdf")
-    again = PDF + b"\n% saved again"
-    assert library.add(PDF, "a.pdf") == "unchanged"
-    assert library.add(again, "a.pdf") == "updated"
-    assert library.used == {"a.pdf": compute_blob_key(again)}
-    assert (library.collect(), library.files) == (1, {compute_blob_key(again)})
-
-
-def test_pending_pdf_keeps_its_file_until_rejected(library: Library) -> None:
+def test_pending_pdf_keeps_its_file_until_rejected(
+    pictures: Pictures, graph: Graph, driver: neo4j.Driver
+) -> None:
     for name in ("a.pdf", "b.pdf"):
-        store_document(library.graph, library.record(PDF, name, review=True))
-    assert (library.used, library.collect(), library.files) == ({}, 0, {compute_blob_key(PDF)})
-    approved = ReviewService(library.graph, lambda *_: None).approve(
-        Approval(ontology="notes", documents=["a.pdf"])
-    )
+        store_document(graph, pictures.record(PDF, name, review=True))
+    assert (originals(driver), pictures.collect()) == ({}, 0)
+    service = ReviewService(graph, lambda *_: None)
+    approved = service.approve(Approval(ontology="notes", documents=["a.pdf"]))
     assert [each.problem for each in approved.outcomes] == [None]
-    assert library.used == {"a.pdf": compute_blob_key(PDF)}
-    library.delete("a.pdf")
-    assert library.collect() == 0
-    reject_waiting(library.graph, "notes", ["b.pdf"], limit=10)
-    assert (library.collect(), library.files) == (1, set())
+    assert originals(driver) == {"a.pdf": compute_blob_key(PDF)}
+    delete_document(graph, document_id("notes", "a.pdf"))
+    assert pictures.collect() == 0
+    reject_waiting(graph, "notes", ["b.pdf"], limit=10)
+    assert pictures.collect() == 1

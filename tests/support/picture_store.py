@@ -8,6 +8,7 @@ from PIL import Image
 
 from kg_api.blobs.images import ImageKeeper, StoredFiles
 from kg_api.blobs.store import FileBlobStore, compute_blob_key
+from kg_api.convert import pdf
 from kg_api.convert.image.embedded import convert
 from kg_api.convert.image.file import strip_metadata
 from kg_api.graph.client import Graph
@@ -21,8 +22,8 @@ from kg_api.settings import ConversionSettings
 
 class InThisProcess:
     def convert(self, data: bytes, form: ConvertedFormat, ocr: OcrMode = "auto") -> Converted:
-        assert (form, ocr) == ("image", "auto")
-        return convert(data, ConversionSettings())
+        assert ocr == "auto"
+        return pdf.convert(data) if form == "pdf" else convert(data, ConversionSettings())
 
     def get_ocr_fingerprint(self) -> str:
         return "nothing"
@@ -57,7 +58,7 @@ class Pictures:
     def record(
         self, content: bytes, name: str, *, review: bool = False, ontology: str = "notes"
     ) -> DocumentRecord:
-        reader = DocumentReader(InThisProcess(), ImageKeeper(self.stored))
+        reader = DocumentReader(InThisProcess(), ImageKeeper(self.stored), keep_pdfs=True)
         incoming, _ = reader.from_bytes(content, Incoming(ontology, name, "", review=review))
         return to_record(incoming)[0]
 

@@ -24,25 +24,16 @@ def test_extraction_is_configured_previewed_and_started(kg: Kg, service: Service
     refused = kg(*admin, "extract", "--ontology", "notes")
     assert refused.returncode == 2
     assert "--extractor keyphrase" in refused.stderr.replace("\n", " ")
-    preview = kg(*admin, "config", "--ontology", "notes", "--extractor", "keyphrase", "--dry-run", "--json")
-    told = json.loads(preview.stdout)
-    assert (told["applied"], told["cost"]["sources"], told["cost"]["price"]) == (False, 1, 0)
     done = kg(*admin, "config", "--ontology", "notes", "--extractor", "keyphrase", "--per-source", "4")
     assert "a worker reads 1 source now" in done.stdout + done.stderr
-    again = kg(*admin, "config", "--ontology", "notes", "--budget", "1.5", "--json")
-    assert json.loads(again.stdout)["config"] == {"extractor": "keyphrase", "per_source": 4, "budget": 1.5}
-    shown = kg(*admin, "config", "--ontology", "notes")
-    assert "budget" in shown.stdout
     started = kg(*admin, "extract", "--ontology", "notes", "--json")
     assert json.loads(started.stdout)["due"] == 1
     status = kg(*admin, "status", "--ontology", "notes")
     assert "1: 0 read, 1 pending" in status.stdout
     assert "Concepts of 1 passage are still being extracted. Search works now." in status.stderr
-    assert "rejected: 0 sources" in kg(*admin, "refused", "--ontology", "notes").stderr
     model = kg(*admin, "config", "--ontology", "notes", "--extractor", "llm")
     assert model.returncode == 2
     assert "KG_LLM__MODEL" in model.stderr
-    assert kg(*admin, "status", "--ontology", "nothing").returncode == 4
 
 
 def test_ingest_wait_reports_pending_concepts(kg: Kg, service: Service, graph: Graph, tmp_path: Path) -> None:

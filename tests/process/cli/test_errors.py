@@ -7,24 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.errors import Forbidden, KgError, TooBusy
 from kg_cli import main
 from tests.neo4j_server import Neo4jServer
 from tests.process.cli.conftest import Kg
-from tests.process.cli.doubles import Reply, answering, problem
 from tests.support.running import Service, environment, started
-
-
-@pytest.mark.parametrize("kind", [Forbidden, TooBusy], ids=lambda kind: kind.__name__)
-def test_error_of_service_sets_the_exit_code(
-    kind: type[KgError], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with answering(lambda _: problem(kind("what to do next"))) as url:
-        monkeypatch.setenv("KG_API_URL", url)
-        assert main.run_command(["ontologies"]) == kind.exit_code
-    told = capsys.readouterr()
-    assert (told.out, told.err) == ("", "kg: what to do next\n")
-
 
 SETTINGS = {
     "KG_WORKER__METRICS_PORT": "0",
@@ -54,21 +40,6 @@ def test_unreachable_service_is_one_line(
     told = capsys.readouterr()
     assert told.err.startswith("kg: kg does not respond at http://127.0.0.1:1")
     assert "`kg up`" in told.err
-    assert len(told.err.splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    ("status", "body"), [(200, b"<html>hello</html>"), (404, b"no"), (500, b""), (200, b"{}"), (502, b"[1]")]
-)
-def test_unexpected_response_prints_no_traceback(
-    status: int, body: bytes, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with answering(lambda _: Reply(status, body, "text/html")) as url:
-        monkeypatch.setenv("KG_API_URL", url)
-        assert main.run_command(["ontologies"]) in {1, 69}
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.startswith("kg: ")
     assert len(told.err.splitlines()) == 1
 
 

@@ -79,10 +79,3 @@ print("LOADED", json.dumps([code, [name for name in {HEAVY!r} if name in sys.mod
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(ran.stdout.partition("LOADED")[2]) == [0, []]
-
-
-def test_version_is_printed() -> None:
-    ran = subprocess.run(
-        [sys.executable, "-m", "kg_cli.main", "--version"], capture_output=True, text=True, check=True
-    )
-    assert ran.stdout.split()[0] == "kg"

@@ -4,31 +4,10 @@ import hashlib
 import json
 from pathlib import Path
 
-import neo4j
-
-from kg_api.graph.client import Graph
-from kg_api.graph.spaces import ensure_space
-from kg_api.providers.pixels import HistogramEmbedder
-from kg_api.schemas.spaces import FIRST_IMAGE_SLUG
 from tests.process.cli.conftest import Kg
-from tests.support.embedding import run_jobs
 from tests.support.images import drawn, encoded, exif
 
 BOAT = encoded(drawn(600, 400), "JPEG", exif=exif({0x010E: "A red boat"}))
-
-
-def test_wait_reports_failed_image_job(kg: Kg, folder: Path, graph: Graph, driver: neo4j.Driver) -> None:
-    ensure_space(graph, HistogramEmbedder().identity, FIRST_IMAGE_SLUG)
-    (folder / "boat.jpg").write_bytes(BOAT)
-    kg("ingest", str(folder), "--ontology", "notes")
-    died = "SET j.state = 'failed', j.error = 'no such model', j.unique_key = null"
-    driver.execute_query(f"MATCH (j:Job {{kind: 'image_embedding'}}) {died}")
-    run_jobs(graph)
-    ran = kg("ingest", str(folder), "--ontology", "notes", "--wait")
-    assert ran.returncode == 1
-    told = " ".join(ran.stderr.split())
-    assert "1 image without a vector" in told
-    assert "failed: no such model After the fix: kg jobs retry" in told
 
 
 def test_images_are_ingested_listed_shown_and_saved(kg: Kg, folder: Path) -> None:

@@ -96,10 +96,3 @@ def test_a_hit_is_shown_and_opened_by_its_number(kg: Kg, rest: httpx.Client) -> 
     assert kg("open", "1").returncode == 4
     assert kg("open", "2", env={"KG_API_URL": "http://127.0.0.1:1"}).returncode == 69
     assert kg("open", "handbook/leases.md#1").stdout.endswith("at=1#p1\n")
-
-
-def test_the_rest_of_a_list_is_pointed_to(kg: Kg, rest: httpx.Client) -> None:
-    del rest
-    assert "1 of 3 documents. Continue with --offset 1" in kg("documents", "--limit", "1").stderr
-    assert "of 3 jobs shown" not in kg("documents", "--offset", "2").stderr
-    assert "1 of 3 jobs shown" in kg("jobs", "list", "--limit", "1").stderr

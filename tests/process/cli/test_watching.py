@@ -1,30 +1,15 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import neo4j
 import pytest
 
-from kg_api.errors import DatabaseUnavailable
 from kg_api.graph import jobs
 from kg_api.graph.client import Graph
 from tests.neo4j_server import Neo4jServer
 from tests.process.cli.conftest import Kg
-from tests.process.cli.doubles import Reply, Request, answering, problem
 from tests.support.running import Service, environment, started, wait_until
-
-FIELDS: dict[str, Any] = {
-    "job_id": "j1",
-    "kind": "source_embedding",
-    "ontology": "notes",
-    "attempts": 1,
-    "total": 9,
-    **dict.fromkeys(("started_at", "finished_at", "rate", "eta_seconds", "error", "worker")),
-    **dict.fromkeys(("created_at", "run_after"), "2026-01-01T00:00:00Z"),
-}
-"""Fields in the events of a job. `state` and `done` are not included."""
 
 
 @pytest.fixture
@@ -68,20 +53,3 @@ def test_a_watch_ends_with_its_jobs_by_events(
         assert watching.process.wait(30) == 1
     said = watching.output()
     assert [f"job {job_id} is cancelled" in said for job_id in (job, other)] == [True, True]
-
-
-def test_job_is_polled_while_the_database_is_away(kg: Kg) -> None:
-    asked: list[str] = []
-
-    def answer(request: Request) -> Reply:
-        asked.append(request.path)
-        if len(asked) == 2:
-            return problem(DatabaseUnavailable("Neo4j is away"))
-        state = "running" if len(asked) == 1 else "succeeded"
-        return Reply(200, json.dumps({**FIELDS, "state": state, "done": 9}).encode())
-
-    with answering(answer) as url:
-        ran = kg("jobs", "watch", "j1", env={"KG_API_URL": url})
-    assert ran.returncode == 0, ran.stderr
-    assert asked == ["/jobs/j1"] * 3
-    assert "retrying: Neo4j is away" in ran.stderr

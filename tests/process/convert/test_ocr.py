@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import time
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -82,36 +80,3 @@ def test_what_ocr_takes_costs_the_other_pages_nothing(opened: Opener) -> None:
     assert "page 1 has no text" in found.notes[-1]
     assert "OCR failed" in found.notes[-1] or "could not be read by OCR" in found.notes[0]
     assert pool.convert(pictured(SECOND, text_pages=[1]), "pdf").text == SECOND[0]
-
-
-def _bomb(side: int) -> bytes:
-    """Return a small PDF with an image that has the given width and height."""
-    rows, deflate = b"\0" * side, zlib.compressobj(9)
-    data = b"".join(deflate.compress(rows) for _ in range(side)) + deflate.flush()
-    content = b"q 500 0 0 500 0 0 cm /Im Do Q"
-    picture = (
-        f"<< /Type /XObject /Subtype /Image /Width {side} /Height {side} /BitsPerComponent 8 "
-        f"/ColorSpace /DeviceGray /Filter /FlateDecode /Length {len(data)} >>"
-    )
-    return b"\n".join(
-        [
-            b"%PDF-1.4\n1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj",
-            b"2 0 obj << /Type /Pages /Kids [3 0 R] /Count 1 >> endobj",
-            (
-                b"3 0 obj << /Type /Page /Parent 2 0 R /MediaBox [0 0 500 500] /Contents 4 0 R"
-                b" /Resources << /XObject << /Im 5 0 R >> >> >> endobj"
-            ),
-            b"4 0 obj << /Length %d >> stream\n%s\nendstream endobj" % (len(content), content),
-            b"5 0 obj " + picture.encode() + b" stream\n" + data + b"\nendstream endobj",
-            b"trailer << /Root 1 0 R >>",
-        ]
-    )
-
-
-def test_image_bomb_affects_one_file(opened: Opener) -> None:
-    pool = opened(ConversionSettings(processes=1))
-    begun = time.monotonic()
-    with pytest.raises(UnreadableDocument, match="an image on the page has 400 megapixels"):
-        pool.convert(_bomb(20_000), "pdf")
-    assert time.monotonic() - begun < 60
-    assert _peak(pool) < 700 * 1024 * 1024

@@ -3,23 +3,19 @@ many jobs (G24)."""
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from statistics import quantiles
 
 import httpx
 import neo4j
 
 from kg_api.graph.client import Graph
 from tests.neo4j_server import Neo4jServer
-from tests.process.jobs.crew import seed, tell
+from tests.process.jobs.crew import seed
 from tests.support.cypher import rows
 from tests.support.running import serve
 
 MOST_QUEUED = 5
-UNHARMED = 5.0
-"""Time that a search is allowed to take on a busy machine, in seconds."""
 
 
 def posted(client: httpx.Client, times: int, path: str, **options: object) -> list[httpx.Response]:
@@ -80,28 +76,15 @@ def test_full_queue_rejects_only_new_jobs(
 def flooded(client: httpx.Client) -> None:
     for number in range(MOST_QUEUED):
         assert stored(client, f"o{number}").status_code == 202
-    usual = search_times(client)
     with ThreadPoolExecutor(4) as pool:
-        refused = pool.map(lambda number: stored(client, f"too many {number}"), range(100))
-        flooded = search_times(client)
-        for answer in refused:
+        for answer in pool.map(lambda number: stored(client, f"too many {number}"), range(100)):
             assert (answer.status_code, int(answer.headers["retry-after"]) > 0) == (429, True), answer.text
             assert answer.headers["content-type"] == "application/problem+json"
     joined = stored(client, "o1", "b.md")
     assert joined.status_code == 202, "it needs no job of its own"
-    tell(f"search p95: {usual:.3f} s, beside refusals {flooded:.3f} s")
-    assert flooded < UNHARMED
+    found = client.post("/queries/sources/search", json={"query_text": "harbour"})
+    assert len(found.json()["sources"]) > 0, found.text
 
 
 def stored(client: httpx.Client, ontology: str, document: str = "a.md") -> httpx.Response:
     return client.post("/documents", json={"ontology": ontology, "document": document, "text": "A harbour."})
-
-
-def search_times(client: httpx.Client) -> float:
-    times = list[float]()
-    for _ in range(20):
-        begun = time.monotonic()
-        found = client.post("/queries/sources/search", json={"query_text": "harbour"})
-        times.append(time.monotonic() - begun)
-        assert len(found.json()["sources"]) > 0, found.text
-    return quantiles(times, n=20)[-1]

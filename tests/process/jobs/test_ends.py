@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import httpx
 import neo4j
 
@@ -28,7 +26,6 @@ from tests.support.records import record
 from tests.support.running import wait_until
 
 OFTEN = {"KG_WORKER__TICK_SECONDS": "1"}
-A_WHILE = 1.5
 
 
 def test_rejected_text_is_skipped_within_a_batch(
@@ -122,21 +119,3 @@ def test_cancelled_job_stops_within_a_batch(
     assert (done.done, done.total) == (16 * BATCH, 16 * BATCH)
     assert crew.embedded_again() <= BATCH, "what it had was kept"
     assert_all_embedded(driver, 16 * BATCH)
-
-
-def test_cancelling_beats_the_next_try(crew: Crew, graph: Graph, http: httpx.Client) -> None:
-    """One job is waiting for a retry. The other one would fail after you have cancelled it."""
-    waits = seed(graph, BATCH, "waits")
-    worker = crew.hire(fault="raise", place="embedding", at=1)
-    wait_until(lambda: find_job(graph, waits).error is not None, PATIENCE, worker.output)
-    assert http.post(f"/jobs/{waits}/cancel").json()["state"] == "cancelled"
-    worker.kill()
-    fails = seed(graph, BATCH, "fails")
-    failing = crew.hire(1.5, fault="raise", place="before_cursor", at=1)
-    until_state(graph, fails, JobState.RUNNING)
-    assert http.post(f"/jobs/{fails}/cancel").json()["state"] == "cancelled"
-    wait_until(
-        lambda: said(failing, "job cancelled") or said(failing, "job failed"), PATIENCE, failing.output
-    )
-    time.sleep(A_WHILE)
-    assert {find_job(graph, job_id).state for job_id in (waits, fails)} == {JobState.CANCELLED}

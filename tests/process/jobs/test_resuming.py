@@ -3,14 +3,11 @@ G10)."""
 
 from __future__ import annotations
 
-import time
-
 import neo4j
 import pytest
 
 from kg_api.graph.client import Graph
-from tests.process.jobs.crew import BATCH, PATIENCE, Crew, assert_all_embedded, seed, tell, until_done
-from tests.support.running import wait_until
+from tests.process.jobs.crew import BATCH, Crew, assert_all_embedded, seed, until_done
 from tests.support.worker_main import Fault, Place
 
 BATCHES = 12
@@ -45,21 +42,4 @@ def test_failure_between_data_and_cursor_leaves_no_gap(
     batches = crew.batches()
     assert batches.count(batches[1]) == 1, "the cache keeps what the lost batch had made"
     assert crew.embedded_again() <= BATCH, "the batch after it may have been at the model"
-    assert_all_embedded(driver, 4 * BATCH)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("place", ["before_cursor", "before_commit"])
-def test_worker_frozen_in_a_transaction_releases_its_job(
-    crew: Crew, graph: Graph, driver: neo4j.Driver, place: Place
-) -> None:
-    """Its transaction has locks until it is aborted by the server, after db.transaction.timeout (120
-    s)."""
-    job_id = seed(graph, 4 * BATCH)
-    frozen = crew.hire(fault="freeze", place=place, at=2)
-    wait_until((crew.folder / f"faults-{frozen.process.pid}").exists, PATIENCE)
-    crew.hire()
-    begun = time.monotonic()
-    until_done(graph, job_id, seconds=180)
-    tell(f"frozen {place}: done {time.monotonic() - begun:.0f} s later")
     assert_all_embedded(driver, 4 * BATCH)

@@ -134,10 +134,3 @@ def test_missing_service_is_reported_at_each_call(start: Start) -> None:
     told = agent.ask("tools/call", name="list_ontologies", arguments={})["result"]
     assert told["isError"]
     assert "Start it with `kg up`" in told["content"][0]["text"]
-
-
-def test_wrong_setting_is_reported_at_once(start: Start) -> None:
-    agent = start(KG, KG_API__PORT="many")
-    assert agent.process.wait(30) == 78
-    assert agent.stdout.read() == b""
-    assert "KG_API__PORT" in agent.log.read_text()

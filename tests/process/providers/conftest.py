@@ -22,12 +22,6 @@ def provider() -> Iterator[Provider]:
         yield running
 
 
-@pytest.fixture
-def empty_graph(graph: Graph, driver: neo4j.Driver) -> Graph:
-    empty(driver)
-    return graph
-
-
 def empty(driver: neo4j.Driver) -> None:
     wipe(driver)
     for name in ("passage_embedding", "concept_embedding", "relation_embedding"):

@@ -90,27 +90,6 @@ def test_failed_request_retries_then_job_waits_and_resumes(world: World, driver:
     assert world.status("down") == {"total": 1, "embedded": 1, "missing": 0, "stale": 0}
 
 
-def test_long_wait_does_not_fail_the_job(world: World, driver: neo4j.Driver) -> None:
-    """The job has to wait more often than it is allowed to fail. The test does not wait for the
-    delays."""
-    model = world.provider.model("patient")
-    world.configure("patient", space="patient")
-    model.always = Status(429, retry_after="3600")
-    job_id = world.ingest("patient", TEXT)["job_id"]
-    for waits in range(1, 8):
-        waiting = world.until_job(
-            job_id, lambda job, n=waits: job["attempts"] == n and job["state"] == "queued"
-        )
-        assert "Retry after 3600 s" in waiting["error"]
-        assert len(model.requests) == 1 + waits, "one try: it asked for a rest"
-        if waits == 7:
-            model.always = None
-        now = "SET j.run_after = datetime.realtime(), j.queued_at = datetime.realtime()"
-        rows(driver, f"MATCH (j:Job {{job_id: $id}}) {now}", id=job_id)
-    assert world.until_job(job_id)["error"] is None
-    assert failures(driver, job_id) == 0
-
-
 def test_provider_outage_leaves_keyword_search_and_recovers(world: World) -> None:
     with nomic_answers():
         world.ask("POST", "/embedding/spaces", 201, json={"slug": "away", "provider": "nomic"})
