@@ -125,6 +125,7 @@ CONTINUED = {
         "Site|Load|Owner\n\nNorth||\n\nHarbour|40|Team A\n\nSouth||\n\nAirport|55|Team B\n\nDock|1|Team C"
     ),
     "labels of parts": "Site|Load|Owner\n\nNorth||\nHarbour|40|Team A\n\nSouth||\nAirport|55|Team B",
+    "words after a gap": "Name|Role\nAnn|Chief\n\nBob|Cook\nCyd|Nurse",
     "one column in parts": "Name\nAnn\n\nBob\nCyd",
     "lines of different length": "a|b|\n\n1||\n2|3|4",
 }
