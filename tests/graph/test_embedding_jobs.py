@@ -124,15 +124,6 @@ def test_a_text_that_changes_is_tried_again(graph: Graph) -> None:
     assert (status(graph).embedded, status(graph).refused) == (2, 0)
 
 
-def test_backfill_finds_what_lost_its_job(graph: Graph, driver: neo4j.Driver) -> None:
-    store_document(graph, record("a.md", ["one", "two"]))
-    with driver.session() as session:
-        session.run("MATCH (j:Job) DELETE j").consume()
-    jobs.enqueue_slot(graph, "backfill", "1")
-    assert run_jobs(graph) == 2
-    assert missing(graph) == 0
-
-
 AT_ONCE = 4
 SIZE = 8
 MODEL = "text-embedding-3-small"

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import neo4j
 import pytest
 
 from kg_api.errors import Conflict, InvalidInput, NotFound
+from kg_api.graph.client import Graph
 from kg_api.graph.jobs import enqueue_slot
 from kg_api.graph.schema import index_states
 from kg_api.providers.pixels import DIMENSIONS
@@ -12,7 +15,7 @@ from kg_api.schemas.embedding import EmbeddingConfig, Regeneration, SpaceBuild
 from kg_api.schemas.spaces import NewSpace
 from kg_api.web.shared.health import seeing_checks
 from tests.support.album import Album
-from tests.support.colour_grid import plain
+from tests.support.colour_grid import open_image_spaces, plain
 from tests.support.cypher import rows
 
 
@@ -110,3 +113,17 @@ def test_image_and_text_spaces_are_not_interchangeable(album: Album) -> None:
         album.add_space("fine", cells=8)
     with pytest.raises(NotFound):
         album.switch.build("none", SpaceBuild())
+
+
+def test_another_model_under_the_same_name_embeds_nothing(graph: Graph, tmp_path: Path) -> None:
+    first = Album(graph, tmp_path / "blobs")
+    first.add_images("red")
+    first.work()
+    first.grid.revision = "2"
+    other = Album(graph, tmp_path / "blobs")
+    other.grid.revision = "2"
+    other.image_spaces = open_image_spaces(graph, other.grid)
+    other.add_images("blue")
+    other.work()
+    assert (other.counts().embedded, other.counts().missing) == (1, 1)
+    assert "Add another space" in str(other.image_spaces.all()[0].problem())

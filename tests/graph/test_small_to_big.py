@@ -120,17 +120,6 @@ def test_keyword_hit_returns_the_parent(kg: Kg) -> None:
         assert hit.chunk.text == hit.full_text.strip()
 
 
-def test_parent_of_several_sources_has_neighbours_of_hit(kg: Kg) -> None:
-    hits = kg.find("plant7 comets", mode="vector", limit=1, expand_context=True, window_size=1)
-    (hit,) = hits.sources
-    assert hit.parent is not None
-    assert len(hit.parent.source_ids) > 1
-    assert hit.context is not None
-    numbers = [each.paragraph for each in hit.context]
-    assert numbers == list(range(max(0, hit.paragraph - 1), min(2, hit.paragraph + 1) + 1))
-    assert hit.context[numbers.index(hit.paragraph)].source_id == hit.source_id
-
-
 def test_edit_within_a_parent_updates_its_children(kg: Kg, driver: neo4j.Driver) -> None:
     changed = texts()["7.md"]
     changed[0] = paragraph("volcanoes", 0)

@@ -156,14 +156,6 @@ def test_every_visible_word_of_all_of_a_language(graph: Graph, language: str) ->
         check(graph, f"{language}{number}.txt", [text])
 
 
-@pytest.mark.full
-@pytest.mark.timeout(4 * 3600)
-def test_every_visible_word_of_all_peps(graph: Graph) -> None:
-    for path in sorted(there(DATA / "python_peps" / "rst").iterdir()):
-        text = path.read_text(encoding="utf-8", errors="replace")
-        check(graph, path.name, [part for part in text.split("\n\n") if part.strip()])
-
-
 def test_title_words_are_found_and_updated(graph: Graph) -> None:
     store_document(graph, retitled("a.md", "old:title"))
     assert lost(graph, "a.md", ["old", "title", "a", "md"]) == ["a"], "a stop word"

@@ -11,7 +11,7 @@ from kg_api.client import KgClient
 from kg_api.errors import NotFound
 from kg_api.graph.client import Graph
 from kg_api.graph.keys import AuditRecord, prune_audit, write_audit
-from tests.service.asking import ingest, problem, search
+from tests.service.asking import ingest
 from tests.support.running import wait_until
 
 SECRET = "the owl sleeps in the mill"
@@ -48,20 +48,6 @@ def test_changes_are_listed_with_key_request_and_outcome(http: httpx.Client, wri
     assert changed["request_id"] == answer.headers["X-Request-ID"]
     assert gone["outcome"]["documents"] == 1
     assert SECRET not in http.get("/audit").text
-
-
-def test_unchanged_requests_are_not_listed(http: httpx.Client, writer: httpx.Client) -> None:
-    ingest(writer, SECRET)
-    search(writer, "owl")
-    writer.get("/documents")
-    problem(writer.post("/keys", json={"name": "more"}), 403)
-    problem(writer.post("/documents", json={"ontology": "mill"}), 422)
-    problem(writer.delete("/documents/nowhere.txt"), 404)
-    ingest(writer, SECRET, "last.txt")
-    told = audited(http, 3)
-    assert [(each["method"], each["path"]) for each in told] == [
-        ("POST", "/documents"), ("POST", "/documents"), ("POST", "/keys"),
-    ]  # fmt: skip
 
 
 def test_a_key_is_never_in_it(http: httpx.Client, kg: KgClient) -> None:

@@ -8,7 +8,6 @@ import neo4j
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.client import Graph
 from kg_api.graph.fulltext import choose_language
 from tests.service.asking import embedded, ingest
@@ -74,11 +73,3 @@ def test_documents_in_unsupported_languages_are_counted(
     ingest(http, "The rent of the flat is due in May.", document="kaution")
     (listed,) = http.get("/ontologies").json()["ontologies"]
     assert listed["languages"] == {"english": 2, "german": 1}
-
-
-def test_invalid_synonyms_and_unknown_ontology_are_rejected(http: httpx.Client, kg: KgClient) -> None:
-    ingest(http, "a text", ontology="a")
-    with pytest.raises(NotFound, match="ontology 'aa' not found"):
-        kg.set_synonyms("aa", [["x", "y"]])
-    with pytest.raises(InvalidInput, match="groups"):
-        kg.set_synonyms("a", [["alone"]])

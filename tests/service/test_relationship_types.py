@@ -146,3 +146,11 @@ def test_worker_finishes_interrupted_merges_and_undos(
     assert relations.finish_renaming(graph) == 1
     assert stored(driver) == before
     assert relations.finish_renaming(graph) == 0, "and then it is through"
+
+
+def test_dry_run_reports_consequences(told: KgClient, driver: neo4j.Driver) -> None:
+    before = stored(driver)
+    told_of = told.merge_relationship_types("notes", into="requires", merged=["needs"], dry_run=True)
+    assert (told_of.merge_id, told_of.relations, told_of.merged) == (None, 1, ["needs"])
+    assert stored(driver) == before
+    assert told.relationship_type_merges("notes").total == 0

@@ -10,7 +10,7 @@ from kg_api.client import KgClient
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from tests.conftest import Stored
-from tests.service.asking import Json, embedded, ingest, search, texts, vector
+from tests.service.asking import Json, embedded, search, texts, vector
 from tests.support.embedders import small_embedder
 from tests.support.embedding import run_jobs
 from tests.support.records import record
@@ -64,15 +64,6 @@ def test_similarity_is_the_exact_cosine_in_every_mode(http: httpx.Client) -> Non
         assert len(hits) == len(FRUIT)
         for hit in hits:
             assert hit["similarity"] == pytest.approx(cosine(query, hit["full_text"].strip()), abs=1e-5)
-
-
-@pytest.mark.usefixtures("shared")
-def test_source_without_vector_is_found_by_keywords(http: httpx.Client) -> None:
-    ingest(http, "apples that came just now", document="late.txt")
-    hits = {hit["document"]: hit for hit in search(http, "apples")["sources"]}
-    late = hits["late.txt"]
-    assert (late["similarity"], late["ranks"]["vector"]) == (None, None)
-    assert "late.txt" not in {hit["document"] for hit in search(http, "apples", mode="vector")["sources"]}
 
 
 @contextmanager

@@ -70,3 +70,14 @@ def test_folder_of_two_ontologies_needs_an_ontology(kg: Kg, folder: Path) -> Non
     assert "'on' not found" in kg("folders", "list", "--ontology", "on").stderr
     below = kg("folders", "add", str(folder.parent), "--ontology", "one")
     assert (below.returncode, "one folder contains the other" in below.stderr) == (5, True)
+
+
+@pytest.mark.usefixtures("worker")
+def test_deletion_needs_confirmation(kg: Kg, folder: Path, graph: Graph) -> None:
+    kg("folders", "add", str(folder), "--ontology", "notes", "--wait")
+    assert kg("folders", "remove", str(folder), "--delete-documents", stdin="n\n").returncode != 0
+    assert len(documents(graph)) == 2
+    removed = kg("folders", "remove", str(folder), "--delete-documents", "--yes")
+    assert "2 documents" in removed.stderr
+    assert "the ontology notes itself stays" in removed.stderr
+    assert (documents(graph), sorted(path.name for path in folder.iterdir())) == ({}, ["one.md", "two.md"])

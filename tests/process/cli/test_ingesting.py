@@ -56,7 +56,7 @@ def test_broken_files_are_listed_and_others_ingested(
     kg: Kg, folder: Path, graph: Graph, ordinary: tuple[str, ...]
 ) -> None:
     broken = fill(folder)
-    ran = kg("ingest", str(folder), "--ontology", "notes", before=ordinary)
+    ran = kg("ingest", str(folder), "--ontology", "notes", "--metadata", "shelf=3", before=ordinary)
     assert ran.returncode == SOME_FAILED, ran.stderr
     failed = [line for line in ran.stdout.splitlines() if "failed:" in line]
     told = {name: next((line for line in failed if f"/{name}: " in line), "") for name in broken}
@@ -67,6 +67,7 @@ def test_broken_files_are_listed_and_others_ingested(
     assert "old.txt: read as cp1252" in ran.stdout
     assert "Traceback" not in ran.stdout + ran.stderr
     assert documents(graph) == 3
+    assert json.loads(kg("documents", "--where", "shelf=3", "--json").stdout)["total"] == 3
     told = json.loads(kg("ingest", str(folder), "--ontology", "notes", "--json", before=ordinary).stdout)
     assert {Path(each["path"]).name for each in told["failed"]} == broken.keys()
     names = sorted(each["document"] for each in told["documents"])

@@ -82,3 +82,12 @@ def test_kills_within_a_scan_lose_and_repeat_nothing(
     assert (find_job(graph, job_id).done, find_job(graph, job_id).total) == (files, files)
     assert after.documents == files
     assert_nothing_twice(graph, driver, folder)
+
+
+def test_worker_without_scans_leaves_folders_to_others(crew: Crew, graph: Graph, folder: Path) -> None:
+    followed = follow(graph, folder)
+    crew.hire_and_wait(env={"KG_SYNC__SCANS": "false"})
+    time.sleep(1)
+    assert find_folder(graph, followed).state is JobState.QUEUED
+    crew.hire()
+    until_scanned(graph, followed, {"added": FILES})
