@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from itertools import chain
-from typing import Any, Final, LiteralString, TypeVar
+from typing import Any, Final, TypeVar
 
 from kg_api.errors import NotFound
 from kg_api.graph.client import Graph, Row, drop_deleted_rows
@@ -463,19 +463,23 @@ def _related(rows: Sequence[Row], hop: int = 1) -> list[RelatedConcept]:
 
 
 def expand_related(graph: Graph, concept_ids: Sequence[str], fan_out: int) -> dict[str, ReachedConcept]:
-    return _expand(graph, "concepts/expand_related", concept_ids, fan_out)
+    rows = graph.read(
+        "concepts/expand_related",
+        concept_ids=list(concept_ids),
+        fan_out=fan_out,
+        scanned=_share_reads(concept_ids),
+    )
+    return _to_reached(rows)
 
 
 def expand_appearing(graph: Graph, concept_ids: Sequence[str], fan_out: int) -> dict[str, ReachedConcept]:
-    return _expand(graph, "concepts/expand_appearing", concept_ids, fan_out)
-
-
-def _expand(
-    graph: Graph, name: LiteralString, concept_ids: Sequence[str], fan_out: int
-) -> dict[str, ReachedConcept]:
-    scanned = _share_reads(concept_ids)
-    rows = graph.read(name, concept_ids=list(concept_ids), fan_out=fan_out, scanned=scanned)
-    return {row["concept_id"]: ReachedConcept(row["neighbours"], row["cut"]) for row in rows}
+    rows = graph.read(
+        "concepts/expand_appearing",
+        concept_ids=list(concept_ids),
+        fan_out=fan_out,
+        scanned=_share_reads(concept_ids),
+    )
+    return _to_reached(rows)
 
 
 def read_statements_between(graph: Graph, pairs: Sequence[Pair]) -> dict[Pair, PathStep]:
@@ -513,3 +517,7 @@ def _evidence(place: Place, quote: Mapping[str, Any], start: int, end: int) -> E
         score=quote["score"],
         source=place,
     )
+
+
+def _to_reached(rows: Iterable[Row]) -> dict[str, ReachedConcept]:
+    return {row["concept_id"]: ReachedConcept(row["neighbours"], row["cut"]) for row in rows}

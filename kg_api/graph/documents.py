@@ -6,7 +6,6 @@ import json
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import itemgetter
 from typing import Any
 
 from kg_api.errors import NotFound
@@ -104,20 +103,37 @@ def unchanged(before: Row) -> StoredChange:
     return StoredChange("unchanged", 0, before["sources"], 0, None)
 
 
-_PLACE = ("paragraph", "heading", "full_text", "start", "end", "page", "last_page", "ocr_confidence")
-_place = itemgetter(*_PLACE, "word_boxes")
+def _place(row: Row) -> tuple[Any, ...]:
+    return (
+        row["paragraph"],
+        row["start"],
+        row["end"],
+        tuple(row["heading"]),
+        row["full_text"],
+        row["page"],
+        row["last_page"],
+        row["ocr_confidence"],
+        row["word_boxes"],
+    )
 
 
 def build_block_row(row: Row) -> Row:
     return {name: row[name] for name in ("source_id", "block_kinds", "block_starts")}
 
 
-_COPIED = ("source_id", "paragraph", "full_text", "content_hash", "start", "end", "page", "last_page")
-
-
 def build_source_row(source: SourceRecord) -> Row:
-    return {name: getattr(source, name) for name in (*_COPIED, "ocr_confidence", "word_boxes")} | {
+    return {
+        "source_id": source.source_id,
+        "paragraph": source.paragraph,
         "heading": list(source.heading),
+        "full_text": source.full_text,
+        "content_hash": source.content_hash,
+        "start": source.start,
+        "end": source.end,
+        "page": source.page,
+        "last_page": source.last_page,
+        "ocr_confidence": source.ocr_confidence,
+        "word_boxes": source.word_boxes,
         "block_kinds": [block.kind for block in source.blocks],
         "block_starts": [block.start for block in source.blocks],
     }

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 import random
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import takewhile
-from operator import itemgetter
-from typing import Any, LiteralString
+from typing import Any
 
 import structlog
 from neo4j.exceptions import ConstraintError
@@ -157,25 +155,17 @@ def lower(graph: Graph, owner: Owner, *, wanted: int, rank: int) -> int | JobReq
 
 def finish(graph: Graph, owner: Owner, *, wanted: int) -> JobRequest | None:
     """End the job. If there is a newer request, return it to continue the job."""
-    ends = itemgetter("finished")
-    row = graph.transaction(lambda tx: _run(tx, "jobs/finish", ends, **owner.parameters(), wanted=wanted))
-    if row is None or not row["owned"]:
+
+    def end(tx: Transaction) -> list[Row]:
+        rows = tx.run("jobs/finish", **owner.parameters(), wanted=wanted)
+        if rows and rows[0]["finished"]:
+            tx.run("jobs/end_parts", job_id=owner.job_id)
+        return rows
+
+    rows = graph.transaction(end)
+    if not rows or not rows[0]["owned"]:
         raise owner.lost()
-    return None if row["finished"] else _requested(row)
-
-
-def _run(
-    tx: Transaction, name: LiteralString, ends: Callable[[Row], bool], /, *, job_id: str, **parameters: Any
-) -> Row | None:
-    """Run a statement on a job, and end the job's parts if the statement ended the job."""
-    rows = tx.run(name, job_id=job_id, **parameters)
-    if rows and ends(rows[0]):
-        tx.run("jobs/end_parts", job_id=job_id)
-    return rows[0] if rows else None
-
-
-def _has_failed(row: Row) -> bool:
-    return row["state"] == JobState.FAILED
+    return None if rows[0]["finished"] else _requested(rows[0])
 
 
 def _requested(row: Row) -> JobRequest:
@@ -215,7 +205,13 @@ def claim(
     # While a job runs anywhere, no job of a lower priority is claimed. Within a rank, ontologies with the
     # fewest running jobs come first, then the longest queued jobs. Several workers start at different equal
     # jobs, so they do not wait for each other's locks.
-    parameters: Row = {"worker": worker, "lease_seconds": lease_seconds, "max_failures": max_failures}
+    parameters = {"worker": worker, "lease_seconds": lease_seconds, "max_failures": max_failures}
+
+    def take(tx: Transaction, job_id: str) -> ClaimedJob | None:
+        rows = tx.run("jobs/take", job_id=job_id, **parameters)
+        if rows and rows[0]["state"] == "failed":
+            tx.run("jobs/end_parts", job_id=job_id)
+        return ClaimedJob(**rows[0]) if rows else None
 
     while True:
         rows = graph.read(
@@ -231,24 +227,29 @@ def claim(
         equal = [row["job_id"] for row in rows if row["rank"] == rows[0]["rank"]]
         head = equal[: max(1, rows[0]["workers"])]
         for job_id in random.sample(head, len(head)):
-            take = partial(_run, job_id=job_id, **parameters)
-            if row := graph.transaction(lambda tx, take=take: take(tx, "jobs/take", _has_failed)):
-                return ClaimedJob(**row)
+            job = graph.transaction(lambda tx, job_id=job_id: take(tx, job_id))
+            if job is not None:
+                return job
 
 
 def heartbeat(graph: Graph, owner: Owner, *, stuck_seconds: float = 86_400.0) -> bool:
     """Renew the lease. Return False if the job made no progress for `stuck_seconds` and has now failed."""
-    parameters: Row = {
+    parameters = {
         "lease_seconds": owner.lease_seconds,
         "stuck_seconds": stuck_seconds,
         "error": f"timeout: nothing was done for {stuck_seconds:g} s",
     }
 
-    ends, whose = itemgetter("stuck"), owner.parameters()
-    row = graph.transaction(lambda tx: _run(tx, "jobs/heartbeat", ends, **whose, **parameters))
-    if row is None:
+    def beat(tx: Transaction) -> list[Row]:
+        rows = tx.run("jobs/heartbeat", **owner.parameters(), **parameters)
+        if rows and rows[0]["stuck"]:
+            tx.run("jobs/end_parts", job_id=owner.job_id)
+        return rows
+
+    rows = graph.transaction(beat)
+    if not rows:
         raise owner.lost()
-    return not row["stuck"]
+    return not rows[0]["stuck"]
 
 
 def should_yield(graph: Graph, job: ClaimedJob, kinds: Sequence[str], *, over: bool = True) -> bool:
@@ -261,16 +262,20 @@ def fail(
     graph: Graph, owner: Owner, error: str, *, delay_seconds: float, max_failures: int, permanent: bool
 ) -> str:
     """Record that the job has failed. You get the new state, or "lost"."""
-    parameters: Row = {
+    parameters = {
         "error": error,
         "delay_seconds": delay_seconds,
         "max_failures": max_failures,
         "permanent": permanent,
     }
 
-    whose = owner.parameters()
-    row = graph.transaction(lambda tx: _run(tx, "jobs/fail", _has_failed, **whose, **parameters))
-    return "lost" if row is None else row["state"]
+    def record_failure(tx: Transaction) -> str:
+        rows = tx.run("jobs/fail", **owner.parameters(), **parameters)
+        if rows and rows[0]["state"] == "failed":
+            tx.run("jobs/end_parts", job_id=owner.job_id)
+        return rows[0]["state"] if rows else "lost"
+
+    return graph.transaction(record_failure)
 
 
 def give_back(
