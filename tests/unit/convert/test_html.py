@@ -17,8 +17,8 @@ PAGE = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Tea 
 <p>A <b>bold</b> wo<i>r</i>d, H<sub>2</sub>O, so&shy;ft and <a href="https://example.org/x">a link</a>
 over two lines<sup><a href="#f1">1</a></sup>.<br>Next line.</p><div hidden>Not shown at all</div>
 <ul><li>first<li>second<ol start="3"><li>third<li>fourth</ol></ul>
-<h2>Table</h2><table><caption>Prices</caption><thead><tr><th>Tea<th>Price | net</thead>
-<tr><td>Green<td>3<br>euros<tr><td colspan="2">Both</table>
+<h2>Table</h2><table><caption>Prices</caption><thead><tr><th>Tea<th>Price | net<th>In</thead>
+<tr><td>Green<td>3<br>euros<td>bags<tr><td colspan="2" rowspan="2">Both<td>boxes<tr><td>tins</table>
 <pre><code class="language-python">def f():
     return "```"</code></pre>
 <dl><dt>Kettle<dd>What boils.</dl>- no item<p># no heading<p>1. no number<img alt="A cup" src="x.png"></main>
@@ -32,7 +32,8 @@ def test_a_page_as_markdown() -> None:
         "A bold word, H₂O, soft and a link over two lines[1]. Next line.\n\n"
         "- first\n- second\n\n  3. third\n  4. fourth\n\n"
         "## Table\n\nPrices\n\n"
-        "| Tea | Price \\| net |\n| --- | --- |\n| Green | 3 euros |\n| Both |  |\n\n"
+        "| Tea | Price \\| net | In |\n| --- | --- | --- |\n| Green | 3 euros | bags |\n"
+        "| Both |  | boxes |\n|  |  | tins |\n\n"
         '````python\ndef f():\n    return "```"\n````\n\n'
         "- Kettle\n\n  What boils.\n\n"
         "\\- no item\n\n\\# no heading\n\n1\\. no number A cup\n"
