@@ -182,6 +182,7 @@ SCHEDULED: <2025-03-02 Sun>
 Do it *by hand*.
 - first
 - second
+  item
 #+BEGIN_SRC sh
 kg up
 
