@@ -38,6 +38,7 @@ TWO_THINGS = [
     ("statistic", "statistics"),
     ("Mars", "Mar"),
     ("schon", "schön"),
+    ("Muller", "Müller"),
     ("résumé", "resume"),
     ("poured", "pored"),
     ("prised", "prized"),
