@@ -73,7 +73,7 @@ def test_long_document_is_read_in_parts() -> None:
     [
         "Abstract\n========\n\nMotivation\n\nCopyright\n\nRejected Ideas\n",
         "Created: 05-Jul-2001\nStatus: Final\nType: Standards Track\n",
-        "In July 2001 and on 3 March 1963 it was 12.5.",
+        "In July 2001, on Friday March 3, and on 3 March 1963 it was 12.5.",
         "```python\nWorkerLease = open_lease(TheWorker)\n```\n",
         "See https://example.org/Big_Lease/Worker and write to Some.One@example.org now.",
         "    WorkerLease = renew(TheWorker, every=10)\n    return WorkerLease.close()\n",
