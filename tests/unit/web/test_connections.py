@@ -77,6 +77,13 @@ def test_request_over_the_limits_is_rejected(port: int, sent: bytes) -> None:
         assert b" 200 " not in answer(connection)
 
 
+def test_connection_is_kept_for_any_number_of_requests(port: int) -> None:
+    with connect(port) as connection:
+        for _ in range(80):
+            connection.sendall(HEAD + b"X: " + b"x" * 1_000 + b"\r\nContent-Length: 0\r\n\r\n")
+            assert b" 200 " in connection.recv(65536)
+
+
 def test_body_in_many_small_chunks_is_taken(port: int) -> None:
     with connect(port) as connection:
         connection.sendall(HEAD + b"Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n")
