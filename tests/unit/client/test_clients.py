@@ -102,17 +102,30 @@ def test_loopback_requests_bypass_proxies(
     assert asyncio.run(healthy(recorder[0])) == "1"
 
 
-def test_async_stream_reads_the_body_of_an_error() -> None:
+PROBLEM = b'{"type": "too-busy", "title": "", "status": 429, "detail": "8 event streams are open"}'
+
+
+@pytest.mark.parametrize(
+    ("status", "sent", "kind"),
+    [
+        (429, PROBLEM, "application/problem+json"),
+        (200, b"event: error\ndata: " + PROBLEM + b"\n\n", "text/event-stream"),
+    ],
+    ids=["response", "event"],
+)
+def test_async_stream_raises_the_error_of_the_service(status: int, sent: bytes, kind: str) -> None:
     async def body() -> AsyncIterator[bytes]:
-        yield b'{"type": "too-busy", "title": "", "status": 429, "detail": "8 event streams are open"}'
+        yield sent
 
     async def follow() -> None:
-        answer = httpx.MockTransport(lambda _: httpx.Response(429, content=body()))
+        answer = httpx.Response(status, content=body(), headers={"content-type": kind})
         async with AsyncKgClient("http://127.0.0.1:1") as client:
-            client._http = httpx.AsyncClient(base_url="http://127.0.0.1:1", transport=answer)
+            client._http = httpx.AsyncClient(
+                base_url="http://127.0.0.1:1", transport=httpx.MockTransport(lambda _: answer)
+            )
             await anext(client.follow_jobs())
 
-    with pytest.raises(KgError, match="8 event streams"):
+    with pytest.raises(KgError, match=r"^8 event streams"):
         asyncio.run(follow())
 
 
