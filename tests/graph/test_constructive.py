@@ -19,6 +19,7 @@ from kg_api.graph.document_writes import store_document
 from kg_api.graph.statements import statement, together
 from kg_api.schemas.constructive import Subgraph, SubgraphSource
 from tests.support.concept_graph import ADA, store_concepts, store_lives
+from tests.support.concepts import found as concept
 from tests.support.constructive import ALL, Step, ask, cuts, expand, name, names, seed, triples
 from tests.support.kg import Kg
 from tests.support.records import record
@@ -277,6 +278,12 @@ def test_phrase_seed_uses_only_visible_documents(kg: Kg, constructive: Construct
         ask(constructive, seed("generator"), documents=["d.md"])
     with pytest.raises(InvalidInput, match="in no document that the query sees"):
         ask(constructive, seed("generator"), documents=["c.md"])
+
+
+def test_seed_by_label_precedes_alias(kg: Kg, constructive: ConstructiveService) -> None:
+    engine = concept("Analytical Engine", search_terms=("Mill",))
+    store_concepts(kg.graph, record("mill.md", ["The Mill turns."]), {0: [engine, "Mill"]})
+    assert names(ask(constructive, seed("Mill"))) == ["Mill"]
 
 
 ENDLESS = "UNWIND range(1, 20000000000) AS n WITH n WHERE n % 7 = 8 RETURN n"
