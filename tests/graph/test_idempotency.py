@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import neo4j
 import pytest
 
-from kg_api.errors import InvalidInput
+from kg_api.errors import InvalidInput, KgError, StorageFull
 from kg_api.graph import jobs
 from kg_api.graph.cache import MAX_CALLER_LENGTH, MAX_KEY_LENGTH, process_once
 from kg_api.graph.client import Graph, Transaction
+from kg_api.ingest import service as ingest
+from kg_api.schemas.documents import DocumentRecord, GivenBatch
 from tests.support.cypher import rows
+from tests.support.sync import READER
 
 
 def ask(
@@ -32,6 +36,18 @@ def test_a_request_that_fails_keeps_nothing(graph: Graph) -> None:
     with pytest.raises(KeyError):
         graph.transaction(fail)
     assert ask(graph, body="other")[1]
+
+
+def test_batch_with_a_temporary_failure_runs_again(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: Graph, records: Sequence[DocumentRecord], __: object) -> dict[str, KgError]:
+        return {each.document_id: StorageFull("the disk is full") for each in records}
+
+    service = ingest.IngestService(graph, READER, lambda *_: None)
+    batch = GivenBatch(documents=[{"ontology": "notes", "document": "a.txt", "text": "A."}])
+    with monkeypatch.context() as full:
+        full.setattr(ingest, "store_each", fail)
+        assert service.ingest_batch(batch, "k").outcomes[0].problem
+    assert service.ingest_batch(batch, "k").outcomes[0].ingested
 
 
 def test_an_answer_is_kept_for_a_day(graph: Graph, driver: neo4j.Driver) -> None:
