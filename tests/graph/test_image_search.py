@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import neo4j
 import pytest
 
 from kg_api.errors import InvalidInput, NotFound
@@ -22,6 +23,7 @@ from tests.graph.test_concept_lane import carried
 from tests.graph.test_kinds import pictured
 from tests.support.album import Album
 from tests.support.colour_grid import plain
+from tests.support.cypher import rows
 from tests.support.images import drawn, encoded
 from tests.support.kg import Kg
 from tests.support.picture_search import COLOURS, effects, ids, like, names, search
@@ -70,7 +72,7 @@ def test_filters_and_limits(album: Album) -> None:
         like(album, red, ontology="nowhere")
 
 
-def test_images_without_vectors_are_reported(album: Album) -> None:
+def test_images_without_vectors_are_reported(album: Album, driver: neo4j.Driver) -> None:
     for name in ("late.png", "later.png"):
         album.pictures.add(encoded(drawn(60, 40)), name, ontology="late")
     answer = like(album, encoded(drawn(120, 80)), ontology="late")
@@ -81,6 +83,8 @@ def test_images_without_vectors_are_reported(album: Album) -> None:
     album.work()
     alike = like(album, encoded(drawn(120, 80))).images[0]
     assert [way.lane for way in alike.through] == ["picture_space"]
+    rows(driver, "MATCH (e:EmbeddingSpace {modality: 'image'}) DETACH DELETE e")
+    assert "late, notes: they have no image space" in effects(like(album, encoded(drawn(120, 80))))
 
 
 def test_model_that_is_down_is_reported(album: Album) -> None:
