@@ -161,6 +161,8 @@ def test_preview_reports_cost_without_requests(
     service = estimating(graph, contexts, embedder)
     bare = service.set("notes", EmbeddingConfig(), dry_run=True).regeneration
     cost = service.set("notes", LLM, dry_run=True).regeneration
+    late = service.set("notes", EmbeddingConfig(context="late"), dry_run=True).regeneration
+    assert late.tokens > bare.tokens, "the model reads the windows too"
     assert writer.requests == []
     assert bare.context_price is None
     assert cost.tokens > bare.tokens + 50 * 30, "with contexts of the usual length"
