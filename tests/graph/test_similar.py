@@ -13,6 +13,7 @@ from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document, store_documents
 from kg_api.schemas.base import digest
 from kg_api.schemas.documents import DocumentRecord
+from kg_api.schemas.embedding import EmbeddingConfig
 from kg_api.schemas.search import Place
 from kg_api.schemas.similarity import GraphRequest, SimilarSearch, SimilarSources, SourceGraph
 from kg_api.search import similar as similarity_service
@@ -129,6 +130,16 @@ def test_nearest_chunks_of_both_sources_are_compared(kg: Kg, strategy: str) -> N
     assert first.similarity == pytest.approx(1, abs=0.15)
     assert first.own_chunk.start < first.own_chunk.end
     assert {each.document for each in answer.sources} == {"two"}
+
+
+def test_slots_of_a_space_are_merged_by_similarity(kg: Kg) -> None:
+    store(kg, "one", [PLUMS, HONEY])
+    store(kg, "two", [f"{HONEY}, they say"])
+    store(kg, "three", [f"{PLUMS}, they say"], "other")
+    kg.configure.set("other", EmbeddingConfig(strategy="sentence"), dry_run=False)
+    kg.work()
+    first = [places(similar(kg, "one", paragraph))[0] for paragraph in (0, 1)]
+    assert first == [("other", "three", 0), ("notes", "two", 0)]
 
 
 def test_source_without_vector_is_not_compared(kg: Kg) -> None:
