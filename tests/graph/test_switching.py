@@ -7,7 +7,12 @@ from kg_api.errors import Conflict, InvalidInput, NotFound
 from kg_api.graph.document_writes import delete_document, store_document
 from kg_api.graph.jobs import enqueue_slot, find_job
 from kg_api.graph.schema import index_states
-from kg_api.graph.spaces import get_previous_default_space, is_still_wanted, list_unused_vectors
+from kg_api.graph.spaces import (
+    get_previous_default_space,
+    is_still_wanted,
+    list_unused_vectors,
+    set_default_space,
+)
 from kg_api.schemas.base import document_id
 from kg_api.schemas.embedding import EmbeddingConfig, SpaceBuild
 from kg_api.schemas.vocabulary import JobState
@@ -37,6 +42,8 @@ def test_space_is_built_checked_activated_restored_and_dropped(kg: Kg, driver: n
         ("notes", "default", "other")
     ]
     assert told.space_of_new == "other"
+    kg.graph.transaction(lambda tx: set_default_space(tx, "other"))
+    assert get_previous_default_space(kg.graph, "other") == "default", "not itself"
     assert kg.states() == {"default": "retiring", "other": "active"}
     hits = kg.search()
     assert (hits.space, first(hits)) == ("other", TEXTS[7])
