@@ -225,7 +225,7 @@ def test_words_are_marked_where_full_text_finds_them(graph: Graph, words: list[s
 @contextmanager
 def store_words(graph: Graph) -> Generator[SearchService]:
     ensure_space(graph, small_embedder().identity)
-    for ontology, texts in {"a": TEXTS, "b": ["the zeppelin"]}.items():
+    for ontology, texts in {"a": TEXTS, "b": ["the zeppelin", "a configuratoin"]}.items():
         store_document(graph, record("d", texts, ontology))
     service = SearchService(graph, SpaceRegistry(graph, lambda _: small_embedder()))
     yield service
@@ -286,6 +286,8 @@ def test_known_and_unmatched_words_are_not_corrected(search: SearchService, aske
 def test_corrections_come_only_from_searched_ontologies(search: SearchService) -> None:
     assert ask(search, "zepelin").sources == []
     assert [hit.ontology for hit in ask(search, "zepelin", ontology=["a", "b"]).sources] == ["b"]
+    assert ask(search, "configuratoin", ontology="b").did_you_mean == []
+    assert ask(search, "configuratoin").did_you_mean, "known in b only"
 
 
 def test_keyword_finds_inflections_of_the_text_language(search: SearchService) -> None:
@@ -302,6 +304,10 @@ def test_synonyms_rank_behind_the_exact_word(graph: Graph, search: SearchService
     answer = ask(search, "k8s configuration")
     assert [hit.full_text.strip() for hit in answer.sources] == [TEXTS[1]]
     assert ask(search, "k8s", ontology="b").sources == [], "each ontology has its own"
+    store_document(graph, record("e", ["A note is brief"], "a"))
+    exact, synonym = ask(search, "brief").sources
+    assert exact.document == "e"
+    assert synonym.score < 0.8 * exact.score
 
 
 @pytest.mark.parametrize(
