@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -152,6 +153,12 @@ def test_short_text_is_one_query() -> None:
     short = " ".join(f"Sentence {n} says this." for n in range(20))
     asked = request(one_query_tokens=10, chunk_tokens=64, overlap_tokens=0)
     assert len(split_into_pieces(short, asked, COUNTER).pieces) == 2
+
+
+def test_piece_leaves_room_for_the_query_prefix() -> None:
+    embedder: Any = DeterministicEmbedder(max_tokens=100)
+    embedder._identity = replace(embedder.identity, query_prefix="what is asked")
+    assert build_token_counter(embedder).most == 97
 
 
 def test_long_text_is_sampled_evenly_and_counted() -> None:
