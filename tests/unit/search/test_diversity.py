@@ -2,13 +2,17 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.search.rank import limit_per_group, order_by_marginal_relevance, similarities
+from kg_api.search.rank import drop_duplicates, limit_per_group, order_by_marginal_relevance, similarities
+from kg_api.search.retrieve import Hit
+from tests.unit.search.found import found
 
 scores = st.lists(st.floats(-5, 5), min_size=1, max_size=8)
 
@@ -18,6 +22,13 @@ def test_group_limit_keeps_the_order(items: list[str], most: int) -> None:
     kept = limit_per_group(enumerate(items), lambda item: item[1], most)
     assert kept == sorted(kept)
     assert Counter(group for _, group in kept) == {g: min(n, most) for g, n in Counter(items).items()}
+
+
+def test_hit_names_the_copies_of_its_copies() -> None:
+    copies: dict[str, tuple[str, ...]] = {"a": (), "b": ("c",)}
+    hits = [Hit(found(each, 1.0), each, 1.0, duplicates=names) for each, names in copies.items()]
+    places: Any = SimpleNamespace(there=lambda hits: hits, alike=lambda _: [[0, 1]])
+    assert [hit.duplicates for hit in drop_duplicates(hits, places)] == [("b", "c")]
 
 
 @given(scores, st.floats(0, 1), st.integers(1, 10))
