@@ -87,13 +87,17 @@ def test_merged_types_are_read_as_one(told: KgClient) -> None:
 
 
 def test_later_relationships_use_the_merged_type(told: KgClient, graph: Graph, driver: neo4j.Driver) -> None:
-    told.merge_relationship_types("notes", into="requires", merged=["needs"])
+    merge = told.merge_relationship_types("notes", into="requires", merged=["needs"])
     told.ingest_text("The fence needs a lease.", ontology="notes", document="b.md")
     run_jobs(graph)
     state(graph, "b.md", relations=[["fence", "needs", "lease"]])
     assert stored(driver).count(("needs", "requires")) == 2
     state(graph, "b.md", relations=[["fence", "needs", "lease"]])
     assert stored(driver).count(("needs", "requires")) == 2
+    state(graph, "b.md", relations=[["fence", "Needs", "lease"]])
+    assert ("Needs", "requires") in stored(driver)
+    told.undo_type_merge("notes", str(merge.merge_id))
+    assert ("Needs", "Needs") in stored(driver), "as it was stated"
 
 
 def test_a_merge_is_recorded_and_undone(told: KgClient, driver: neo4j.Driver) -> None:
