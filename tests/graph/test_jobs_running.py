@@ -56,18 +56,19 @@ def events(logs: list[MutableMapping[str, Any]]) -> list[str]:
 
 def test_handler_reads_requests_made_during_its_run(graph: Graph) -> None:
     request(graph, selection="missing")
-    seen: list[tuple[str, bool]] = []
+    seen: list[tuple[str, bool, str]] = []
 
     def work(run: JobRun) -> None:
         while True:
-            seen.append((run.job.selection, run.job.forced_at is not None))
+            seen.append((run.job.selection, run.job.forced_at is not None, run.cursor))
+            run.commit(lambda _: None, after="the end", done=0)
             if len(seen) == 1:
                 request(graph, selection="stale", force=True)
             if run.finish():
                 return
 
     runner(graph, work).run_one()
-    assert seen == [("missing", False), ("due", True)]
+    assert seen == [("missing", False, ""), ("due", True, "")]
 
 
 @pytest.mark.parametrize(
