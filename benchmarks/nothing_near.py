@@ -94,10 +94,7 @@ def texts_of(data: Path) -> Iterable[tuple[str, tuple[list[str], list[str]]]]:
     yield "claude_docs", _claude(data / "claude_docs")
     xquad = data / "xquad" / "en"
     rows = _lines(xquad / "queries.jsonl")
-    yield (
-        "xquad",
-        (_passages(map(_document, _lines(xquad / "corpus.jsonl"))), _some(rows)),
-    )
+    yield ("xquad", (_passages(map(_document, _lines(xquad / "corpus.jsonl"))), _some(rows)))
     asked = _lines(data / "chroma_chunking" / "queries.jsonl")
     for name, characters in CHROMA.items():
         text = (data / "chroma_chunking" / "corpora" / f"{name}.md").read_text(encoding="utf-8")[:characters]

@@ -11,13 +11,7 @@ from typing import NamedTuple
 
 import structlog
 
-from kg_api.blobs.store import (
-    MARKER,
-    BlobStore,
-    compute_blob_key,
-    format_store_marker,
-    report_lost_file,
-)
+from kg_api.blobs.store import MARKER, BlobStore, compute_blob_key, format_store_marker, report_lost_file
 from kg_api.errors import FileLost, KgError, Unavailable
 from kg_api.graph.client import Graph
 from kg_api.graph.images import (

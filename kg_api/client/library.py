@@ -51,12 +51,7 @@ from kg_api.schemas.embedding import (
     Regeneration,
     RegenerationStarted,
 )
-from kg_api.schemas.evaluation import (
-    Judgement,
-    JudgementRequest,
-    Judgements,
-    JudgementsDeleted,
-)
+from kg_api.schemas.evaluation import Judgement, JudgementRequest, Judgements, JudgementsDeleted
 from kg_api.schemas.filters import (
     AnyOf,
     Condition,
@@ -133,10 +128,7 @@ class LibraryMethods:
 
     @request
     def ingest_batch(
-        self,
-        documents: Sequence[DocumentText | dict[str, Any]],
-        *,
-        idempotency_key: str | None = None,
+        self, documents: Sequence[DocumentText | dict[str, Any]], *, idempotency_key: str | None = None
     ) -> Call[IngestedBatch]:
         """Store up to 1,000 text documents. You get the outcomes in the same order.
 

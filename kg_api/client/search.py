@@ -66,12 +66,7 @@ from kg_api.schemas.filters import AnyOf, Condition
 from kg_api.schemas.image_search import ImageHits, ImageScope, ImageSearch, RelatedSearch, RelatedSources
 from kg_api.schemas.images import PageImage
 from kg_api.schemas.search import DocumentReading, ImagePage, Place, SourceHits, SourceSearch, SourceWindow
-from kg_api.schemas.similarity import (
-    GraphRequest,
-    SimilarSearch,
-    SimilarSources,
-    SourceGraph,
-)
+from kg_api.schemas.similarity import GraphRequest, SimilarSearch, SimilarSources, SourceGraph
 from kg_api.schemas.vocabulary import (
     ALIKE,
     USUAL_READ,

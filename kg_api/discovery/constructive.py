@@ -347,9 +347,7 @@ class ConstructiveService:
             effect = f"kg searched relationships in the first {MAX_ONTOLOGIES} of {len(within)} ontologies"
             progress.note_degraded([Degradation(part="concepts", effect=effect)])
         search = RelationshipSearch(
-            query_text=step.value,
-            ontologies=within and within[:MAX_ONTOLOGIES],
-            limit=step.limit,
+            query_text=step.value, ontologies=within and within[:MAX_ONTOLOGIES], limit=step.limit
         )
         found = self._relationships.search(search, progress.document_ids)
         progress.note_degraded(found.degraded)

@@ -55,10 +55,7 @@ from kg_api.graph.vectors import BEGINNING
 from kg_api.jobs.runner import JobRun
 from kg_api.schemas.base import content_hash, digest
 from kg_api.schemas.operations import JobStarted
-from kg_api.schemas.proposals import (
-    Proposal,
-    Proposals,
-)
+from kg_api.schemas.proposals import Proposal, Proposals
 from kg_api.schemas.search import Place
 from kg_api.schemas.spaces import USUAL
 from kg_api.schemas.vocabulary import ProposalKind, ProposalState

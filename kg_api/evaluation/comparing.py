@@ -86,11 +86,7 @@ def compute_percentiles(milliseconds: Sequence[float]) -> dict[str, float]:
 _TIE = 1e-9
 
 
-def compare(
-    results: Sequence[EvalResult],
-    metrics: Sequence[str] | None,
-    against: str,
-) -> Comparison:
+def compare(results: Sequence[EvalResult], metrics: Sequence[str] | None, against: str) -> Comparison:
     _require_same(results)
     by_label: dict[str, EvalResult] = {}
     for each in results:

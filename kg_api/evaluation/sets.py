@@ -277,10 +277,7 @@ def _read_queries(path: Path, documents: Mapping[str, SetDocument]) -> dict[str,
 
 
 def _build_reference(
-    span: _Span,
-    name: str | None,
-    documents: Mapping[str, SetDocument],
-    wrong: Callable[[str], InvalidInput],
+    span: _Span, name: str | None, documents: Mapping[str, SetDocument], wrong: Callable[[str], InvalidInput]
 ) -> Reference:
     if name is None or name not in documents:
         raise wrong(f"a span or passage names the document {name!r}, which is not in the corpus")

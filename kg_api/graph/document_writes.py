@@ -266,10 +266,7 @@ def _write_sources(
     for each in differences:
         title, metadata = each.record.title, each.record.metadata
         for source in each.kept:
-            previous = (
-                each.before["title"],
-                get_aliases(source.paragraph, each.before["metadata"]),
-            )
+            previous = (each.before["title"], get_aliases(source.paragraph, each.before["metadata"]))
             if previous != (title, get_aliases(source.paragraph, metadata)):
                 scope = build_scope_tokens(each.record, source, each.language)
                 titles.append({"source_id": source.source_id, "title": title, "scope": scope})
@@ -391,9 +388,7 @@ def delete_evidence_in_parts(graph: Graph, document_ids: Sequence[str], should_d
     if sum(map(len, rows.values())) > concept_writes.MAX_SOURCES_PER_TRANSACTION:
         for each, sources in rows.items():
             forget_in_parts(
-                graph,
-                [row["source_id"] for row in sources],
-                lambda tx, each=each: should_delete(tx, each),
+                graph, [row["source_id"] for row in sources], lambda tx, each=each: should_delete(tx, each)
             )
 
 

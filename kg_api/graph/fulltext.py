@@ -181,9 +181,7 @@ def build_lucene_queries(
 
 
 def build_fuzzy_queries(
-    clauses: str,
-    ontologies: Sequence[str] | None = None,
-    document_ids: Sequence[str] | None = None,
+    clauses: str, ontologies: Sequence[str] | None = None, document_ids: Sequence[str] | None = None
 ) -> list[str]:
     """Build queries to find texts with words that are similar to a word (kg_api.graph.text_analysis)."""
     searched = {**FIELDS, "scope": PARTS_WEIGHT}

@@ -22,12 +22,7 @@ from kg_api.schemas.documents import (
     WaitingDocument,
     WaitingDocuments,
 )
-from kg_api.schemas.evaluation import (
-    Judgement,
-    JudgementRequest,
-    Judgements,
-    JudgementsDeleted,
-)
+from kg_api.schemas.evaluation import Judgement, JudgementRequest, Judgements, JudgementsDeleted
 
 # Documents that wait for approval have their own label, which keeps them out of all searches
 

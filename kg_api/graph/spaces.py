@@ -212,10 +212,7 @@ def index_config(identity: SpaceIdentity) -> dict[str, Any]:
 
 def _required(identity: SpaceIdentity) -> dict[str, Any]:
     """Build the settings that are needed to get correct results."""
-    return {
-        "vector.dimensions": identity.dimensions,
-        "vector.similarity_function": "COSINE",
-    }
+    return {"vector.dimensions": identity.dimensions, "vector.similarity_function": "COSINE"}
 
 
 def _by_name(rows: Iterable[Row]) -> dict[str, Space]:

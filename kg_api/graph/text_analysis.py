@@ -305,10 +305,7 @@ def find_stop_words(words: Iterable[str], languages: Iterable[str | None] = ()) 
 def load_stop_words() -> Mapping[str, frozenset[str]]:
     """Load the stop words by English language name, without digits. English is first, so it wins ties."""
     others = sorted(set(AVAILABLE_LANGUAGES) - {"english"})
-    return {
-        "english": ENGLISH,
-        **{each: _read_list(each) for each in others},
-    }
+    return {"english": ENGLISH, **{each: _read_list(each) for each in others}}
 
 
 def _read_list(language: str) -> frozenset[str]:

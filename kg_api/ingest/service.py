@@ -28,12 +28,7 @@ from kg_api.graph.document_writes import (
     store_documents,
 )
 from kg_api.graph.reach import require_visible
-from kg_api.graph.review import (
-    GivenDocument,
-    count_waiting,
-    read_waiting,
-    reject_waiting,
-)
+from kg_api.graph.review import GivenDocument, count_waiting, read_waiting, reject_waiting
 from kg_api.ingest.conversations import consolidate
 from kg_api.ingest.reader import DocumentReader
 from kg_api.ingest.records import Incoming, build_incoming, to_record

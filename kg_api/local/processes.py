@@ -430,11 +430,7 @@ class OtherHomeError(OSError):
 
 
 def ask_ready(
-    url: str,
-    headers: Mapping[str, str] | None = None,
-    *,
-    home: Home | None = None,
-    timeout: float = 3.0,
+    url: str, headers: Mapping[str, str] | None = None, *, home: Home | None = None, timeout: float = 3.0
 ) -> ApiAnswer:
     """Request GET /ready. An unreachable service is not ready.
 
@@ -469,10 +465,7 @@ def _understand(status: int, body: bytes) -> ApiAnswer:
     except (KeyError, TypeError):
         failed = set[str]()
     # a service without these, its model or disk space still answers searches
-    processes = {
-        "worker",
-        "processes",
-    }
+    processes = {"worker", "processes"}
     return ApiAnswer(
         reached=True,
         waiting_for=waits,
@@ -481,12 +474,7 @@ def _understand(status: int, body: bytes) -> ApiAnswer:
 
 
 def exchange(
-    url: str,
-    path: str,
-    headers: Mapping[str, str],
-    *,
-    timeout: float,
-    instance: str | None = None,
+    url: str, path: str, headers: Mapping[str, str], *, timeout: float, instance: str | None = None
 ) -> tuple[int, bytes]:
     """Send a GET request. Return the status and at most 8 MB of the response."""
     parts = urlsplit(url)

@@ -249,10 +249,7 @@ IMAGES_A_REQUEST = 16  # about 2 MB
 
 
 def open_remote_images(
-    settings: Settings,
-    choice: ModelChoice,
-    policy: RetryPolicy | None = None,
-    seconds: float | None = None,
+    settings: Settings, choice: ModelChoice, policy: RetryPolicy | None = None, seconds: float | None = None
 ) -> RemoteImageEmbedder:
     """Open an image model of Nomic or a compatible server. No request is sent."""
     model = build_remote_model(replace(choice, modality="image"), settings)

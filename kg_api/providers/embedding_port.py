@@ -317,10 +317,7 @@ _NOMIC = KnownModel(
     passage_prefix="search_document: ",
     languages=("english",),
 )
-NOMIC = {
-    "nomic-embed-text-v1.5": replace(_NOMIC, shortest=64),
-    "nomic-embed-text-v1": _NOMIC,
-}
+NOMIC = {"nomic-embed-text-v1.5": replace(_NOMIC, shortest=64), "nomic-embed-text-v1": _NOMIC}
 """Nomic's service adds the prefixes. This is not the case for other servers."""
 
 OPENAI = {

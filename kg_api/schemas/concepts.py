@@ -10,15 +10,7 @@ from typing import Annotated, Final, Literal, cast
 
 from pydantic import Field, StringConstraints
 
-from kg_api.schemas.base import (
-    VISIBLE,
-    Answer,
-    Body,
-    Flag,
-    Page,
-    Text,
-    normalize_concept_name,
-)
+from kg_api.schemas.base import VISIBLE, Answer, Body, Flag, Page, Text, normalize_concept_name
 from kg_api.schemas.documents import BlockKind
 from kg_api.schemas.search import Degradation, Place
 from kg_api.schemas.vocabulary import (

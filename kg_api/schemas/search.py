@@ -25,14 +25,7 @@ from kg_api.schemas.filters import (
 from kg_api.schemas.formats import CONVERTED
 from kg_api.schemas.images import ImageType
 from kg_api.schemas.metadata import MetadataValue
-from kg_api.schemas.vocabulary import (
-    DEFAULT_WINDOW,
-    DegradedPart,
-    Fusion,
-    GroupBy,
-    SearchMode,
-    SourceKind,
-)
+from kg_api.schemas.vocabulary import DEFAULT_WINDOW, DegradedPart, Fusion, GroupBy, SearchMode, SourceKind
 
 
 class ImageFacts(Answer):

@@ -304,11 +304,7 @@ def _record(passage: MergedPassage, text: str, cited: str, tokens: int) -> Augme
 # Similarity scales differ between models, so each model needs its own threshold.
 
 DEFAULT = 0.7
-MEASURED = {
-    "bge-small-en-v1.5": 0.70,
-    "all-MiniLM-L6-v2": 0.50,
-    "e5-small-v2": 0.85,
-}
+MEASURED = {"bge-small-en-v1.5": 0.70, "all-MiniLM-L6-v2": 0.50, "e5-small-v2": 0.85}
 """Threshold to use for a model. 62 % of related passages reach it, as for 0.7 with bge-small-en-v1.5.
 
 The share of unrelated passages that pass is 0.1 to 0.6 % in an encyclopedia and 3 to 17 % within one

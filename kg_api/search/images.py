@@ -17,11 +17,7 @@ from kg_api.graph.filters import SourceFilter
 from kg_api.graph.images import list_ontologies_with_images
 from kg_api.graph.library import find_source
 from kg_api.graph.search import Filters
-from kg_api.graph.similar import (
-    NearestPictures,
-    describe_places,
-    read_source_vectors,
-)
+from kg_api.graph.similar import NearestPictures, describe_places, read_source_vectors
 from kg_api.graph.spaces import Space
 from kg_api.schemas.image_search import ImageHit, ImageHits, ImageScope, ImageSearch, ImageThrough
 from kg_api.schemas.images import ReadImage
@@ -138,12 +134,7 @@ class ImageLanes:
         self._progress = self._snapshots.progress("image_embedding")
 
     def find(
-        self,
-        picture: QueryImage,
-        known: OntologySnapshot,
-        names: Sequence[str],
-        filters: Filters,
-        depth: int,
+        self, picture: QueryImage, known: OntologySnapshot, names: Sequence[str], filters: Filters, depth: int
     ) -> LanesFound:
         lanes = LanesFound()
         if filters.image is False:

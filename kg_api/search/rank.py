@@ -348,10 +348,7 @@ def fuse_lanes(plan: SearchPlan, candidates: Candidates) -> list[Hit]:
             for each in lane:
                 pointed = _pointing(each, words) if by_vector else each
                 own.setdefault(get_hit_key(pointed, group_by), pointed)
-            found = {
-                **own,
-                **found,
-            }  # prefer the first retrievers: vector retrievers know the chunk
+            found = {**own, **found}  # prefer the first retrievers: vector retrievers know the chunk
             scores = {identity: each.score for identity, each in own.items()}
             if not by_vector:
                 lanes.append(LaneScores(name, scores))

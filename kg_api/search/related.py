@@ -10,13 +10,7 @@ from dataclasses import dataclass, replace
 from kg_api.concepts.search import describe_missing_concepts, fuse_by_reciprocal_rank
 from kg_api.graph.client import Graph
 from kg_api.graph.library import find_source, read_neighbours
-from kg_api.graph.search import (
-    Filters,
-    LaneHit,
-    NearestPassages,
-    SeedPassage,
-    find_sources_by_concepts,
-)
+from kg_api.graph.search import Filters, LaneHit, NearestPassages, SeedPassage, find_sources_by_concepts
 from kg_api.graph.similar import (
     NearestPictures,
     VectorPart,
@@ -29,12 +23,7 @@ from kg_api.schemas.filters import KIND, list_conditions
 from kg_api.schemas.image_search import RelatedSearch, RelatedSource, RelatedSources, RelatedThrough
 from kg_api.schemas.search import Degradation, Place
 from kg_api.schemas.vocabulary import RelatedLane, SourceKind
-from kg_api.search.near import (
-    NO_VECTORS,
-    comparable,
-    describe_embedding_progress,
-    sample_evenly,
-)
+from kg_api.search.near import NO_VECTORS, comparable, describe_embedding_progress, sample_evenly
 from kg_api.search.notes import Stopwatch
 from kg_api.search.question import PictureQuestions, PictureVector
 from kg_api.search.retrieve import PASSAGE

@@ -173,11 +173,7 @@ def _fitting(
 
 
 def _find_neighbourhood(
-    graph: Graph,
-    request: GraphRequest,
-    source_ids: Sequence[str],
-    known: OntologySnapshot,
-    fitting: Chosen,
+    graph: Graph, request: GraphRequest, source_ids: Sequence[str], known: OntologySnapshot, fitting: Chosen
 ) -> ChosenSources:
     """Find the start sources and those that are most similar, up to `max_nodes`."""
     seeds = describe_places(graph, source_ids)
@@ -340,11 +336,7 @@ def _find_pairs(
 def _build_nodes(places: Sequence[Place], pairs: Pairs, groups: Mapping[int, int]) -> list[SourceNode]:
     degrees = Counter(end for pair in pairs for end in pair)
     return [
-        SourceNode(
-            **place.model_dump(include=_PLACE),
-            degree=degrees[number],
-            group=groups.get(number),
-        )
+        SourceNode(**place.model_dump(include=_PLACE), degree=degrees[number], group=groups.get(number))
         for number, place in enumerate(places)
     ]
 
@@ -360,10 +352,7 @@ def _read_links(graph: Graph, places: Sequence[Place]) -> dict[tuple[int, int], 
 
 
 def _build_edges(
-    places: Sequence[Place],
-    pairs: Pairs,
-    groups: Mapping[int, int],
-    links: Mapping[tuple[int, int], _Link],
+    places: Sequence[Place], pairs: Pairs, groups: Mapping[int, int], links: Mapping[tuple[int, int], _Link]
 ) -> list[SourceEdge]:
     nearest_first = sorted(pairs.items(), key=lambda each: (-each[1], each[0]))
     return [

@@ -40,12 +40,7 @@ from kg_api.graph.targets import KINDS, MAIN_KINDS, build_plan, count_embedded
 from kg_api.graph.vectors import DocumentAbout, SourceText, count_due, read_rejected_sources
 from kg_api.providers.embedding_port import describe_unknown_languages
 from kg_api.schemas.base import digest
-from kg_api.schemas.concepts import (
-    ExtractionConfig,
-    ExtractionCost,
-    ExtractionStatus,
-    UsedExtraction,
-)
+from kg_api.schemas.concepts import ExtractionConfig, ExtractionCost, ExtractionStatus, UsedExtraction
 from kg_api.schemas.documents import (
     ConceptCounts,
     DocumentRecord,

@@ -41,12 +41,7 @@ from kg_api.graph.spaces import (
 )
 from kg_api.normal_form import normalise_width
 from kg_api.providers.embedding_port import IN_PROCESS, Embedder, embed_probed
-from kg_api.schemas.spaces import (
-    ModelChoice,
-    NewSpace,
-    SimilarityCalibration,
-    SpaceIdentity,
-)
+from kg_api.schemas.spaces import ModelChoice, NewSpace, SimilarityCalibration, SpaceIdentity
 from kg_api.schemas.vocabulary import Modality
 
 log = structlog.get_logger()

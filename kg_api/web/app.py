@@ -29,13 +29,7 @@ from kg_api.web.shared.limits import LARGE_AT_ONCE, BodyLimit, OriginCheck, allo
 from kg_api.web.shared.opening import StartUp
 from kg_api.web.shared.routes import DirectRoutes, guarded_routes
 from kg_api.web.shared.scopes import PublicPaths
-from kg_api.web.shared.security import (
-    Authenticator,
-    Guard,
-    keys_required,
-    request_limit,
-    sign_in_limit,
-)
+from kg_api.web.shared.security import Authenticator, Guard, keys_required, request_limit, sign_in_limit
 from kg_api.web.shared.streams import JobStreams
 from kg_api.web.ui import rendering
 

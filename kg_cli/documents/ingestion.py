@@ -40,10 +40,7 @@ from kg_cli.terminal import console, options
 from kg_cli.terminal.console import cost_rows
 
 READS = f"kg reads {' '.join(sorted(SUFFIXES))}. Convert other files to one of these"
-_CONVERTERS = (
-    ("pandoc", frozenset([".odt", ".rtf"])),
-    ("LibreOffice", frozenset([".doc", ".ppt", ".odp"])),
-)
+_CONVERTERS = (("pandoc", frozenset([".odt", ".rtf"])), ("LibreOffice", frozenset([".doc", ".ppt", ".odp"])))
 
 
 def describe_skipped(selection: FileSelection) -> list[str]:

@@ -19,14 +19,7 @@ from kg_api.evaluation.saved import read_result
 from kg_api.evaluation.scores import list_families, list_main_metrics, list_ranks
 from kg_api.evaluation.sets import SEED, read_set, sample_queries
 from kg_api.local import processes
-from kg_api.schemas.evaluation import (
-    Comparison,
-    EvalResult,
-    FoundSpan,
-    QuestionResult,
-    QuestionSet,
-    SetQuery,
-)
+from kg_api.schemas.evaluation import Comparison, EvalResult, FoundSpan, QuestionResult, QuestionSet, SetQuery
 from kg_api.schemas.search import SourceHits
 from kg_api.schemas.vocabulary import Target, Tier
 from kg_api.wording import pluralize

@@ -112,8 +112,7 @@ class JobBars(Progress):
     def __init__(self) -> None:
         super().__init__(
             TextColumn(
-                "{task.description}",
-                table_column=Column(no_wrap=True, overflow="ellipsis", max_width=30),
+                "{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis", max_width=30)
             ),
             BarColumn(bar_width=None, table_column=Column(ratio=1, min_width=5)),
             MofNCompleteColumn(table_column=Column(no_wrap=True)),

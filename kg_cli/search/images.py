@@ -25,11 +25,7 @@ if TYPE_CHECKING:
 group = make_group("Images: list, save and find them.")
 
 MAX_WORDS = 80
-LANES = {
-    "picture_space": "their pixels",
-    "words": "their text",
-    "concepts": "concepts",
-}
+LANES = {"picture_space": "their pixels", "words": "their text", "concepts": "concepts"}
 
 
 def _size(place: Place) -> str:

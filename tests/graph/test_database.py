@@ -14,13 +14,7 @@ from urllib.parse import urlsplit
 import neo4j
 import pytest
 
-from kg_api.errors import (
-    ConfigurationError,
-    DatabaseUnavailable,
-    SchemaTooNew,
-    SchemaTooOld,
-    TookTooLong,
-)
+from kg_api.errors import ConfigurationError, DatabaseUnavailable, SchemaTooNew, SchemaTooOld, TookTooLong
 from kg_api.graph import client, schema, statements
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document

@@ -9,14 +9,7 @@ from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import enqueue_slot
 from kg_api.graph.spaces import hold_configurations
-from kg_api.graph.vectors import (
-    BEGINNING,
-    PendingQuery,
-    count_due,
-    flag,
-    is_noted,
-    list_pending_sources,
-)
+from kg_api.graph.vectors import BEGINNING, PendingQuery, count_due, flag, is_noted, list_pending_sources
 from kg_api.spaces.plans import read_embedding_state
 from tests.support.cypher import STATEMENTS, rows
 from tests.support.embedding import configure_in_place, run_jobs, status

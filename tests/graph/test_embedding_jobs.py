@@ -12,13 +12,7 @@ from kg_api.errors import EmbeddingFailed
 from kg_api.graph import jobs
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
-from kg_api.graph.vectors import (
-    BEGINNING,
-    EmbeddedBatch,
-    SourceText,
-    list_pending_sources,
-    write_batch,
-)
+from kg_api.graph.vectors import BEGINNING, EmbeddedBatch, SourceText, list_pending_sources, write_batch
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.providers.embedding_port import Vectors
 from kg_api.schemas.spaces import ModelChoice

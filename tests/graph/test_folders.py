@@ -19,13 +19,7 @@ from kg_api.convert.shared import ocr
 from kg_api.errors import Conflict, KgError
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.document_writes import delete_ontology, store_document
-from kg_api.graph.folders import (
-    enqueue_due,
-    find_folder,
-    list_folders,
-    register,
-    request_scan,
-)
+from kg_api.graph.folders import enqueue_due, find_folder, list_folders, register, request_scan
 from kg_api.graph.jobs import find_job
 from kg_api.ingest import folders
 from kg_api.ingest.folder_listing import UnsettledFile
@@ -40,18 +34,7 @@ from tests.conftest import wipe
 from tests.support.images import drawn, encoded
 from tests.support.pictures import pictured
 from tests.support.records import record
-from tests.support.sync import (
-    EVERYWHERE,
-    LARGEST,
-    READER,
-    counts,
-    documents,
-    follow,
-    put,
-    scan,
-    settle,
-    work,
-)
+from tests.support.sync import EVERYWHERE, LARGEST, READER, counts, documents, follow, put, scan, settle, work
 
 FILES = 12
 

@@ -88,11 +88,7 @@ def test_delay_is_at_least_retry_after(asked: float) -> None:
 
 @pytest.mark.parametrize(
     ("delays", "seconds", "until", "told", "waits"),
-    [
-        ([60.5], 0.0, None, 60.5, 0),
-        ([4.5], 0.6, 105.0, 4.5, 0),
-        ([1, 2, 30], 0.0, None, 30, 2),
-    ],
+    [([60.5], 0.0, None, 60.5, 0), ([4.5], 0.6, 105.0, 4.5, 0), ([1, 2, 30], 0.0, None, 30, 2)],
     ids=["over a minute", "beyond the deadline", "the last failure"],
 )
 def test_failure_contains_the_delay_that_is_not_waited_for(

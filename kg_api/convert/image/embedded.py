@@ -60,14 +60,7 @@ def _read(data: bytes, settings: ConversionSettings) -> tuple[ReadImage, AboutIm
         kind = TYPES[picture.format or ""]
         width, height = picture.size[::-1] if get_upright_rotation(picture) in ON_THEIR_SIDE else picture.size
         thumbnail = make_thumbnail(picture)
-    image = ReadImage(
-        kind,
-        width,
-        height,
-        thumbnail,
-        content,
-        hashlib.sha256(data + b"stripped").hexdigest(),
-    )
+    image = ReadImage(kind, width, height, thumbnail, content, hashlib.sha256(data + b"stripped").hexdigest())
     return image, description, frames
 
 

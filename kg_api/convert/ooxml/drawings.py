@@ -14,12 +14,7 @@ from kg_api.convert.ooxml.text import (
     translate_symbols,
 )
 from kg_api.convert.shared.formulas import write_formula
-from kg_api.convert.shared.markdown_text import (
-    MarkdownWriter,
-    join_lines,
-    write_paragraph,
-    write_table,
-)
+from kg_api.convert.shared.markdown_text import MarkdownWriter, join_lines, write_paragraph, write_table
 from kg_api.convert.shared.number_format import format_number, parse_number_format
 
 # DrawingML paragraphs: text on slides and in charts, diagrams, and shapes

@@ -19,12 +19,7 @@ from pypdfium2 import raw
 
 from kg_api.convert.pdf.characters import PageText, read
 from kg_api.convert.pdf.layout import ASCENT, DESCENT, FoundRun, TextRun
-from kg_api.convert.pdf.letters import (
-    Box,
-    PageObjects,
-    list_objects,
-    turn_box,
-)
+from kg_api.convert.pdf.letters import Box, PageObjects, list_objects, turn_box
 from kg_api.wording import name_pages, pluralize
 
 CHECKED, UNCHECKED = "☒", "☐"

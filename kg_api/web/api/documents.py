@@ -311,9 +311,7 @@ BODY = request_body(
     DOCUMENT,
     form=DocumentUpload,
     required=("file", "ontology"),
-    parts={
-        "file": {**BINARY, "description": "File of the document. Its name becomes the document name."},
-    },
+    parts={"file": {**BINARY, "description": "File of the document. Its name becomes the document name."}},
 )
 MESSAGE: Final = {
     "author": "Ada",

@@ -8,13 +8,7 @@ from fastapi import Query
 
 from kg_api.graph.review import delete_judgements, judge, list_judgements
 from kg_api.schemas.base import NodeId
-from kg_api.schemas.evaluation import (
-    JudgedText,
-    Judgement,
-    JudgementRequest,
-    Judgements,
-    JudgementsDeleted,
-)
+from kg_api.schemas.evaluation import JudgedText, Judgement, JudgementRequest, Judgements, JudgementsDeleted
 from kg_api.web.shared.dependencies import Offset, Ontology, Open, PageSize
 from kg_api.web.shared.routes import Routes, example
 

@@ -29,13 +29,7 @@ from kg_api.schemas.answers import (
 )
 from kg_api.schemas.image_search import ImageHits, ImageScope, ImageSearch, RelatedSearch, RelatedSources
 from kg_api.schemas.search import DocumentReading, Place, SourceHits, SourceSearch, SourceWindow
-from kg_api.schemas.similarity import (
-    GraphRequest,
-    PassageMap,
-    SimilarSearch,
-    SimilarSources,
-    SourceGraph,
-)
+from kg_api.schemas.similarity import GraphRequest, PassageMap, SimilarSearch, SimilarSources, SourceGraph
 from kg_api.schemas.vocabulary import (
     MAX_MAP_POINTS,
     MAX_PARAGRAPH,
@@ -45,14 +39,7 @@ from kg_api.schemas.vocabulary import (
     USUAL_READ,
 )
 from kg_api.search.answer import Writing
-from kg_api.web.shared.dependencies import (
-    CalledRead,
-    CalledSource,
-    Ontology,
-    OntologyFilter,
-    Open,
-    SourceId,
-)
+from kg_api.web.shared.dependencies import CalledRead, CalledSource, Ontology, OntologyFilter, Open, SourceId
 from kg_api.web.shared.limits import media_type, parse_text, read_model, valid
 from kg_api.web.shared.openapi import BINARY, request_body
 from kg_api.web.shared.problems import of_error

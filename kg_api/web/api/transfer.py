@@ -84,11 +84,7 @@ def open_import(container: Open, given: Annotated[OntologyToImport, Body()]) -> 
     filtered=False,
     openapi_extra=_sent(LINES),
 )
-async def import_lines(
-    container: Open,
-    request: Request,
-    ontology: Ontology,
-) -> ImportedLines:
+async def import_lines(container: Open, request: Request, ontology: Ontology) -> ImportedLines:
     """Store documents, or passages for stored documents.
 
     You can repeat this. 422: invalid line, nothing stored.

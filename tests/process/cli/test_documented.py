@@ -34,15 +34,7 @@ GUIDES = ROOT / "docs" / "guides"
 BASH = re.compile(r"^```bash\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 JSON = re.compile(r"^```json\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ROW = re.compile(r"^\| (`[^|]+) \|", re.MULTILINE)
-FILES = (
-    "standup.jsonl",
-    "contract.pdf",
-    "draft.md",
-    "IMG_9.jpg",
-    "boat.jpg",
-    "book.epub",
-    "slides.pptx",
-)
+FILES = ("standup.jsonl", "contract.pdf", "draft.md", "IMG_9.jpg", "boat.jpg", "book.epub", "slides.pptx")
 """Files that are used in a guide without their folder."""
 ASKING = ("delete ", "documents reject", "folders remove", "ingest ~/notes --ontology notes --preview")
 LEFT_TO_OTHER_TESTS = {
@@ -88,7 +80,7 @@ PRINTED: dict[str, dict[str, tuple[str, ...]]] = {
             "worker requires lease",
             "The worker requires a lease",
             "Nodes after each step",
-        ),
+        )
     },
 }
 """Sections in the guide to concepts that show the output of their commands."""

@@ -138,11 +138,7 @@ def converted(pool: ConverterPool, data: bytes, form: ConvertedFormat) -> Conver
 
 
 @pytest.mark.parametrize("item", BAD)
-@pytest.mark.parametrize(
-    ("form", "wrap"),
-    [*WRAPS.items(), ("pdf", pdf)],
-    ids=[*WRAPS, "pdf"],
-)
+@pytest.mark.parametrize(("form", "wrap"), [*WRAPS.items(), ("pdf", pdf)], ids=[*WRAPS, "pdf"])
 def test_hostile_image_is_skipped_and_text_is_read(
     pool: ConverterPool, form: ConvertedFormat, wrap: Wrap, item: str, asked: tuple[str, list[str]]
 ) -> None:

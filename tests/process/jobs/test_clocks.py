@@ -27,8 +27,7 @@ MARGIN = 60.0
 
 
 @pytest.mark.parametrize(
-    ("owner_clock", "other_clock"),
-    [(BEHIND, AHEAD), pytest.param(AHEAD, BEHIND, marks=pytest.mark.full)],
+    ("owner_clock", "other_clock"), [(BEHIND, AHEAD), pytest.param(AHEAD, BEHIND, marks=pytest.mark.full)]
 )
 def test_wrong_clock_neither_loses_nor_keeps_a_job(
     crew: Crew, graph: Graph, driver: neo4j.Driver, owner_clock: float, other_clock: float

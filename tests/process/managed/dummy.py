@@ -11,11 +11,7 @@ from kg_api.local.processes import Home, Role
 from kg_api.local.supervisor import Policy, State, Supervisor
 
 FAST = Policy(
-    first_pause=0.05,
-    max_pause=0.2,
-    healthy_after=3600,
-    watch_seconds=0.05,
-    start_watch_seconds=0.05,
+    first_pause=0.05, max_pause=0.2, healthy_after=3600, watch_seconds=0.05, start_watch_seconds=0.05
 )
 
 

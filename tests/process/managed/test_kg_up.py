@@ -216,9 +216,7 @@ def test_only_the_stored_password_opens_neo4j(machine: Machine) -> None:
         assert query(machine, "RETURN 1") == [[1]]
 
 
-def test_secrets_are_not_in_arguments_environment_or_files(
-    machine: Machine,
-) -> None:
+def test_secrets_are_not_in_arguments_environment_or_files(machine: Machine) -> None:
     home, process = Home(machine.home), psutil.Process(machine.pids()["neo4j"])
     for secret in (home.password() or "", CANARY):
         assert secret not in " ".join([*process.cmdline(), *process.environ().values()])

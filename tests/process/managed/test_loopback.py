@@ -75,12 +75,7 @@ def test_configured_port_in_use_names_process_and_setting() -> None:
 
 @pytest.mark.parametrize(
     ("reply", "expected"),
-    [
-        (bytes.fromhex("00000805"), True),
-        (bytes(4), False),
-        (b"HTTP/1.1 400 Bad", False),
-        (b"", False),
-    ],
+    [(bytes.fromhex("00000805"), True), (bytes(4), False), (b"HTTP/1.1 400 Bad", False), (b"", False)],
 )
 def test_only_bolt_is_taken_for_bolt(reply: bytes, expected: bool) -> None:
     heard: list[bytes] = []

@@ -13,13 +13,7 @@ import pytest
 
 from kg_api.local.processes import find_free_port
 from tests.process.providers.conftest import OpenWorld
-from tests.process.providers.world import (
-    QUERY_SECONDS,
-    World,
-    effects,
-    parts,
-    texts,
-)
+from tests.process.providers.world import QUERY_SECONDS, World, effects, parts, texts
 from tests.support.behaviours import Drop, Hang, Status
 from tests.support.cypher import rows
 from tests.support.providers import CANARY

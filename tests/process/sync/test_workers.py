@@ -51,10 +51,7 @@ def assert_nothing_twice(graph: Graph, driver: neo4j.Driver, folder: Path) -> No
 
 @pytest.mark.parametrize(
     "size",
-    [
-        pytest.param((2, 80), id="2 kills"),
-        pytest.param((4, 200), id="4 kills", marks=pytest.mark.full),
-    ],
+    [pytest.param((2, 80), id="2 kills"), pytest.param((4, 200), id="4 kills", marks=pytest.mark.full)],
 )
 def test_kills_within_a_scan_lose_and_repeat_nothing(
     crew: Crew, graph: Graph, driver: neo4j.Driver, tmp_path: Path, size: tuple[int, int]

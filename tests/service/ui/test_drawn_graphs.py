@@ -36,10 +36,7 @@ def test_concept_paths_are_drawn_and_listed(page: Page, graph: Graph, driver: ne
 @pytest.mark.parametrize("width", [1280, 390])
 def test_concept_graph_matches_its_list(page: Page, graph: Graph, driver: neo4j.Driver, width: int) -> None:
     """The concepts around it have relationships too. Labels do not overlap."""
-    own, others = (
-        "Engine",
-        [f"Number {at} of long names that nobodyhasevershortened" for at in range(18)],
-    )
+    own, others = ("Engine", [f"Number {at} of long names that nobodyhasevershortened" for at in range(18)])
     text = " ".join([own, *others])
     stated = [(own, "is beside", each) for each in others]
     stated.append((others[0], "leads to", "Nowhere"))

@@ -11,12 +11,7 @@ from rich.text import Text
 from kg_api.schemas.answers import AnswerCounts, Answered, Citation, HybridHits, Statement
 from kg_api.schemas.concepts import ConceptHit
 from kg_api.schemas.images import PageImage
-from kg_api.schemas.search import (
-    Degradation,
-    SourceHits,
-    SourceWindow,
-    WordMatch,
-)
+from kg_api.schemas.search import Degradation, SourceHits, SourceWindow, WordMatch
 from kg_cli.documents.commands import print_page
 from kg_cli.search import commands, views
 from kg_cli.search.views import (

@@ -13,12 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from kg_api.errors import ConfigurationError, EmbeddingFailed, InvalidInput
-from kg_api.providers.embedding_port import (
-    CATALOGUE,
-    DEFAULT,
-    describe_unknown_languages,
-    knows_language,
-)
+from kg_api.providers.embedding_port import CATALOGUE, DEFAULT, describe_unknown_languages, knows_language
 from kg_api.providers.local_embedding import LocalEmbedder
 from kg_api.providers.model_files import TOKENIZER, WEIGHTS
 

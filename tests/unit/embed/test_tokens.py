@@ -9,14 +9,7 @@ from hypothesis import strategies as st
 
 from kg_api.errors import InvalidInput
 from kg_api.providers.model_files import TOKENIZER
-from kg_api.providers.tokens import (
-    Bytes,
-    Cl100k,
-    Span,
-    Tokenizer,
-    cut,
-    fits,
-)
+from kg_api.providers.tokens import Bytes, Cl100k, Span, Tokenizer, cut, fits
 from kg_api.providers.wordpiece import WordPiece
 
 texts = st.text(st.characters(exclude_categories=["Cs"])) | st.lists(
@@ -58,12 +51,7 @@ def test_token_count_never_exceeds_bytes(wordpiece: WordPiece, text: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "ids"),
-    [
-        ("hello world", 2),
-        ("お誕生日おめでとう", 9),
-        ("<|endoftext|>", 7),
-    ],
+    ("text", "ids"), [("hello world", 2), ("お誕生日おめでとう", 9), ("<|endoftext|>", 7)]
 )
 def test_openai_counts_as_openai_says(text: str, ids: int) -> None:
     """These numbers are from the OpenAI cookbook for cl100k_base. The names of special tokens are used as

@@ -15,15 +15,7 @@ from kg_api.extraction.llm import (
     list_passage_names,
     split_into_batches,
 )
-from kg_api.extraction.replies import (
-    DESCRIPTION,
-    LABEL,
-    MAX_TERMS,
-    TERM,
-    TYPE,
-    Unusable,
-    verify_extraction,
-)
+from kg_api.extraction.replies import DESCRIPTION, LABEL, MAX_TERMS, TERM, TYPE, Unusable, verify_extraction
 from kg_api.graph.vectors import DocumentAbout, SourceText
 from kg_api.schemas.concepts import Extraction
 

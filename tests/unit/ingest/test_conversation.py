@@ -162,10 +162,7 @@ def test_sent_text_keeps_no_image_bytes() -> None:
     assert (read.text.startswith("![A boat](inline-"), told) == (True, (TAKEN,))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [f"`![x]({ADDRESS[:99]})`\n", f"Write {ADDRESS}\n", "data:\n"],
-)
+@pytest.mark.parametrize("text", [f"`![x]({ADDRESS[:99]})`\n", f"Write {ADDRESS}\n", "data:\n"])
 def test_addresses_shown_as_text_stay(text: str) -> None:
     assert take_inline_images(text) == (text, 0)
 

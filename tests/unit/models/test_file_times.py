@@ -7,10 +7,7 @@ from pydantic import ValidationError
 
 from kg_api.ingest.records import Incoming, build_incoming, to_record
 from kg_api.providers.chat import select_short_metadata
-from kg_api.schemas.documents import (
-    DocumentRecord,
-    DocumentUpload,
-)
+from kg_api.schemas.documents import DocumentRecord, DocumentUpload
 from kg_api.schemas.embedding import select_context_fields
 from kg_api.schemas.metadata import MetadataValue
 

@@ -7,14 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.schemas.documents import Format, ParsedDocument
-from kg_api.text.cutting import (
-    LINES,
-    Borders,
-    character_borders,
-    cut,
-    prose_levels,
-    words,
-)
+from kg_api.text.cutting import LINES, Borders, character_borders, cut, prose_levels, words
 from kg_api.text.documents import parse
 from kg_api.text.lines import is_blank
 from kg_api.text.sources import SplitLimits, assign_blocks, split

@@ -8,19 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.errors import BudgetSpent, ConfigurationError, KgError, LlmUnavailable
-from kg_api.graph.fulltext import (
-    FIELDS,
-    MAX_STEMS,
-    MAX_TERMS,
-    SCOPES_A_QUERY,
-    build_lucene_queries,
-    terms,
-)
-from kg_api.graph.text_analysis import (
-    MAX_VARIANTS,
-    find_stop_words,
-    find_variants,
-)
+from kg_api.graph.fulltext import FIELDS, MAX_STEMS, MAX_TERMS, SCOPES_A_QUERY, build_lucene_queries, terms
+from kg_api.graph.text_analysis import MAX_VARIANTS, find_stop_words, find_variants
 from kg_api.providers.chat import Prompt
 from kg_api.schemas.base import build_ontology_scope
 from kg_api.schemas.search import SourceSearch

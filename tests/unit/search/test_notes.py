@@ -5,10 +5,7 @@ from kg_api.search.notes import Notes
 from kg_api.search.plan import describe_concept_degradations
 from kg_api.search.question import QueryVector
 from kg_api.search.rank import fuse_lanes, join_further
-from kg_api.search.retrieve import (
-    CONCEPTS,
-    iterate_candidate_names,
-)
+from kg_api.search.retrieve import CONCEPTS, iterate_candidate_names
 from kg_api.search.scope import Scope
 from tests.unit.search.found import SPACE, found, lanes, plan
 

@@ -10,14 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.errors import InvalidInput
-from kg_api.schemas.search import (
-    ContextWindow,
-    MatchedChunk,
-    Place,
-    SourceContext,
-    SourceHit,
-    SourceSearch,
-)
+from kg_api.schemas.search import ContextWindow, MatchedChunk, Place, SourceContext, SourceHit, SourceSearch
 from kg_api.schemas.vocabulary import MAX_CURSOR_CHARACTERS, MAX_PAGED_HITS
 from kg_api.search.plan import HitPage, read_page
 from kg_api.search.present import fit_to_budget, merge_windows

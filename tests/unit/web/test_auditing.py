@@ -70,11 +70,7 @@ def client(recorder: Recorder) -> Iterator[TestClient]:
 
 
 @pytest.mark.parametrize(
-    ("path", "status", "outcome"),
-    [
-        ("/change", 200, {"document": "a.md"}),
-        ("/away", 503, {}),
-    ],
+    ("path", "status", "outcome"), [("/change", 200, {"document": "a.md"}), ("/away", 503, {})]
 )
 def test_change_is_written_down_with_its_outcome(
     client: TestClient, recorder: Recorder, path: str, status: int, outcome: dict[str, str]

@@ -7,10 +7,7 @@ from kg_api.access.keys import make_session_token, make_token, parse_session_tok
 from kg_api.errors import RateExceeded
 from kg_api.settings import load_settings
 from kg_api.web.app import create_app
-from kg_api.web.shared.security import (
-    MAX_FAILED_SIGN_INS,
-    sign_in_limit,
-)
+from kg_api.web.shared.security import MAX_FAILED_SIGN_INS, sign_in_limit
 from kg_api.web.ui.sign_in import page_to_show
 
 

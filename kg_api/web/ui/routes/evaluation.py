@@ -68,12 +68,7 @@ ResultName = Annotated[
 
 
 @pages.get("/ui/evaluations", "read", filtered=True)
-def runs_page(
-    container: Open,
-    results: Results,
-    ontology: Named = "",
-    offset: Offset = 0,
-) -> HTMLResponse:
+def runs_page(container: Open, results: Results, ontology: Named = "", offset: Offset = 0) -> HTMLResponse:
     context: dict[str, Any] = {"ontology": ontology, "ontologies": list_ontology_names(container.graph)}
     context |= {"found": results.list_results(ontology or None, offset, RUNS_PAGE_SIZE), "most": MAX_COMPARED}
     return render("evaluations/list.html", context)
