@@ -33,7 +33,7 @@ PATHS = (
 )
 COMMANDS = (
     *(("doctor",), ("status",), ("status", "--json"), ("jobs", "list"), ("jobs", "list", "--json")),
-    *(("admin", "keys", "list", "--json"), ("admin", "audit", "--json"), ("admin", "backups")),
+    *(("admin", "keys", "list", "--json"), ("admin", "audit", "--json")),
     ("search", "burrows"),
 )
 BY_STRANGERS = (("doctor",), ("status", "--json"), ("search", "burrows"))
