@@ -160,7 +160,8 @@ def _prepare(requirements: str) -> None:
         _tool("python", *hashed, "/dev/stdin", given=newer[0])
     _tool("python", *hashed, str(wanted))
     compile_most = ("-m", "compileall", "-qq", "-j", "0", "-x", "site-packages/.*/tests?/")
-    _tool("python", *compile_most, str(ENVIRONMENT / "lib"))  # in parallel, which pip cannot do
+    # In parallel, which pip cannot do. A file for another version of Python stays as it is
+    subprocess.run([BIN / "python", *compile_most, ENVIRONMENT / "lib"], cwd=ROOT, check=False)
     _tool("python", *pip, "--no-deps", "--no-build-isolation", "--editable", ".")
     stamp.write_text(pinned)
 
