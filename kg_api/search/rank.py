@@ -186,17 +186,22 @@ def extend_page(
 
 
 def drop_duplicates(hits: Sequence[Hit], places: PlaceReader) -> list[Hit]:
-    """Keep the first hit in each group of copies, with the ids for the others.
+    """Keep the first source in each group of copies, with the ids for the others.
 
-    Deleted sources are dropped.
+    All chunks of a kept source remain. Deleted sources are dropped.
     """
-    hits, kept = places.there(hits), list[Hit]()
-    for first, *others in places.alike([hit.found.source.source_id for hit in hits]):
-        named = [*hits[first].duplicates]
-        for other in others:  # include the duplicates of each collapsed hit
-            named += [hits[other].found.source.source_id, *hits[other].duplicates]
-        kept.append(hits[first]._replace(duplicates=tuple(dict.fromkeys(named))))
-    return kept
+    hits = places.there(hits)
+    known = {hit.found.source.source_id: hit.duplicates for hit in hits}
+    sources = list(known)
+    copies = {  # include the copies of each copy
+        sources[first]: [each for at in others for each in (sources[at], *known[sources[at]])]
+        for first, *others in places.alike(sources)
+    }
+    return [
+        hit._replace(duplicates=tuple(dict.fromkeys((*hit.duplicates, *copies[source_id]))))
+        for hit in hits
+        if (source_id := hit.found.source.source_id) in copies
+    ]
 
 
 def limit_per_group(items: Iterable[T], group_of: Callable[[T], Hashable], most: int) -> list[T]:

@@ -31,6 +31,16 @@ def test_hit_names_the_copies_of_its_copies() -> None:
     assert [hit.duplicates for hit in drop_duplicates(hits, places)] == [("b", "c")]
 
 
+def test_chunks_of_a_source_are_no_copies() -> None:
+    chunks = [found("a", 1.0, chunk=(at, at + 9)) for at in (0, 9)]
+    hits = [Hit(each, f"c{at}", 1.0) for at, each in enumerate([chunks[0], found("b", 1.0), chunks[1]])]
+    places: Any = SimpleNamespace(there=lambda hits: hits, alike=lambda ids: [[*range(len(ids))]])
+    assert [(hit.identity, hit.duplicates) for hit in drop_duplicates(hits, places)] == [
+        ("c0", ("b",)),
+        ("c2", ("b",)),
+    ]
+
+
 @given(scores, st.floats(0, 1), st.integers(1, 10))
 def test_each_is_chosen_once_and_the_values_fall(
     given_scores: list[float], weight: float, limit: int
