@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.concepts.search import RRF_K, fuse_by_reciprocal_rank
-from kg_api.schemas.spaces import SimilarityCalibration
+from kg_api.schemas.spaces import USUAL, SimilarityCalibration
 from kg_api.schemas.vocabulary import Fusion
-from kg_api.search.fusion import BEST, FULL_GAP, FusedScore, LaneScores, fuse
+from kg_api.search.fusion import BEST, FULL_GAP, MAX_ADDED, FusedScore, LaneScores, fuse
 
 scores = st.dictionaries(
     st.text("abcdef", min_size=1, max_size=2), st.floats(0, 1).map(lambda score: round(score, 4)), max_size=20
@@ -87,6 +87,17 @@ def test_vector_weight_follows_the_model_gap() -> None:
     words = LaneScores("text", falling("t", 6.0, 3.0))
     (one,), (two,) = (fuse([lane, words])["v0"].parts for lane in (small, large))
     assert one.weight / two.weight == pytest.approx((0.4 / 0.08) ** 2)
+    usual, none = (
+        fuse([LaneScores("vector:a", falling("v", 0.60, 0.58), calibration=known), words])["v0"]
+        for known in (USUAL, SimilarityCalibration(0.53, 0.5))
+    )
+    assert usual == none, "a gap that is too small is not used"
+
+
+def test_best_vector_hit_adds_no_more_than_a_unique_keyword() -> None:
+    sharp = LaneScores("vector:a", falling("v", 0.9, 0.2), calibration=SimilarityCalibration(0.25, 0.2))
+    fused = fuse([sharp, LaneScores("text", {"t0": 8.0})])
+    assert fused["v0"].score == pytest.approx(fused["t0"].score) == pytest.approx(MAX_ADDED)
 
 
 def test_vector_score_unit_matches_adr_0020() -> None:

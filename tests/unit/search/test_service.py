@@ -51,7 +51,8 @@ def test_both_retrievers_are_queried_once() -> None:
 def test_hits_deleted_before_display_are_omitted(asked: dict[str, Any]) -> None:
     graph = CannedGraph()
     graph.gone = {"by text"}
-    assert ids(searched(graph, **asked)) == ["by vector"]
+    answer = searched(graph, **asked)
+    assert (ids(answer), bool(answer.next_cursor)) == (["by vector"], "limit" in asked)
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "vector"])
@@ -170,6 +171,12 @@ def test_each_space_is_a_separate_retriever() -> None:
     by_rank = ranked(given, 10, fusion="rrf")
     assert [hit.identity for hit in by_rank] == ["a", "c", "b"]
     assert by_rank[0].score == by_rank[1].score == pytest.approx(1 / 61)
+
+
+def test_keyword_hits_have_a_vector_score_in_their_space() -> None:
+    given = lanes({"large": [found("a", 0.9, 0.9)], "default": [found("b", 0.8, 0.8)]}, [found("c", 7, 0.4)])
+    (own,) = [hit for hit in ranked(given, 10) if hit.identity == "c"]
+    assert [(part.lane, part.rank) for part in own.parts] == [("vector:default", None), ("text", 1)]
 
 
 def test_chunk_across_sources_represents_best_keyword_source() -> None:

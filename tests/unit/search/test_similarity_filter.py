@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kg_api.graph.search import Filters, LaneHit
+from kg_api.graph.search import MAX_CHUNKS, Filters, LaneHit
 from kg_api.graph.text_analysis import find_variants
 from kg_api.schemas.search import CarriedConcept, LeftOut, MatchedChunk, Ranks, Respelling, SourceHit
 from kg_api.schemas.spaces import SimilarityCalibration
@@ -22,7 +22,7 @@ from kg_api.search.fusion import (
 )
 from kg_api.search.plan import SearchPlan, Wording
 from kg_api.search.question import PictureVector, QueryVector, SimilarityFilter
-from kg_api.search.rank import PlaceReader, fill_from_graph
+from kg_api.search.rank import PlaceReader, Ranker, can_go_deeper, fill_from_graph
 from kg_api.search.retrieve import Hit, Ranking
 from kg_api.search.scope import SpaceScope
 from tests.unit.search.canned import CannedGraph
@@ -81,6 +81,10 @@ def test_dissimilar_graph_hits_are_counted_once() -> None:
     filled = fill_from_graph(asked, ranking, ranking.hits, carried, PlaceReader(CannedGraph()))
     assert ids(filled) == ["a"]
     assert left_out(filled) == LeftOut(below_similarity=2, nearest=0.3)
+    beside = replace(asked, similar=replace(HALF, keep_carried=True))
+    shown = fill_from_graph(beside, ranking, ranking.hits, carried, PlaceReader(CannedGraph()))
+    assert [(hit.identity, hit.fused_rank) for hit in shown.hits] == [("a", 0), ("b", 2), ("c", 3)]
+    assert left_out(shown) == LeftOut()
 
 
 def test_concept_hits_are_kept_among_near_ones() -> None:
@@ -90,6 +94,27 @@ def test_concept_hits_are_kept_among_near_ones() -> None:
     alone = similar.apply(hits(brought))
     assert (alone.hits, left_out(alone).below_similarity) == ([], 1)
     assert ids(bound(HALF).apply(hits(brought, found("a", 1, 0.8)))) == ["a"]
+
+
+def test_first_page_without_a_near_hit_drops_concept_hits() -> None:
+    given = hits(found("b", 1, 0.1, through=BROUGHT), found("a", 1, 0.8))
+    for limit, kept in ((1, ["a"]), (2, ["b", "a"])):
+        asked = replace(plan(limit=limit), similar=replace(HALF, keep_carried=True))
+        places = PlaceReader(CannedGraph())
+        assert ids(Ranker(CannedGraph()).refine(asked, Ranking(given), places)) == kept
+
+
+@pytest.mark.parametrize(
+    ("lane", "depth", "deeper"),
+    [(0.5, 50, True), (0.49, 50, False), (0.5, MAX_CHUNKS, False), (None, 50, True)],
+)
+def test_search_goes_deeper_until_hits_are_below_threshold(
+    lane: float | None, depth: int, deeper: bool
+) -> None:
+    known = replace(asked("wolf"), similar=HALF, depth=depth)
+    by_vector = {} if lane is None else {"default": [found("a", 1, 0.9), found("b", 1, lane)]}
+    assert can_go_deeper(known, replace(lanes(by_vector), cut=True)) is deeper
+    assert can_go_deeper(replace(known, similar=SimilarityFilter()), lanes(by_vector)) is False
 
 
 CALIBRATED = replace(SPACE, calibration=SimilarityCalibration(related=0.6, unrelated=0.1))
@@ -153,6 +178,8 @@ ROOF = "Three offers for the roof must be obtained."
         ("minutes 17 June 2025", "Minutes of 2025-06-18, 17 June", False),
         ("HX7730912", "The pump HX-7730912 leaks.", True),
         ("HX7730912", "The pump HX-7730913 leaks.", False),
+        ("HX 7730912", "The pump HX7730912 leaks.", True),
+        ("?!", FARM, False),
         ("Top 100 hills", "One hill", True),  # the heading is `Top`
         ("purple elephants dancing", FARM, False),
     ],
