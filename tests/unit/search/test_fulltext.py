@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from kg_api.graph.text_analysis import MAX_VARIANTS, find_stop_words, find_varia
 from kg_api.providers.chat import Prompt
 from kg_api.schemas.base import build_ontology_scope
 from kg_api.schemas.search import SourceSearch
-from kg_api.search.question import Hyde
+from kg_api.search.question import Hyde, count_wanted
 
 LUCENE_CLAUSES = 1024
 QUOTED = re.compile(r'"((?:[^"\\]|\\["\\])*)"')
@@ -116,6 +117,19 @@ def test_very_many_scopes_are_shared_out_each_once() -> None:
 )
 def test_stop_words_follow_the_query_language(question: str, expected: set[str]) -> None:
     assert find_stop_words(terms(question)) == expected
+
+
+@pytest.mark.parametrize(
+    ("asked", "answers"),
+    [
+        ({"query_text": "why " * 12}, 3),
+        ({"query_text": "why " * 11}, 0),
+        ({"query_text": "why " * 12, "mode": "text"}, 0),
+        ({"query_text": "why", "hyde": 2}, 2),
+    ],
+)
+def test_long_questions_get_hypothetical_answers(asked: dict[str, Any], answers: int) -> None:
+    assert count_wanted(SourceSearch.model_validate({"hyde": "auto", **asked})) == answers
 
 
 @pytest.mark.parametrize(

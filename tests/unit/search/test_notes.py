@@ -5,8 +5,10 @@ from kg_api.search.notes import Notes
 from kg_api.search.plan import describe_concept_degradations
 from kg_api.search.question import QueryVector
 from kg_api.search.rank import fuse_lanes, join_further
-from kg_api.search.retrieve import CONCEPTS, iterate_candidate_names
+from kg_api.search.retrieve import CONCEPTS, ConceptLane, iterate_candidate_names
 from kg_api.search.scope import Scope
+from kg_api.spaces.snapshot import get_snapshots
+from tests.unit.search.canned import CannedGraph
 from tests.unit.search.found import SPACE, found, lanes, plan
 
 
@@ -38,6 +40,7 @@ def test_names_are_sought_in_consecutive_words() -> None:
         "is ada lovelace",
     ]
     assert "ada lovelace" in set(iterate_candidate_names("Who is Ada Lovelace?"))
+    assert {"who", "ada"} <= set(iterate_candidate_names("Who is Ada Lovelace?"))
     assert "is" not in set(iterate_candidate_names("Who is Ada Lovelace?"))
 
 
@@ -48,6 +51,11 @@ def test_names_without_spaces_use_consecutive_characters() -> None:
     assert not {"在", "队", "斯 戴 "} & set(found)
     assert "ラ・ガ" not in found
     assert {"neo4j", "数据库"} <= set(iterate_candidate_names("什么是 Neo4j 数据库？"))
+
+
+def test_question_without_spaces_or_concepts_adds_no_concept_hits() -> None:
+    lane = ConceptLane(CannedGraph(), get_snapshots(CannedGraph()))
+    assert lane.retrieve(plan(query_text="球队在哪个城市"), [], [found("a", 1)]) == []
 
 
 def test_concept_hits_are_fused_by_rank() -> None:

@@ -8,16 +8,16 @@ from hypothesis import strategies as st
 
 from kg_api.errors import Conflict, InvalidInput, Unavailable
 from kg_api.graph.client import Graph
-from kg_api.graph.search import ChunkText, FoundChunk, LaneHit
+from kg_api.graph.search import ChunkText, FoundChunk, LaneHit, LaneHits
 from kg_api.providers.embedding_port import Embedder
 from kg_api.schemas.search import SourceHits, SourceSearch
 from kg_api.schemas.spaces import ModelChoice
-from kg_api.search.retrieve import find_needed_texts
+from kg_api.search.retrieve import TEXT, find_needed_texts, merge
 from kg_api.search.service import SearchService
 from kg_api.spaces.registry import SpaceRegistry
 from tests.support.unavailable import UnavailableEmbedder
 from tests.unit.search.canned import LARGE, POPULATING, SMALL, CannedGraph
-from tests.unit.search.found import START, found, hits, lanes, ranked, source
+from tests.unit.search.found import SAID, START, found, hits, lanes, ranked, source
 
 
 def searched(graph: Graph, embedder: Embedder | None = None, **asked: Any) -> SourceHits:
@@ -67,6 +67,7 @@ def test_populating_vector_index_leaves_keyword_search(mode: str) -> None:
 def test_populating_keyword_index_leaves_vector_search() -> None:
     answer = searched(CannedGraph(source_words=POPULATING))
     assert (answer.mode, ids(answer), parts(answer)) == ("vector", ["by vector"], ["text_index"])
+    assert searched(CannedGraph(source_words=POPULATING), mode="vector").degraded == []
 
 
 @pytest.mark.parametrize(
@@ -100,6 +101,11 @@ def test_vector_of_wrong_size_is_rejected() -> None:
         searched(CannedGraph(), query_vector=[1.0] * 256, space="other")
 
 
+def test_keyword_search_ignores_the_query_vector() -> None:
+    answer = searched(CannedGraph(), query_vector=[1.0] * 256, space="default", mode="text")
+    assert (answer.mode, ids(answer)) == ("text", ["by text"])
+
+
 def test_many_documents_are_filtered_after_keyword_search() -> None:
     graph = CannedGraph()
     ids = [f"{n:032x}" for n in range(600)]
@@ -114,7 +120,7 @@ def test_query_vector_searches_its_space_and_reports_others() -> None:
     graph.further = "large"
     answer = searched(graph, query_text=None, query_vector=[1.0] * 512, space="large", mode="vector")
     assert answer.spaces == ["large"]
-    assert "o0, o1" in answer.degraded[0].effect
+    assert answer.degraded[0].effect.endswith(": o0, o1, o2, o3, o4")
 
 
 def test_one_threshold_for_two_models_is_reported() -> None:
@@ -144,6 +150,13 @@ def test_fused_hits_contain_both_ranks() -> None:
         "a": (1, None),
         "c": (None, 2),
     }
+    assert {hit.source_id: hit.space for hit in answer} == {"a": "default", "b": "default", "c": None}
+
+
+def test_results_of_a_retriever_from_several_lookups_are_merged() -> None:
+    halves = ([found("b", 0.8), found("d", 0.2)], [found("c", 0.9), found("a", 0.8)])
+    merged = merge((TEXT, LaneHits(hits, cut=False)) for hits in halves)
+    assert [hit.source.source_id for hit in merged[TEXT]] == ["c", "a", "b", "d"]
 
 
 @given(st.text(), st.integers(0, 20), st.integers(0, 20))
@@ -187,6 +200,8 @@ def test_chunk_across_sources_represents_best_keyword_source() -> None:
     assert (hit.chunk.text, hit.chunk.source_ids) == ("all of it", ["a", "b", "c"])
     (alone,) = hits(lanes({"default": vector}), 10, c_a=text)
     assert alone.source_id == "a"
+    (deleted,) = hits(lanes({"default": vector}), 10)
+    assert deleted.chunk.text == SAID.strip(), "the chunk was deleted during the search"
 
 
 def test_hit_includes_its_parent() -> None:

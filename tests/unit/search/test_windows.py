@@ -128,6 +128,13 @@ def test_chunk_coverage_precedes_neighbours() -> None:
     assert read(merge_windows(hits, tokens_of, 4)[0]) == [["d-4", "d-5", "d-6"], ["d-14"]]
 
 
+@pytest.mark.parametrize("other", [{"document_id": "e"}, {"start": 9, "end": 10}, {"paragraph": 2}])
+def test_only_adjacent_paragraphs_form_a_window(other: dict[str, Any]) -> None:
+    one, two = document(["a", "b"])
+    hits = [hit([one], 0, None), hit([two.model_copy(update=other)], 0, None)]
+    assert read(merge_windows(hits, tokens_of, None)[0]) == [["d-0"], ["d-1"]]
+
+
 @given(st.lists(WORDS, min_size=1, max_size=9), st.integers(0, 8), st.integers(1, 60))
 def test_trimmed_window_keeps_nearest_sources_without_gaps(texts: list[str], at: int, budget: int) -> None:
     places = document(texts)
