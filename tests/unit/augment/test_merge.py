@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from kg_api.errors import InvalidInput
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.schemas.answers import AugmentRequest
-from kg_api.schemas.search import MatchedChunk, SourceHit
+from kg_api.schemas.search import Degradation, MatchedChunk, SourceHit
+from kg_api.schemas.vocabulary import MAX_QUERY_CHARACTERS
 from kg_api.search.augment import (
     MAX_PIECES,
     MEASURED,
+    AugmentScope,
     Choices,
     MergedPassage,
     PackedContext,
@@ -28,9 +30,11 @@ from kg_api.search.augment import (
     select,
     split_into_pieces,
     threshold,
+    together,
 )
 from kg_api.text.markdown import blocks
 from tests.support.hits import make_hit, make_place
+from tests.unit.search.found import SPACE
 
 ALL = Choices(per_piece=100, per_document=None, limit=100, deduplicate=False, by_rank=False)
 
@@ -68,6 +72,15 @@ def test_ranks_decide_across_spaces() -> None:
     assert (ids(chosen(hits)), chosen(hits).order) == (["c", "a", "b"], "rank")
     assert ids(chosen(hits[:2])) == ["b", "a"]
     assert ids(chosen(hits[:2], by_rank=True)) == ["a", "b"]
+    assert chosen(found(1, hit("a", None))).order == "rank"
+
+
+def test_children_of_a_parent_are_one_passage() -> None:
+    one, other = (MatchedChunk(text="the larger part", start=at, end=20) for at in (5, 6))
+    hits = found(1, hit("a", 0.9, "d", parent=one), hit("b", 0.8, "d", parent=one))
+    hits += found(2, hit("c", 0.7, "d", parent=other), hit("e", 0.6, parent=one))
+    assert ids(chosen(hits)) == ["a", "c", "e"]
+    assert render_context(chosen(hits[:2]).passages, len, None).records[0].pieces == [1]
 
 
 def test_each_document_contributes_its_best_passages() -> None:
@@ -150,6 +163,7 @@ def request(**fields: Any) -> AugmentRequest:
 def test_short_text_is_one_query() -> None:
     assert len(split_into_pieces("a word or two", request(), COUNTER).pieces) == 1
     assert len(split_into_pieces(LONG, request(one_query_tokens=8000), COUNTER).pieces) == 1
+    assert len(split_into_pieces("x" * 2 * MAX_QUERY_CHARACTERS, request(), COUNTER).pieces) > 1
     short = " ".join(f"Sentence {n} says this." for n in range(20))
     asked = request(one_query_tokens=10, chunk_tokens=64, overlap_tokens=0)
     assert len(split_into_pieces(short, asked, COUNTER).pieces) == 2
@@ -159,6 +173,30 @@ def test_piece_leaves_room_for_the_query_prefix() -> None:
     embedder: Any = DeterministicEmbedder(max_tokens=100)
     embedder._identity = replace(embedder.identity, query_prefix="what is asked")
     assert build_token_counter(embedder).most == 97
+
+
+def test_without_model_tokens_are_estimated() -> None:
+    estimate = build_token_counter(None)
+    made = split_into_pieces(LONG, request(chunk_tokens=300, overlap_tokens=0), estimate)
+    assert (estimate.estimated, made.tokens, len(made.pieces)) == (True, 2400, 10)
+
+
+def test_same_degradation_of_several_pieces_is_one() -> None:
+    notes = [(piece, Degradation(part="vectors", effect=f"{piece} of 9")) for piece in (1, 2, 2)]
+    told = together([*notes, (1, Degradation(part="query", effect="1 of 9"))])
+    assert [(each.part, each.effect, each.pieces) for each in told] == [
+        ("vectors", "1 of 9", [1, 2]),
+        ("query", "1 of 9", [1]),
+    ]
+
+
+def test_pieces_fit_the_smallest_model() -> None:
+    small, large = (
+        replace(SPACE, slug=slug, identity=replace(SPACE.identity, max_tokens=most))
+        for slug, most in (("small", 9), ("large", 99))
+    )
+    where = AugmentScope({"a": large, "b": small, "c": large}, large, {})
+    assert [space.slug for space in where.spaces] == ["small", "large"]
 
 
 def test_long_text_is_sampled_evenly_and_counted() -> None:
@@ -247,6 +285,7 @@ def test_passages_beyond_budget_are_skipped_and_counted() -> None:
     assert told.tokens <= whole.tokens - 50
     assert "### 2. notes / s3" in told.text
     assert context("one", budget=1).text == ""
+    assert context("one", budget=context("one").tokens).left_out == 0
 
 
 @pytest.mark.parametrize("similarity", [None, 0.5])
