@@ -14,6 +14,7 @@ from kg_api.schemas.search import ContextWindow
 from kg_api.schemas.spaces import SimilarityCalibration
 from kg_api.search.answer import (
     INSTRUCTION,
+    MAX_STATEMENTS,
     SHARE,
     PromptPassage,
     Proving,
@@ -55,6 +56,19 @@ def test_a_quote_becomes_a_span_of_its_document() -> None:
     assert as_text([statement]) == f"It is renewed often. [{cited.citation}]"
 
 
+def test_repeated_quote_keeps_its_number() -> None:
+    bread, lease = ("2-bb", "flour, water, salt"), ("1-aa", "its lease every ten seconds")
+    statements, proving = proved([item("One.", bread, bread), item("Two.", lease, bread)])
+    assert [[cited.number for cited in each.citations] for each in statements] == [[1], [2, 1]]
+    assert [cited.number for cited in proving.citations] == [1, 2]
+
+
+def test_further_statements_are_skipped_and_reported() -> None:
+    for count, notes in ((MAX_STATEMENTS, 0), (MAX_STATEMENTS + 1, 1)):
+        statements, proving = proved([item("True.", ("2-bb", "flour, water, salt"))] * count)
+        assert (len(statements), len(proving.notes)) == (MAX_STATEMENTS, notes)
+
+
 @pytest.mark.parametrize(
     "quotes",
     [
@@ -85,9 +99,9 @@ def test_model_citations_and_control_characters_are_removed() -> None:
     [
         {"text": 7, "quotes": []},
         {"quotes": []},
-        {"text": " "},
+        {"text": " [1]", "quotes": [{"id": "2-bb", "quote": "flour, water, salt"}]},
         {"text": "T", "quotes": "no list"},
-        {"text": "T", "quotes": [7, None, {"id": ["1-aa"], "quote": {}}]},
+        {"text": "T", "quotes": [7, None, {"id": ["1-aa"], "quote": {}}, {"id": "1-aa", "quote": 7}]},
     ],
 )
 def test_malformed_entry_is_ignored(odd: dict[str, Any]) -> None:

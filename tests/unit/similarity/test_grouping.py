@@ -33,6 +33,8 @@ def test_each_source_and_parent_appears_once() -> None:
     found.append(near("d", 0.5, covers=("d", "own")))
     once = list(deduplicate_sources(found, "own", None))
     assert [(each.place.source_id, each.similarity) for each in once] == [("a", 0.9), ("c", 0.6)]
+    assert list(deduplicate_sources(found, "own", 0.6)) == once
+    assert list(deduplicate_sources(found, "own", 0.61)) == once[:1]
 
 
 def test_near_duplicates_are_grouped_under_the_nearest() -> None:
@@ -57,7 +59,7 @@ def test_copies_of_the_requested_source_are_marked(together: bool) -> None:
 def test_many_parts_are_sampled_evenly() -> None:
     parts = [VectorPart(np.zeros(1, dtype=np.float32), str(number)) for number in range(100)]
     assert [part.chunk_id for part in sample_evenly(parts, 4)] == ["0", "33", "66", "99"]
-    assert sample_evenly(parts[:4], 4) == parts[:4]
+    assert sample_evenly(parts[:4], 5) == parts[:4]
 
 
 def test_part_is_stripped_and_missing_chunk_falls_back() -> None:
@@ -104,6 +106,13 @@ def test_pairs_equal_pairwise_comparison(
     found = find_nearest_pairs(Vectors.of(parts), documents, k, least, across=across)
     assert found == pytest.approx(by_hand(parts, documents, k, least, across=across), abs=1e-5)
     assert all(a < b for a, b in found)
+
+
+def test_pairs_are_independent_of_the_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source_graph, "BLOCK", 2)
+    parts = made(7, [1, 3, 1, 1, 2, 1, 1, 1])
+    found = find_nearest_pairs(Vectors.of(parts), ["d"] * len(parts), 2, None, across=False)
+    assert found == pytest.approx(by_hand(parts, ["d"] * len(parts), 2, None, across=False), abs=1e-5)
 
 
 random = np.random.default_rng(3)
