@@ -55,7 +55,8 @@ def test_each_is_chosen_once_and_the_values_fall(
 def test_copy_of_the_first_is_demoted() -> None:
     near = np.array([[1.0, 1.0, 0.1], [1.0, 1.0, 0.1], [0.1, 0.1, 1.0]])
     assert [at for at, _ in order_by_marginal_relevance([0.9, 0.89, 0.7], near, 0.4, 3)] == [0, 2, 1]
-    assert [at for at, _ in order_by_marginal_relevance([0.9, 0.89, 0.7], near, 1.0, 3)] == [0, 1, 2]
+    assert [at for at, _ in order_by_marginal_relevance([9.0, 8.9, 7.0], near, 0.4, 3)] == [0, 2, 1]
+    assert [at for at, _ in order_by_marginal_relevance([0.7, 0.9, 0.89], near, 1.0, 3)] == [1, 2, 0]
 
 
 def test_vectors_of_different_models_are_not_compared() -> None:

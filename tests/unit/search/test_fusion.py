@@ -69,9 +69,9 @@ def test_indistinct_vector_scores_yield_to_keywords() -> None:
 
 def test_indistinct_keyword_scores_yield_to_vectors() -> None:
     """You get this if there are many common words."""
-    sharp, flat = falling("v", 0.8, 0.5), falling("t", 12.0, 11.0)
-    fused = fuse([vector(sharp), LaneScores("text", flat)])
-    assert order(fused)[0] == "v0"
+    for flat in (falling("t", 12.0, 11.0), dict.fromkeys(map(str, range(BEST)), 12.0)):
+        fused = fuse([vector(falling("v", 0.8, 0.5)), LaneScores("text", flat)])
+        assert order(fused)[0] == "v0"
 
 
 def test_match_of_a_stop_word_yields_to_vectors() -> None:
@@ -105,10 +105,11 @@ def test_vector_score_unit_matches_adr_0020() -> None:
     above = 0.7 - sum(lane.values()) / BEST
     (part,) = fuse([vector(lane), LaneScores("text", {})])["v0"].parts
     assert part.weight == pytest.approx(above / (FULL_GAP * GAP) ** 2)
+    assert fuse([vector({"a": 0.7}), LaneScores("text", {})])["a"].score > 0, "with few hits as well"
 
 
 def test_fixed_weights_bring_scores_to_one_scale() -> None:
     near, words = {"a": 0.9, "b": 0.7, "c": 0.5}, {"c": 30.0, "b": 20.0, "d": 10.0}
-    fused = fuse([vector(near), LaneScores("text", words)], "weighted", vector_weight=0.7)
+    fused = fuse([vector(near, d=0.1), LaneScores("text", words)], "weighted", vector_weight=0.7)
     found = {each: one.score for each, one in fused.items()}
     assert found == pytest.approx({"a": 0.7, "b": 0.35 + 0.15, "c": 0.3, "d": 0.0})
