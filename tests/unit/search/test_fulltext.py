@@ -13,7 +13,8 @@ from kg_api.graph.fulltext import FIELDS, MAX_STEMS, MAX_TERMS, SCOPES_A_QUERY, 
 from kg_api.graph.text_analysis import MAX_VARIANTS, find_stop_words, find_variants
 from kg_api.providers.chat import Prompt
 from kg_api.schemas.base import build_ontology_scope
-from kg_api.schemas.search import SourceSearch
+from kg_api.schemas.search import Respelling, SourceSearch
+from kg_api.search.plan import Wording
 from kg_api.search.question import Hyde, count_wanted
 
 LUCENE_CLAUSES = 1024
@@ -117,6 +118,14 @@ def test_very_many_scopes_are_shared_out_each_once() -> None:
 )
 def test_stop_words_follow_the_query_language(question: str, expected: set[str]) -> None:
     assert find_stop_words(terms(question)) == expected
+
+
+def test_added_words_have_half_weight_and_displace_no_word() -> None:
+    respelt = (Respelling(word="bik", meant=["bikes"]),)
+    (query,) = Wording(["bike"], synonyms=["cycle"], respelt=respelt).queries
+    assert '"bike" "bikes"^0.5 "cycle"^0.5' in query
+    assert '"kgsbike"^0.5' not in query, "the form of a word in the question counts fully"
+    assert "cycle" not in Wording(["a"] * MAX_TERMS, synonyms=["cycle"]).queries[0]
 
 
 @pytest.mark.parametrize(

@@ -106,6 +106,23 @@ def test_keyword_search_ignores_the_query_vector() -> None:
     assert (answer.mode, ids(answer)) == ("text", ["by text"])
 
 
+def test_question_without_words_is_searched_by_vector_with_note() -> None:
+    answer = searched(CannedGraph(), query_text="?!")
+    assert (ids(answer), [each.effect for each in answer.degraded]) == (
+        ["by vector"],
+        ["full text: the query contains no word to search for"],
+    )
+
+
+def test_relevance_of_an_unfinished_question_is_unknown() -> None:
+    assert [searched(CannedGraph(), prefix=prefix).near for prefix in (False, True)] == [True, None]
+
+
+def test_hypothetical_answers_allow_no_further_page() -> None:
+    answer = searched(CannedGraph(), limit=1, hyde=1)
+    assert (parts(answer), answer.next_cursor) == (["hyde"], None)
+
+
 def test_many_documents_are_filtered_after_keyword_search() -> None:
     graph = CannedGraph()
     ids = [f"{n:032x}" for n in range(600)]
@@ -202,6 +219,13 @@ def test_chunk_across_sources_represents_best_keyword_source() -> None:
     assert alone.source_id == "a"
     (deleted,) = hits(lanes({"default": vector}), 10)
     assert deleted.chunk.text == SAID.strip(), "the chunk was deleted during the search"
+
+
+def test_children_of_a_parent_are_one_hit_unless_grouped_by_chunk() -> None:
+    children = [found(name, 0.9, 0.9, chunk=(0, 3), parent="p") for name in "ab"]
+    for group_by, kept in (("source", ["a"]), ("chunk", ["c-a", "c-b"])):
+        joined = ranked(lanes({"default": children}), 10, group_by=group_by)
+        assert [hit.identity for hit in joined] == kept
 
 
 def test_hit_includes_its_parent() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,9 +21,17 @@ from kg_api.search.fusion import (
     left_out,
     nearness,
 )
-from kg_api.search.plan import HitPage, SearchPlan, Wording
+from kg_api.search.plan import COMPARED, HitPage, SearchPlan, Wording
 from kg_api.search.question import PictureVector, QueryVector, SimilarityFilter
-from kg_api.search.rank import PlaceReader, Ranker, can_go_deeper, fill_from_graph
+from kg_api.search.rank import (
+    MAX_COMPARED,
+    PlaceReader,
+    Ranker,
+    can_go_deeper,
+    fill_from_graph,
+    needs_more,
+    take_page,
+)
 from kg_api.search.retrieve import PICTURES, Hit, Ranking
 from kg_api.search.scope import SpaceScope
 from tests.unit.search.canned import CannedGraph
@@ -85,6 +94,9 @@ def test_dissimilar_graph_hits_are_counted_once() -> None:
     shown = fill_from_graph(beside, ranking, ranking.hits, carried, PlaceReader(CannedGraph()))
     assert [(hit.identity, hit.fused_rank) for hit in shown.hits] == [("a", 0), ("b", 2), ("c", 3)]
     assert left_out(shown) == LeftOut()
+    far_only = replace(ranking, hits=hits(found("b", 1, 0.2)))
+    alone = fill_from_graph(beside, far_only, [], carried[2:], PlaceReader(CannedGraph()))
+    assert "c" not in ids(alone), "no hit is near"
 
 
 def test_concept_hits_are_kept_among_near_ones() -> None:
@@ -115,6 +127,53 @@ def test_search_goes_deeper_until_hits_are_below_threshold(
     by_vector = {} if lane is None else {"default": [found("a", 1, 0.9), found("b", 1, lane)]}
     assert can_go_deeper(known, replace(lanes(by_vector), cut=True)) is deeper
     assert can_go_deeper(replace(known, similar=SimilarityFilter()), lanes(by_vector)) is False
+
+
+@pytest.mark.parametrize(
+    ("options", "more"),
+    [
+        ({}, False),
+        ({"per_document": 1}, True),
+        ({"collapse_duplicates": True}, True),
+        ({"collapse_duplicates": True, "limit": 1}, False),
+    ],
+)
+def test_search_goes_deeper_to_fill_a_page(options: dict[str, Any], more: bool) -> None:
+    known = replace(asked("wolf"), request=plan(**options).request)
+    ranking, cut = Ranking(hits(found("a", 1), found("b", 1))), replace(lanes(), cut=True)
+    assert needs_more(known, cut, ranking, PlaceReader(CannedGraph())) is more
+
+
+def test_threshold_and_fixed_fusion_compare_all_keyword_hits() -> None:
+    known = asked("wolf")
+    assert known.compared_by_words == COMPARED
+    assert replace(known, similar=HALF).compared_by_words == known.depth
+    assert replace(known, request=plan(fusion="rrf").request).compared_by_words == known.depth
+    assert replace(known, request=plan(limit=15).request).compared_by_words == 30
+
+
+@pytest.mark.parametrize(
+    ("options", "more", "notes"),
+    [
+        ({"collapse_duplicates": True}, 1, 1),
+        ({"collapse_duplicates": True}, 0, 0),
+        ({"per_document": 1}, 1, 0),
+    ],
+)
+def test_hits_beyond_the_comparison_are_reported(options: dict[str, Any], more: int, notes: int) -> None:
+    known, many = plan(**options), [found(f"{number}", 1) for number in range(MAX_COMPARED + more)]
+    Ranker(CannedGraph()).refine(known, Ranking(hits(*many)), PlaceReader(CannedGraph()))
+    assert len(known.notes.all) == notes
+
+
+@pytest.mark.parametrize(("cut", "given", "notes"), [(True, b"x", 1), (True, b"", 0), (False, b"x", 0)])
+def test_last_page_reports_that_more_may_exist(cut: bool, given: bytes, notes: int) -> None:
+    page = HitPage(given=frozenset({given} if given else ()))
+    known = replace(plan(), page=page, depth=MAX_CHUNKS)
+    ranking = Ranking(hits(found("a", 1)))
+    candidates = replace(lanes(), cut=cut)
+    shown = take_page(known, candidates, ranking, 1, PlaceReader(CannedGraph()))
+    assert (ids(shown), shown.more, len(known.notes.all)) == (["a"], False, notes)
 
 
 CALIBRATED = replace(SPACE, calibration=SimilarityCalibration(related=0.6, unrelated=0.1))
