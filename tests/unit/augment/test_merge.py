@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -207,6 +208,12 @@ def test_long_text_is_sampled_evenly_and_counted() -> None:
     assert "Paragraph 199." in made.pieces[-1].text
 
 
+def test_whole_text_is_a_further_piece() -> None:
+    *parts, whole = split_into_pieces(f" {LONG}\n", request(whole=True), COUNTER).pieces
+    assert (whole.whole, whole.text, whole.number, whole.start) == (True, LONG, len(parts) + 1, 1)
+    assert not any(part.whole for part in parts)
+
+
 def test_conversation_is_joined_and_empty_text_rejected() -> None:
     talk = {"text": None, "messages": [{"author": "Ada", "text": "# Hi"}, {"author": "Bob", "text": " "}]}
     text, notes = consolidate_request(request(**talk))
@@ -247,7 +254,10 @@ TEXTS = st.lists(
 
 @given(TEXTS, st.integers(8, 60), st.integers(0, 30))
 def test_pieces_cover_visible_text_in_order_within_size(text: str, most: int, overlap: int) -> None:
-    spans = cut(text, words, most, min(overlap, most // 2))
+    overlap = min(overlap, most // 2)
+    spans = cut(text, words, most, overlap)
+    repeated = [text[start:end] for (_, end), (start, _) in pairwise(spans) if start < end]
+    assert all(words(part) <= overlap for part in repeated)
     assert all(text[start:end].strip() == text[start:end] != "" for start, end in spans)
     assert all(words(text[start:end]) <= most for start, end in spans)
     assert spans == sorted(set(spans))
