@@ -7,7 +7,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from kg_api.concepts.grounding import Opinion
-from kg_api.concepts.merging import MIN_LIKENESS, compare_spelling, find_merge_reason, scale_similarity
+from kg_api.concepts.merging import (
+    MIN_LIKENESS,
+    compare_spelling,
+    find_merge_reason,
+    get_min_merge_cosine,
+    scale_similarity,
+)
 from kg_api.concepts.relations import group_similar_types, may_mean
 from kg_api.graph.concepts import Text
 from kg_api.graph.relations import StoredType
@@ -53,6 +59,12 @@ TWO_THINGS = [
     ("us", "United States"),
     ("lets", "let's"),
     ("", "a"),
+    ("Windows API", "window API"),
+    ("she'll", "Shell"),
+    ("Lévi", "Levì"),
+    ("24 7", "7 24"),
+    ("Of Mice", "Mice"),
+    ("here's", "here"),
 ]
 
 ONE_THING = [
@@ -73,6 +85,13 @@ ONE_THING = [
     ("re-use", "reuse", "hyphen"),
     ("UK Parliament", "United Kingdom Parliament", "acronym"),
     ("European Union", "EU", "acronym alone"),
+    ("Federal Bureau of Investigation", "FBI", "acronym alone"),
+    ("Newton\u2019s law", "Newton's law", "mark"),
+    ("Bose\u2013Einstein condensate", "Bose-Einstein condensate", "mark"),
+    ("Seven Years' War", "7 Years War", "mark"),
+    ("organisation", "organization", "mark"),
+    ("Generator Expression", "generator expressions", "plural"),
+    ("box", "boxes", "plural of one word"),
 ]
 
 
@@ -111,6 +130,8 @@ def test_stated_alias_needs_similar_vectors() -> None:
         ("mutable", "immutable"),
         ("with a lock", "without a lock"),
         ("zero value", "non-zero value"),
+        ("England", "New England"),
+        ("king of Spain", "queen of Spain"),
     ],
 )
 def test_numbers_negations_and_opposites_never_match(one: str, other: str) -> None:
@@ -152,6 +173,9 @@ def test_third_name_does_not_match_through_the_second() -> None:
 def test_likeness_is_the_same_scale_for_all_models() -> None:
     assert scale_similarity(1.0, BGE) == scale_similarity(1.0, None) == 1
     assert scale_similarity(BGE.unrelated, BGE) == 0
+    for calibration in (BGE, None):
+        least = scale_similarity(get_min_merge_cosine(calibration), calibration)
+        assert least == pytest.approx(min(MIN_LIKENESS.values()), abs=1e-5), "no rule looks below it"
     assert scale_similarity(0.9, BGE) > scale_similarity(0.9, None), "an unknown model is trusted least"
 
 
