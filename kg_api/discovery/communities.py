@@ -132,7 +132,7 @@ def join_labels(labels: Iterable[str]) -> str:
     """Join the first labels, without labels that repeat another one: "wheel", "variant wheels"."""
     chosen, word_sets = list[str](), list[set[str]]()
     for label in labels:
-        words = {word.removesuffix("s") for word in normalize_concept_name(label).replace("-", " ").split()}
+        words = {word.removesuffix("s") for word in normalize_concept_name(label).split()}
         if not any(words <= each or each <= words for each in word_sets):
             chosen.append(label)
             word_sets.append(words)
