@@ -96,7 +96,9 @@ def test_a_name_has_three_that_say_something_else(labels: list[str], name: str) 
         (replace(SIZE, written=5), 0.1),
         (replace(SIZE, sources=40), 0.2),
         (replace(SIZE, concepts=130), 0.3),
+        (replace(SIZE, concepts=70), 0.3),
         (replace(SIZE, relationships=14), 0.4),
+        (replace(SIZE, relationships=6), 0.4),
         (replace(SIZE, relationships=100), 1),
     ],
 )

@@ -46,6 +46,7 @@ TWO_THINGS = [
     ("schon", "schön"),
     ("Muller", "Müller"),
     ("résumé", "resume"),
+    ("résumé", "Resume"),
     ("poured", "pored"),
     ("prised", "prized"),
     ("TypeError", "type error"),
@@ -149,6 +150,8 @@ def test_a_number_may_be_another_name_of_words() -> None:
     guide = Text("style guide for Python code", terms=("PEP 8",))
     assert find_merge_reason(guide, Text("PEP 8"), 0.8) == "alias"
     assert find_merge_reason(guide, Text("PEP 9"), 1.0) is None
+    duty = Text("collective defence of Article 5", terms=("Article 5",))
+    assert find_merge_reason(duty, Text("Article 5"), 0.8) == "alias", "the number is the same"
 
 
 def test_counterparts_keep_their_concepts_separate() -> None:
@@ -218,6 +221,15 @@ def at(degrees: float) -> NDArray[np.float32]:
 def test_opposites_are_never_proposed_however_alike(one: str, other: str) -> None:
     assert not may_mean(named(one), named(other))
     assert group_similar_types([named(one), named(other)], {one: at(0), other: at(0)}, 0.5) == []
+
+
+def test_types_of_a_group_are_nearest_first() -> None:
+    types = [named(name) for name in ("needs", "requires", "demands", "has")]
+    vectors = {each.type_id: at(20 - 10 * n) for n, each in enumerate(types[1:3])} | {"needs": at(0)}
+    ((first, near),) = group_similar_types(types, vectors, 0.9)
+    assert (first, [other for other, _ in near]) == (0, [2, 1])
+    assert near[0][1] == pytest.approx(np.cos(np.radians(10)))
+    assert group_similar_types(types, {}, 0.9) == [], "none is embedded yet"
 
 
 EVIDENCE = st.floats(0, 1e6)

@@ -147,6 +147,8 @@ def test_name_is_not_replaced_across_ontologies(start: str) -> None:
 def test_deleted_id_is_not_found() -> None:
     with pytest.raises(NotFound, match="concept 'bbb"):
         ends("b" * 32, "lease", hit("lease"))
+    with pytest.raises(NotFound, match=r"no concept matches 'what' \(nearest: 'lease'"):
+        ends("what", "lease", hit("lease", fits=None))
 
 
 LENGTH = 12

@@ -64,6 +64,16 @@ def test_node_keeps_its_best_path() -> None:
     assert not made.add(node("a", hops=1, rank=7, step=2))
     assert [(way.hops, way.rank) for way in made.nodes["a"].ways] == [(1, 7), (2, 1)]
     assert made.nodes["a"].best.step == 2
+    assert made.list_kind("document") == []
+
+
+def test_edge_is_verified_by_any_of_its_steps() -> None:
+    made = built("ab")
+    edge = next(iter(made.edges.values()))
+    edge.verified = False
+    for steps in ([1], [2]):
+        assert not made.connect(WorkingEdge("related_to", "a", "b", "is", "is", steps=steps))
+    assert (edge.steps, edge.verified) == ([1, 2], True)
 
 
 def test_nearest_nodes_precede_best_scores() -> None:
@@ -89,3 +99,4 @@ def test_pagerank_favours_the_seeds() -> None:
     cycle = compute_pagerank(built("ab", "bc", "ca", "xy", seeds="ax"))
     assert abs(cycle["b"] - cycle["c"]) < 1e-9
     assert compute_pagerank(built(seeds="a")) == {"a": 1.0}
+    assert compute_pagerank(built("ab", seeds="")) == pytest.approx({"a": 0.5, "b": 0.5})

@@ -15,7 +15,18 @@ from kg_api.extraction.llm import (
     list_passage_names,
     split_into_batches,
 )
-from kg_api.extraction.replies import DESCRIPTION, LABEL, MAX_TERMS, TERM, TYPE, Unusable, verify_extraction
+from kg_api.extraction.replies import (
+    DESCRIPTION,
+    LABEL,
+    MAX_ENTRY_LENGTH,
+    MAX_QUOTES,
+    MAX_TERMS,
+    TERM,
+    TYPE,
+    Unusable,
+    serialize,
+    verify_extraction,
+)
 from kg_api.graph.vectors import DocumentAbout, SourceText
 from kg_api.schemas.concepts import Extraction
 
@@ -208,6 +219,40 @@ def test_a_quote_says_enough_or_names_the_concept(
     else:
         with pytest.raises(Unusable):
             verify_extraction(source, said, 6)
+
+
+def test_entries_of_one_name_are_one_concept() -> None:
+    said = [
+        concept(confidence=0.4, search_terms=["Lady"], quotes=["Ada Lovelace wrote", "she"]),
+        concept(
+            "ada  LOVELACE",
+            description="A poet's child.",
+            search_terms=["Lady", "Countess"],
+            quotes=["for the Analytical Engine"],
+        ),
+    ]
+    (found,) = read(*said).concepts
+    assert (found.label, found.description, found.confidence) == ("Ada Lovelace", "A poet's child.", 0.9)
+    assert found.search_terms == ("Lady", "Countess")
+    assert [each.text for each in found.quotes] == ["Ada Lovelace wrote", "for the Analytical Engine"]
+    assert found.unverified == ("she",)
+
+
+def test_quotes_relationships_and_size_of_an_entry_are_bounded() -> None:
+    said = [
+        concept(quotes=["Ada Lovelace wrote", *(f"lie {n}" for n in range(9))]),
+        concept("Analytical Engine"),
+    ]
+    found = read(*said, relations=[relation(f"type {n}") for n in range(9)])
+    assert len(found.concepts[0].unverified) == MAX_QUOTES - 1
+    assert [each.type for each in found.relations] == [f"type {n}" for n in range(6)]
+    with pytest.raises(Unusable, match="more concepts than"):
+        serialize({"concepts": ["x" * MAX_ENTRY_LENGTH]})
+
+
+def test_relationship_needs_evidence_for_both_ends() -> None:
+    unproven = concept("Analytical Engine", quotes=["a machine of brass"])
+    assert read(concept(), unproven, relations=[relation()]).relations == ()
 
 
 def test_unproven_quote_is_kept_as_unverified() -> None:

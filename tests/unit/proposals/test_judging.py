@@ -9,6 +9,7 @@ from kg_api.discovery.proposals import (
     Neighbour,
     PlacedText,
     compute_contrast,
+    compute_link_score,
     compute_proposal_fingerprint,
     find_mutual_pairs,
     find_shared_words,
@@ -16,6 +17,7 @@ from kg_api.discovery.proposals import (
     is_copy,
     is_prose,
     is_repeated,
+    list_unknown_neighbours,
 )
 from kg_api.graph.spaces import Space
 from kg_api.schemas.base import content_hash, proposal_id
@@ -41,6 +43,10 @@ def test_both_must_be_nearest_to_each_other() -> None:
     assert len(list(find_mutual_pairs(["a", "b", "c"], NEAR, 2, 0.5))) == 3, "each pair once"
     assert list(find_mutual_pairs(["c"], NEAR, 1, 0.5)) == []
     assert list(find_mutual_pairs(["a"], NEAR, 1, 0.95)) == []
+    assert list(find_mutual_pairs(["a"], NEAR, 1, 0.9)) != []
+    assert list_unknown_neighbours(["a"], {"a": NEAR["a"]}, 1, 0.5) == ["b"]
+    assert list_unknown_neighbours(["a"], {"a": NEAR["a"]}, 2, 0.9) == ["b"]
+    assert list_unknown_neighbours(["a"], NEAR, 2, 0.5) == []
     assert list(find_mutual_pairs(["a"], {"a": NEAR["a"]}, 1, 0.5)) == [], "of the other nothing is known"
 
 
@@ -98,6 +104,8 @@ def test_shared_words_are_rare_ones() -> None:
     assert find_shared_words(OWLS, EARS)[:2] == ["voles", "owls"]
     assert find_shared_words(OWLS, TAXES) == []
     assert find_shared_words("Voles, 19537", "19537 VOLES") == ["voles"]
+    many = " ".join(f"{letter}xqzv" for letter in "abcdefghi")
+    assert find_shared_words(many, many) == [f"{letter}xqzv" for letter in "abcdef"]
 
 
 def test_thresholds_follow_the_model_unless_they_are_set() -> None:
@@ -107,6 +115,14 @@ def test_thresholds_follow_the_model_unless_they_are_set() -> None:
     assert contrast == pytest.approx(0.22 * 0.27, abs=0.001)
     assert find_thresholds("source", ProposalSettings(min_similarity=0.7), usual)[0] == 0.7
     assert find_thresholds("source", settings, space(related=0.95, unrelated=0.8))[0] == 0.97
+    own = ProposalSettings(min_contrast=0.0, min_concept_similarity=0.8, min_concept_contrast=0.1)
+    assert find_thresholds("concept", own, usual) == (0.8, 0.1)
+    assert find_thresholds("source", own, usual) == (least, 0)
+
+
+def test_score_of_a_link_is_its_contrast_from_0_to_1() -> None:
+    found = [compute_link_score(contrast, space()) for contrast in (-1, 0.135, 0.27, 2)]
+    assert found == pytest.approx([0, 0.5, 1, 1])
 
 
 def test_only_relevant_settings_restart_the_comparison() -> None:
