@@ -102,6 +102,25 @@ def test_inflections_are_one_concept_of_the_document() -> None:
     ]
 
 
+def test_quote_of_a_long_sentence_is_whole_words_around_the_phrase() -> None:
+    text = f"{'they ran and ' * 150}saw Neptune Station {'and nevertheless ' * 80}."
+    (found,) = (each for each in extract(sources(text), 20)[0].concepts if each.label == "Neptune Station")
+    (quote,) = found.quotes
+    assert set(quote.text.split()) == {"they", "ran", "and", "saw", "nevertheless", "Neptune", "Station"}
+    assert MAX_QUOTE_LENGTH - 20 <= len(quote.text) <= MAX_QUOTE_LENGTH
+
+
+def test_forms_of_different_words_stay_separate() -> None:
+    found = set(labels("A social experience is old. A social experiment is new."))
+    assert found >= {"social experience", "social experiment"}
+
+
+def test_longer_phrase_of_a_source_stands_for_its_parts() -> None:
+    text = "A worker lease is new. The lease goes on. " * 4
+    (found,) = extract(sources(text), 20)[0].concepts
+    assert (found.label, len(found.quotes)) == ("worker lease", QUOTES)
+
+
 UNITS = [
     *("a'", "a-", "A. ", "x", "word ", "Name ", "of the ", "超级碗", "超", '"(', "`", "``a"),
     *("- ", "_", "[", "<a", "a.b", "\n", "\x01", "e\u0301", "ab/"),
@@ -151,6 +170,7 @@ RUSSIAN = (
 
 def test_names_of_other_languages() -> None:
     assert detect_language(RUSSIAN.split()) == "ru"
+    assert (detect_language(["щука"]), detect_language(["pike"])) == ("", "en")
     assert {"Фридрих Вильгельм", "Теодор Фонтен"} <= set(labels(RUSSIAN))
 
 
@@ -182,7 +202,7 @@ def concept(text: str, label: str) -> tuple[str, ...]:
 def test_code_name_and_plain_form_are_one_concept() -> None:
     text = "An exception group holds others. Raise an `ExceptionGroup` here; `ExceptionGroup` is new."
     assert concept(text, "exception group") == ("ExceptionGroup",)
-    assert "TemporaryDirectory" in " ".join(labels("Use `tempfile.TemporaryDirectory` and it goes."))
+    assert "tempfile.TemporaryDirectory" in labels("Use `tempfile.TemporaryDirectory` and it goes.")
     assert {"__exit__", "PYTHONHOME"} <= set(
         labels("Of these, `__exit__` is called, and `PYTHONHOME` is read.")
     )
@@ -228,6 +248,7 @@ def test_code_yields_no_concepts(form: Format, text: str) -> None:
     assert labels(text, form=form) == []
     around = labels(f"Here {SAID}.\n\n{text}", form=form)
     assert set(around) >= FOUND, "the same words beside it do"
+    assert set(labels(f"with them {SAID}:")) >= FOUND, "the line is code only in a program"
 
 
 PROGRAM = f"""import os

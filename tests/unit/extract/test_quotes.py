@@ -27,6 +27,7 @@ def test_verbatim_quote_is_found_unchanged(quote: str) -> None:
     answer = found(quote)
     assert (answer.text, answer.score) == (quote.strip(), 1)
     assert answer.said is None
+    assert found("rules", "Rules are rules.").start == 10
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.extraction.llm import (
+    BESIDE,
+    MAX_TITLE_LENGTH,
     build_extraction_passages,
     build_instruction,
     build_prompt,
@@ -164,6 +166,17 @@ def test_batches_are_neighbours_and_bounded() -> None:
     assert [len(batch) for batch in split_into_batches(build_extraction_passages(large, large))] == [1, 1, 1]
 
 
+def test_prompt_has_the_text_beside_its_passages() -> None:
+    document = sources(3, words=500)
+    passages = build_extraction_passages([*document, sources(9)[8]], document)
+    first, second, third = (each.full_text for each in document)
+    assert [each.before for each in passages] == ["", first[-BESIDE:], second[-BESIDE:], ""]
+    assert [each.after for each in passages] == [second[:BESIDE], third[:BESIDE], "", ""]
+    data = json.loads(build_prompt(DocumentAbout("T" * 999, {}), passages[1:2], 6).data)
+    assert (data["text_before"], data["text_after"]) == (first[-BESIDE:], third[:BESIDE])
+    assert data["title"] == "T" * MAX_TITLE_LENGTH
+
+
 def test_cache_key_contains_every_input() -> None:
     about = DocumentAbout("T", {"date": "2024"})
     document = sources(3)
@@ -204,6 +217,8 @@ def test_a_question_keeps_texts_in_its_data() -> None:
         ("An A.I. plays go.", "go", ["go."], True),
         ("An A.I. plays go.", "Gold", ["go."], False),
         ("NATO met.", "nato", [], True),
+        ("They joined nato.", "NATO", [], True),
+        (" It is art.\n", "Painting", ["It is art."], True),
         ("It is art.", "Painting", ["It is art."], True),
         ("机器学习模型训练数据。", "Lernen", ["学习"], False),
         ("机器学习模型训练数据。", "Lernen", ["机器学习"], True),

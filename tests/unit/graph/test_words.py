@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from kg_api.graph.fulltext import MAX_MATCHES, MAX_SCANNED, QuestionWords, build_fuzzy_queries, find_synonyms
+from kg_api.graph.fulltext import (
+    MAX_ADDED,
+    MAX_MATCHES,
+    MAX_SCANNED,
+    QuestionWords,
+    build_fuzzy_queries,
+    find_synonyms,
+    find_unfinished,
+    list_word_pairs,
+)
 from kg_api.graph.text_analysis import (
     MAX_VARIANTS,
     build_fuzzy_clauses,
@@ -17,11 +26,13 @@ from kg_api.graph.text_analysis import (
     find_stop_words,
     find_variants,
     fold,
+    list_amounts,
     normalize_word,
     parts,
     stem_question,
     stem_texts,
     suggest_words,
+    write_amounts,
 )
 from kg_api.schemas.base import build_document_scope, build_ontology_scope
 from kg_api.schemas.languages import SynonymList
@@ -56,6 +67,7 @@ def test_word_has_stem_of_its_inflections_and_accents() -> None:
     asked = ["¿Cuál", "es", "la", "seleccion", "de", "los", "jugador?"]
     assert {*stem_question(asked)} & {*stored.split()}
     assert "kgsdie" not in stem_texts([GERMAN])[0].split(), "stop words have none"
+    assert stem_question(["Zwiebeln"], ["german", "english"]) == ["kgszwiebel"], "in the chosen languages"
 
 
 @pytest.mark.parametrize(
@@ -88,6 +100,12 @@ def test_synonyms_are_added(text: str, added: list[str]) -> None:
     groups = [["C#", "c sharp"], ["C++", "cpp"], [".NET", "dotnet"]]
     groups += [["salt", "sodium chloride"], ["ML", "machine learning"], ["k8s", "kubernetes"]]
     assert find_synonyms(text, groups) == added
+    many = ["k8smith", *(f"smith{number}" for number in range(20))]
+    assert len(find_synonyms("k8smith", [many])) == MAX_ADDED
+
+
+def test_pairs_of_words_are_listed_once() -> None:
+    assert list_word_pairs("Who is ON call? Who is") == ["who is", "is on", "on call", "call who"]
 
 
 def test_stop_words_of_known_language_weigh_less() -> None:
@@ -122,6 +140,7 @@ def test_accents_and_case_make_no_other_word(one: str, other: str) -> None:
         ("percentage", ["parentage"], []),
         ("verblieb", ["er verlief", "verblieben"], ["verblieben"]),
         ("zebra", ["nothing of it"], []),
+        ("kitten", ["a mitten"], []),
     ],
 )
 def test_the_nearest_word_is_meant(word: str, texts: list[str], meant: list[str]) -> None:
@@ -151,6 +170,7 @@ def test_fuzzy_query_contains_only_letters_and_operators() -> None:
         ("6.254,33", ["6254.33", "6254,33", "6,254.33"]),
         ("2940.80", ["2940.8", "2940,8", "2.940,8", "2,940.8", "2940,80", "2.940,80", "2,940.80"]),
         ("ISO9001", ["ISO 9001"]),
+        ("a 16A fuse", ["16"]),
         ("Python 3.11", ["Python3.11"]),
         ("10⁶ x^2 1/2", ["10 6", "1 2", "6x", "x2"]),
         ("A4 in 2024, at 5", []),
@@ -177,15 +197,52 @@ def test_variantss_are_the_other_way_to_write(question: str, expected: list[str]
         "2025-06-17",
         "06/17/2025",
         "2025_06_17.pdf",
+        "17/06/2025",
     ],
 )
 def test_spellings_of_a_day_match_each_other(question: str) -> None:
     assert [f"{each}" for each in find_dates(question)] == ["20250617"]
     found = {each.words for each in find_variants(f"on {question}")}
     assert found >= {"17 06 2025", "2025 06 17", "17 june 2025", "june 17 2025", "17 juni 2025"}
-    assert {"06 2025", "2025 06", "june 2025", "juni 2025"} <= {
+    assert {"06 2025", "2025 06", "june 2025", "juni 2025", "junio de 2025"} <= {
         each.words for each in find_variants("Sommer, Juni 2025")
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("05/06/2025", []),
+        ("05/05/2025", ["20250505"]),
+        ("32.01.2025 and 1.5.1499", []),
+        ("1er août 2025", ["20250801"]),
+        ("3 Sept. 2025", ["20250903"]),
+        ("juin 2025, juillet 2025", ["202506", "202507"]),
+    ],
+)
+def test_only_certain_dates_are_found(text: str, expected: list[str]) -> None:
+    assert [f"{each}" for each in find_dates(text)] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "written", "listed"),
+    [
+        ("6.254,00", "6254", ["6254"]),
+        ("1,739.90", "1739.9", ["1739.9"]),
+        ("3.10 and 0.50", "3.10 and 0.50", []),
+        ("17 June 2025 cost 6,000", "20250617 cost 6000", ["6000"]),
+    ],
+)
+def test_amounts_have_one_spelling(text: str, written: str, listed: list[str]) -> None:
+    assert (write_amounts(text), list_amounts(text)) == (written, listed)
+
+
+@pytest.mark.parametrize(
+    ("text", "last"),
+    [("a Kube", "kube"), ("kube ", None), ("a k", None), ("测试", None), ("", None), ("foo b1", "b1")],
+)
+def test_last_word_may_be_unfinished(text: str, last: str | None) -> None:
+    assert find_unfinished(text) == last
 
 
 @given(st.text())
@@ -266,6 +323,9 @@ def marked(question: str, text: str) -> list[str]:
         ("x²", "x2, x^2 and x", ["x2", "x^2"]),
         ("C++ (a|b)*", "C, c++", ["C", "c"]),
         ("the", "the wall", []),
+        ("THE", "the wall", []),
+        ("The lease", "the; lease, the lease", ["lease", "the lease"]),
+        ("How Does a lease", "how does; lease", ["lease"]),
         ("", "nothing", []),
         ("?!", "?! nothing", []),
         ("6000", "1,000.00, 6,000.00, 6.000", ["6,000.00", "6.000"]),
@@ -287,6 +347,11 @@ def test_only_query_words_are_marked(question: str, text: str) -> None:
         assert all(
             normalize_word(word) in asked or asked.issuperset(map(normalize_word, word)) for word in said
         )
+
+
+def test_unfinished_word_marks_whole_words_that_begin_with_it() -> None:
+    text = "kubernetes, a skub, Kube"
+    assert [text[a:b] for a, b in QuestionWords("a kub", "kub").find(text)] == ["kubernetes", "Kube"]
 
 
 def test_number_of_matches_and_scanned_characters_is_bounded() -> None:

@@ -33,6 +33,8 @@ def test_unsupported_formats_list_the_supported_ones(name: str) -> None:
         ("NOTES.MARKDOWN", None, b"", "markdown"),
         ("pep-0008.rst", None, b"", "rst"),
         ("a.txt", "markdown", b"", "markdown"),
+        ("a.txt", None, b"RIFF\x00\x00\x00\x00WEBP", "image"),
+        ("a.txt", None, b"RIFF\x00\x00\x00\x00WAVE", "text"),
     ],
 )
 def test_the_kind_of_a_file(name: str, given: Format | None, data: bytes, expected: str) -> None:

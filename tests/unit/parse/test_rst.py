@@ -171,7 +171,8 @@ TEXT = """\
 #+AUTHOR: Ada
 #+DATE: <2025-03-01 Sat>
 #+FILETAGS: :oncall:night:
-#+KEYWORDS: phone, pager
+#+KEYWORDS: phone, pager,
+#+LANGUAGE:
 
 Who is on call reads this.
 * TODO [#A] Restart the service :ops:
@@ -187,7 +188,8 @@ Do it *by hand*.
 kg up
 
 kg status
-#+END_SRC
+  #+END_SRC
+Then look.
 ** Tables
 | a | b |
 |---+---|
@@ -209,7 +211,7 @@ def test_org_blocks_and_metadata_are_read() -> None:
         "tags": ["oncall", "night", "phone", "pager"],
     }
     kinds = [(each.kind, TEXT[each.start : each.end].partition("\n")[0]) for each in parsed.blocks]
-    assert kinds[5:] == [
+    assert kinds[6:] == [
         ("paragraph", "Who is on call reads this."),
         ("heading", "* TODO [#A] Restart the service :ops:"),
         ("markup", "SCHEDULED: <2025-03-02 Sun>"),
@@ -218,6 +220,7 @@ def test_org_blocks_and_metadata_are_read() -> None:
         ("list_item", "- first"),
         ("list_item", "- second"),
         ("code", "#+BEGIN_SRC sh"),
+        ("paragraph", "Then look."),
         ("heading", "** Tables"),
         ("table", "| a | b |"),
         ("other", "-----"),
@@ -230,6 +233,7 @@ def test_org_blocks_and_metadata_are_read() -> None:
         (1, "Restart the service"),
         (2, "Tables"),
     ]
+    assert parse("#+TITLE: Plain\n\nText", "a.org").metadata == {}
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,15 @@ def test_empty_words_or_scope_make_no_query() -> None:
     assert build_lucene_queries(["a"], None, []) == []
 
 
+def test_stop_words_weigh_half_and_a_prefix_matches_no_scope() -> None:
+    (query,) = build_lucene_queries(["Who", "call"], light={"who"})
+    assert '("Who"^0.5 "call")' in query
+    (query,) = build_lucene_queries(["kub"], prefix="kub")
+    assert "scope:(kub*)" in query
+    (query,) = build_lucene_queries(["kgo"], prefix="kgo")
+    assert "scope:(kgo*)" not in query
+
+
 def test_very_many_scopes_are_shared_out_each_once() -> None:
     names = [f"o{n}" for n in range(SCOPES_A_QUERY * 2 + 1)]
     queries = build_lucene_queries(["a"], names)
