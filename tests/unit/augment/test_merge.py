@@ -279,6 +279,9 @@ def test_passage_follows_its_heading_and_citation() -> None:
     (record,) = told.records
     assert (record.citation, record.text, record.full_text) == ("s1#0-7", "one\ntwo", "one\ntwo\n\n")
     assert told.tokens == record.tokens == len(told.text.split())
+    scanned = hit("a", None, page=3, ocr=True, ocr_confidence=0.5)
+    told = render_context([MergedPassage((PieceHit(1, 1, scanned),))], len, None)
+    assert "[a#0-27], page 3, OCR, confidence 0.50\n" in told.text
 
 
 def test_no_passage_breaks_out_of_its_quotation() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -135,6 +136,19 @@ def test_added_words_have_half_weight_and_displace_no_word() -> None:
     assert '"bike" "bikes"^0.5 "cycle"^0.5' in query
     assert '"kgsbike"^0.5' not in query, "the form of a word in the question counts fully"
     assert "cycle" not in Wording(["a"] * MAX_TERMS, synonyms=["cycle"]).queries[0]
+
+
+def test_words_that_may_be_misspelt_are_looked_up() -> None:
+    words = ["Sourdoh", "because", "thier", "unfinishe", "v2"]
+    assert Wording(words, frozenset({"thier"}), prefix="unfinishe").watched == ["sourdoh"]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "compared"),
+    [(["on call"], ["on call"]), (["call home"], ()), (["on call", "call a", "a cat", "cat b"], ())],
+)
+def test_pairs_with_an_omitted_word_are_compared(pairs: list[str], compared: Sequence[str]) -> None:
+    assert Wording(pairs=pairs).compared_pairs == compared
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from kg_api.search.notes import Notes
 from kg_api.search.plan import describe_concept_degradations
 from kg_api.search.question import QueryVector
 from kg_api.search.rank import fuse_lanes, join_further
-from kg_api.search.retrieve import CONCEPTS, ConceptLane, iterate_candidate_names
+from kg_api.search.retrieve import CONCEPTS, PICTURES, ConceptLane, iterate_candidate_names
 from kg_api.search.scope import Scope
 from kg_api.spaces.snapshot import get_snapshots
 from tests.unit.search.canned import CannedGraph
@@ -69,3 +69,8 @@ def test_concept_hits_are_fused_by_rank() -> None:
     assert [hit.ranks.concepts for hit in joined] == [2, None, 1, None]
     assert joined[0].found.through == (BEE,)
     assert joined[2].parts[-1].lane == CONCEPTS
+    seen = join_further(passages, {f"{PICTURES}images": [found("x", 9), found("b", 5)]})
+    assert [(hit.identity, hit.ranks.pictures, hit.ranks.vector) for hit in seen[:2]] == [
+        ("b", 2, None),
+        ("a", None, None),
+    ]

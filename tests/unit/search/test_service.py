@@ -90,7 +90,9 @@ def test_no_available_index_is_an_error(states: dict[str, Any], asked: dict[str,
 def test_without_model_keywords_ignore_the_threshold(least: float | None) -> None:
     answer = searched(CannedGraph(), UnavailableEmbedder("no model"), min_similarity=least)
     assert (answer.mode, answer.space, ids(answer)) == ("text", None, ["by text"])
-    assert ("min_similarity was not applied" in answer.degraded[0].effect) == (least is not None)
+    effect = "the question could not be embedded (no model): searched by full text only"
+    applied = "" if least is None else ", and min_similarity was not applied"
+    assert [each.effect for each in answer.degraded] == [effect + applied]
     assert answer.sources[0].explanation is None, "only if requested"
 
 
@@ -144,6 +146,7 @@ def test_one_threshold_for_two_models_is_reported() -> None:
     graph = CannedGraph()
     graph.further = "large"
     assert "2 spaces alike" in searched(graph, min_similarity=0.1).degraded[0].effect
+    assert searched(CannedGraph(), min_similarity=0.1).degraded == []
 
 
 def test_vector_search_reports_pending_sources() -> None:
@@ -167,6 +170,7 @@ def test_fused_hits_contain_both_ranks() -> None:
         "a": (1, None),
         "c": (None, 2),
     }
+    assert {hit.ranks.pictures for hit in answer} == {None}
     assert {hit.source_id: hit.space for hit in answer} == {"a": "default", "b": "default", "c": None}
 
 

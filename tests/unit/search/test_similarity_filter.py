@@ -24,11 +24,13 @@ from kg_api.search.fusion import (
 from kg_api.search.plan import COMPARED, HitPage, SearchPlan, Wording
 from kg_api.search.question import PictureVector, QueryVector, SimilarityFilter
 from kg_api.search.rank import (
+    KEPT,
     MAX_COMPARED,
     PlaceReader,
     Ranker,
     can_go_deeper,
     fill_from_graph,
+    fuse_lanes,
     needs_more,
     take_page,
 )
@@ -108,6 +110,20 @@ def test_concept_hits_are_kept_among_near_ones() -> None:
     assert ids(bound(HALF).apply(hits(brought, found("a", 1, 0.8)))) == ["a"]
 
 
+def test_graph_hits_follow_the_first_hits() -> None:
+    many = hits(*(found(f"{number}", 1) for number in range(KEPT + 2)))
+    carried = [found("x", 1, through=BROUGHT), found("0", 1, through=BROUGHT)]
+    filled = fill_from_graph(plan(graph=True), Ranking(many), many, carried, PlaceReader(CannedGraph()))
+    assert ids(filled) == ["0", "1", "2", "3", "4", "5", "x", "6"]
+    assert [hit.passage_rank for hit in filled.hits] == [1, 2, 3, 4, 5, 6, None, 7]
+
+
+def test_vector_scores_are_weighted_for_their_model() -> None:
+    given = lanes({"default": [found("a", 0.9, 0.9), found("b", 0.8, 0.8)]}, [found("c", 5)])
+    usual, calibrated = (fuse_lanes(asked("wolf", space), given) for space in (SPACE, CALIBRATED))
+    assert usual[0].parts[0].weight > calibrated[0].parts[0].weight
+
+
 def test_first_page_without_a_near_hit_drops_concept_hits() -> None:
     given = hits(found("b", 1, 0.1, through=BROUGHT), found("a", 1, 0.8))
     for limit, kept in ((1, ["a"]), (2, ["b", "a"])):
@@ -166,14 +182,28 @@ def test_hits_beyond_the_comparison_are_reported(options: dict[str, Any], more: 
     assert len(known.notes.all) == notes
 
 
-@pytest.mark.parametrize(("cut", "given", "notes"), [(True, b"x", 1), (True, b"", 0), (False, b"x", 0)])
-def test_last_page_reports_that_more_may_exist(cut: bool, given: bytes, notes: int) -> None:
+@pytest.mark.parametrize(
+    ("cut", "given", "depth", "notes"),
+    [
+        (True, b"x", MAX_CHUNKS, 1),
+        (True, b"", MAX_CHUNKS, 0),
+        (False, b"x", MAX_CHUNKS, 0),
+        (True, b"x", 50, 0),
+    ],
+)
+def test_last_page_reports_that_more_may_exist(cut: bool, given: bytes, depth: int, notes: int) -> None:
     page = HitPage(given=frozenset({given} if given else ()))
-    known = replace(plan(), page=page, depth=MAX_CHUNKS)
+    known = replace(plan(), page=page, depth=depth)
     ranking = Ranking(hits(found("a", 1)))
     candidates = replace(lanes(), cut=cut)
     shown = take_page(known, candidates, ranking, 1, PlaceReader(CannedGraph()))
-    assert (ids(shown), shown.more, len(known.notes.all)) == (["a"], False, notes)
+    assert (ids(shown), shown.more, len(known.notes.all)) == (["a"], depth == 50, notes)
+
+
+def test_hits_beyond_the_comparison_are_on_further_pages() -> None:
+    for collapse, count, more in ((True, 501, True), (True, 500, False), (False, 501, False)):
+        known, ranking = plan(collapse_duplicates=collapse), Ranking(hits(found("a", 1)))
+        assert take_page(known, lanes(), ranking, count, PlaceReader(CannedGraph())).more is more
 
 
 CALIBRATED = replace(SPACE, calibration=SimilarityCalibration(related=0.6, unrelated=0.1))
