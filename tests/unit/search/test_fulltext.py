@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,8 +16,9 @@ from kg_api.graph.text_analysis import MAX_VARIANTS, find_stop_words, find_varia
 from kg_api.providers.chat import Prompt
 from kg_api.schemas.base import build_ontology_scope
 from kg_api.schemas.search import Respelling, SourceSearch
+from kg_api.search import question as question_module
 from kg_api.search.plan import Wording
-from kg_api.search.question import Hyde, count_wanted
+from kg_api.search.question import OPEN_SECONDS, Hyde, count_wanted
 
 LUCENE_CLAUSES = 1024
 QUOTED = re.compile(r'"((?:[^"\\]|\\["\\])*)"')
@@ -157,6 +159,7 @@ def test_pairs_with_an_omitted_word_are_compared(pairs: list[str], compared: Seq
         ({"query_text": "why " * 12}, 3),
         ({"query_text": "why " * 11}, 0),
         ({"query_text": "why " * 12, "mode": "text"}, 0),
+        ({"query_text": "why " * 12, "query_vector": [1.0], "space": "default"}, 0),
         ({"query_text": "why", "hyde": 2}, 2),
     ],
 )
@@ -165,17 +168,26 @@ def test_long_questions_get_hypothetical_answers(asked: dict[str, Any], answers:
 
 
 @pytest.mark.parametrize(
-    "fault",
-    [LlmUnavailable("down", retry_after_seconds=60), ConfigurationError("no key"), BudgetSpent("spent")],
+    ("fault", "pause"),
+    [
+        (LlmUnavailable("down", retry_after_seconds=60), 60),
+        (ConfigurationError("no key"), OPEN_SECONDS),
+        (BudgetSpent("spent"), OPEN_SECONDS),
+    ],
 )
-def test_failed_language_model_is_called_once(fault: KgError) -> None:
+def test_failed_language_model_is_called_again_after_a_pause(
+    fault: KgError, pause: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[Prompt] = []
+    now = 0.0
+    monkeypatch.setattr(question_module, "time", SimpleNamespace(monotonic=lambda: now))
 
     def fail(question: Prompt) -> str:
         asked.append(question)
         raise fault
 
     hyde = Hyde(fail)
-    for _ in range(4):
+    for at, times in ((0.0, 1), (0.0, 1), (pause - 0.1, 1), (pause + 0.1, 2)):
+        now = at
         assert hyde.generate(SourceSearch(query_text="why", hyde=1)) == ([], str(fault))
-    assert len(asked) == 1
+        assert len(asked) == times

@@ -146,7 +146,7 @@ def test_one_threshold_for_two_models_is_reported() -> None:
     graph = CannedGraph()
     graph.further = "large"
     assert "2 spaces alike" in searched(graph, min_similarity=0.1).degraded[0].effect
-    assert searched(CannedGraph(), min_similarity=0.1).degraded == []
+    assert searched(CannedGraph(), min_similarity=0.1).degraded == searched(graph).degraded == []
 
 
 def test_vector_search_reports_pending_sources() -> None:
