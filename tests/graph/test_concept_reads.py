@@ -169,12 +169,15 @@ def test_statements_of_several_sources_are_summed_up(kg: Kg, service: ConceptSer
     again = (triple[0], "Wrote About", triple[2])
     found = store_concepts(
         kg.graph,
-        record("twice", ["Ada Lovelace, Analytical Engine", "Analytical Engine, Ada Lovelace"]),
-        {0: [triple[0], triple[2]], 1: [triple[0], triple[2]]},
-        {0: [triple], 1: [again]},
+        record(
+            "twice", ["Ada Lovelace, Analytical Engine, Babbage", "Analytical Engine, Ada Lovelace, Herschel"]
+        ),
+        {0: [triple[0], triple[2], "Babbage"], 1: [triple[0], triple[2], "Herschel"]},
+        {0: [triple, (triple[0], "admired", "Babbage")], 1: [again, (triple[0], "met", "Herschel")]},
     )
-    (one,) = service.find_related(found[triple[0]], 1, 10).related
-    assert (one.type.lower(), len(one.sources)) == ("wrote about", 2)
+    one, *others = service.find_related(found[triple[0]], 1, 10).related
+    assert (one.type.lower(), len(one.sources)) == ("wrote about", 2), "most sources first"
+    assert {each.type for each in others} == {"admired", "met"}
 
 
 def test_concepts_without_relationships_show_shared_sources(
@@ -216,6 +219,19 @@ def test_shortest_path_keeps_stated_directions(service: ConceptService, ids: dic
     )
     backwards = service.find_paths("Thames", "London", None, 1, 5).paths[0].steps[0]
     assert (backwards.subject, backwards.object) == (ids["London"], ids["Thames"])
+
+
+def test_most_supported_of_equal_paths_comes_first(kg: Kg, service: ConceptService) -> None:
+    ways = (
+        [("start", "to", "rare"), ("rare", "to", "end")],
+        [("start", "to", "usual"), ("usual", "to", "end")],
+    )
+    for name, steps in zip("abc", (*ways, ways[1]), strict=True):
+        labels = list(dict.fromkeys(label for one, _, other in steps for label in (one, other)))
+        store_concepts(kg.graph, record(name, [" ".join(labels)]), {0: labels}, {0: steps})
+    found = service.find_paths("start", "end", None, 2, 5)
+    assert told(found) == [["start", "usual", "end"], ["start", "rare", "end"]]
+    assert len(service.find_paths("start", "end", None, 2, 1).paths) == 1
 
 
 def test_path_uses_shared_sources_without_relationships(

@@ -82,7 +82,10 @@ def test_accepted_proposal_is_an_edge_until_reopened(notes: Proposing, driver: n
     notes.service.search("notes", anew=True)
     notes.work()
     assert [each.state for each in notes.all()] == ["accepted"]
-    assert notes.service.decide(found.proposal_id, "open", None).state == "open"
+    assert notes.all("accepted", "source")[0].decided_at is not None
+    assert notes.all(kind="concept") == []
+    reopened = notes.service.decide(found.proposal_id, "open", None)
+    assert (reopened.state, reopened.decided_at, reopened.decided_by) == ("open", None, None)
     assert rows(driver, links) == []
 
 
@@ -263,6 +266,15 @@ def test_decided_proposal_is_not_dropped(
     meanwhile(several.graph, weakest.proposal_id, state, drop)
     assert {each.proposal_id: each.state for each in several.all()}[weakest.proposal_id] == state
     assert rows(driver, LINKS) == ([{"id": weakest.proposal_id}] if state == "accepted" else [])
+
+
+def test_open_proposals_with_the_highest_scores_are_kept(several: Proposing, driver: neo4j.Driver) -> None:
+    ids = [each.proposal_id for each in several.all("open")]
+    scored = "UNWIND range(0, size($ids) - 1) AS n MATCH (p:Proposal {proposal_id: $ids[n]}) SET p.score = n"
+    rows(driver, scored, ids=ids)
+    assert [each.proposal_id for each in several.all()] == ids[::-1], "best first"
+    several.graph.transaction(lambda tx: drop_weakest(tx, "notes", 1))
+    assert [each.proposal_id for each in several.all()] == ids[-1:]
 
 
 @contextmanager

@@ -54,7 +54,8 @@ def test_each_source_counts_once_per_side_with_quotes(told: KgClient, driver: ne
     assert found.strength == pytest.approx(3 / 5), "the mean of Beta(3, 2)"
     assert found.belief + found.disbelief + found.uncertainty == pytest.approx(1)
     assert (found.belief, found.disbelief) == (pytest.approx(2 / 5), pytest.approx(1 / 5))
-    assert len(found.supporting_evidence) == 3, "what a source says twice is shown, and counts once"
+    said = [each.confidence for each in found.supporting_evidence]
+    assert said == [1, 1, 0.5], "what a source says twice is shown, and counts once"
     (against,) = found.contradicting_evidence
     assert (against.type, against.statement) == ("Refutes", "third trial Refutes hypothesis")
     assert against.quote == TEXTS["c.md"][against.start : against.end] == TEXTS["c.md"]
