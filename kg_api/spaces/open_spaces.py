@@ -414,6 +414,7 @@ class OpenSpace(WatchedModel[Embedder]):
         self._looking = threading.Lock()
         self._calibrating = threading.Lock()
         self._calibrated_at = float("-inf")
+        self._uncalibrated_until = float("-inf")
 
     @staticmethod
     def answer_probe(embedder: Embedder) -> NDArray[np.float32]:
@@ -437,11 +438,13 @@ class OpenSpace(WatchedModel[Embedder]):
     def calibrate(self) -> Space:
         """Return the space with its calibration, or without if the model rejects the texts for it."""
         with self._calibrating:
-            self.space = find_space(self._graph, self.space.slug)
             if self.space.calibration is None:
+                self.space = find_space(self._graph, self.space.slug)
+            if self.space.calibration is None and time.monotonic() > self._uncalibrated_until:
                 try:
                     calibration = calibrate_similarity(self.embedder())
-                except (EmbeddingFailed, InvalidInput) as error:  # retried after a later verification
+                except (EmbeddingFailed, InvalidInput) as error:
+                    self._uncalibrated_until = time.monotonic() + CALIBRATED_SECONDS
                     self._warn_of_defaults(error)
                 else:
                     store_calibration(self._graph, self.space, calibration)

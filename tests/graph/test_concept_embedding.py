@@ -193,14 +193,18 @@ def test_concepts_are_embedded_by_a_model_that_rejects_the_texts_of_the_calibrat
     class Uncalibrated(DeterministicEmbedder):
         def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
             if calibrates(texts):
+                attempts.append(len(texts))
                 raise InvalidInput("these texts cannot be embedded")
             return super().embed_passages(texts)
 
+    attempts: list[int] = []
     store_document(graph, DOCUMENT)
     learn(graph)
     kg = Kg(graph, open_spaces(graph, Uncalibrated()))
     kg.work()
+    kg.spaces.get().calibrate()
     kg.spaces.close()
+    assert len(attempts) == 1, "no further request for each batch"
     assert counts(kg) == (5, 5, 0, 0, 0)
     assert kinds(graph) == [("concept_embedding", "succeeded")]
 
