@@ -6,7 +6,7 @@ import base64
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Final, Generic, cast
 from urllib.parse import urlsplit
 
@@ -51,7 +51,7 @@ IMAGE_HINT = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass
 class JsonEndpoint(Generic[ItemT]):
     provider: Provider
     path: str
@@ -60,12 +60,11 @@ class JsonEndpoint(Generic[ItemT]):
     dimensions: int
     hint: str
 
-    @cached_property
-    def client(self) -> JsonClient:
-        return JsonClient(self.provider, self.path)
+    def __post_init__(self) -> None:
+        self._client = JsonClient(self.provider, self.path)
 
     def ask(self, items: Sequence[ItemT], *, query: bool, seconds: float, max_bytes: int) -> EmbeddingReply:
-        reply = self.client.read(self._post(items, query, seconds, max_bytes))
+        reply = self._client.read(self._post(items, query, seconds, max_bytes))
         if (found := self.find(reply)) is None:
             raise self.provider.report_wrong_service()
         what = "pictures" if self.provider.service is PICTURES else "texts"
@@ -74,10 +73,10 @@ class JsonEndpoint(Generic[ItemT]):
         )
 
     def close(self) -> None:
-        self.client.close()
+        self._client.close()
 
     def _post(self, items: Sequence[ItemT], query: bool, seconds: float, max_bytes: int) -> Reply:
-        return self.client.post(self.body(items, query), seconds, max_bytes)
+        return self._client.post(self.body(items, query), seconds, max_bytes)
 
 
 class _Files(JsonEndpoint[bytes]):
@@ -86,7 +85,7 @@ class _Files(JsonEndpoint[bytes]):
     def _post(self, items: Sequence[bytes], query: bool, seconds: float, max_bytes: int) -> Reply:
         files = [("images", ("images", picture, "image/jpeg")) for picture in items]
         fields = cast("dict[str, str]", self.body(items, query))
-        return self.client.post_form(fields, files, seconds, max_bytes)
+        return self._client.post_form(fields, files, seconds, max_bytes)
 
 
 def _tokens(reply: object) -> int | None:
