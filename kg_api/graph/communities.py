@@ -115,7 +115,7 @@ def find_community(graph: Reader, ontology: str, identifier: str) -> Row:
         require_state(graph, ontology)
         raise NotFound(
             f"community {identifier!r} not found in {ontology}. The communities may have changed: "
-            f"/ui/communities shows the existing ones"
+            "/ui/communities shows the existing ones"
         )
     return {**found, "computed_at": convert_times(rows[0])["at"]}
 

@@ -158,7 +158,6 @@ def delete_pending_documents(graph: Graph, ontology: str) -> None:
 
 # Judgements of passages
 
-
 _LAST: Final = "g"  # after every id, which is hexadecimal
 
 

@@ -122,6 +122,8 @@ def require_known_schema(graph: Graph) -> list[dict[str, str]]:
 
 
 class DatabaseProbe:
+    """Probe by a query, because a server that has panicked still accepts connections."""
+
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
 

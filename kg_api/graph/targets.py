@@ -209,7 +209,6 @@ def check_image_vectors(graph: Graph, plan: Plan) -> tuple[int, int]:
 
 # Checks of vectors: complete, valid, and found by the index
 
-
 PORTION = 2000
 SAMPLED = 16
 NEAREST = 10

@@ -172,7 +172,6 @@ def select_embedding_states(graph: Graph, names: Sequence[str] | None) -> list[E
 
 # Activation of the space under construction, in one transaction
 
-
 log = structlog.get_logger()
 
 
@@ -190,8 +189,8 @@ def activate(
     held = hold_configurations(tx, [each.ontology for each in states])
     for state in states:
         name, configured = state.ontology, state.configured
-        anew = configured.using(modality, configured.of(modality).activated())
-        if held.get(name) not in (configured, anew):  # a repeated transaction finds its own result
+        activated = configured.using(modality, configured.of(modality).activated())
+        if held.get(name) not in (configured, activated):  # a repeated transaction finds its own result
             raise Conflict(f"{name} was reconfigured in the meantime: check, and try again")
         for kind in get_embedded_kinds(modality):
             behind, refused = count_unbuilt_items(tx, state, kind)
@@ -199,7 +198,7 @@ def activate(
                 raise Conflict(f"{name} is not complete: {behind} {KINDS[kind].plural} are not built yet")
             if refused and kind == MAIN_KINDS[modality] and not accept_rejected:
                 raise Conflict(f"{name}: {describe_rejected(refused, kind)}")
-        write_configuration(tx, name, anew)
+        write_configuration(tx, name, activated)
 
 
 def describe_rejected(refused: int, kind: EmbeddedKind = "source") -> str:

@@ -218,7 +218,7 @@ def make_thumbnail(picture: Image.Image) -> bytes:
     return content.getvalue()
 
 
-# Rendering for image embedding models: upright RGB at the model's input size
+# Rendering: upright RGB at a given size
 
 _SPARE = 3  # multiple of the target size to keep before the final resampling
 _RESAMPLING = {
@@ -238,7 +238,7 @@ def render(data: bytes, rendering: Rendering, settings: ConversionSettings) -> R
 
 
 def render_opened(picture: Image.Image, rendering: Rendering) -> Image.Image:
-    """Render an open image for a model.
+    """Render an open image, for display, OCR, or a model.
 
     JPEG decoding and averaging first reduce the image to at least three times the target size. Then one
     resampling step follows.

@@ -194,7 +194,6 @@ def _takes_several(annotation: object) -> bool:
 
 # Declaration of routes with scopes
 
-
 EndpointT = TypeVar("EndpointT", bound=Callable[..., Any])
 Declare = Callable[[EndpointT], EndpointT]
 
