@@ -107,11 +107,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _clean_environment() -> Iterator[None]:
+def _clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Hide the settings and the home of the person who runs the tests."""
     before = dict(os.environ)
     for name in before:
         if name.startswith(OURS) and not name.startswith(KEPT_VARIABLES):
             del os.environ[name]
+    os.environ["XDG_DATA_HOME"] = str(tmp_path_factory.getbasetemp() / "data")
     os.environ.setdefault("JAVA_TOOL_OPTIONS", java_options())
     yield
     os.environ.clear()

@@ -43,6 +43,7 @@ def test_filtered_deletion_is_limited_to_its_preview(monkeypatch: pytest.MonkeyP
             dry_run=len(sent) == 1, documents=1, sources=1, digest="of the preview", first=[]
         )
 
+    monkeypatch.setenv("KG_API_URL", "http://127.0.0.1:1")
     monkeypatch.setattr(KgClient, "delete_documents", delete)
     assert main.run_command(["delete", "documents", "--where", "tags=old", "--yes"]) == 0
     assert [each.get("dry_run", True) for each in sent] == [True, False]

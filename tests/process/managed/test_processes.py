@@ -46,8 +46,8 @@ def test_process_that_ignores_signals_is_killed(tmp_path: Path) -> None:
 
 def test_a_zombie_is_not_alive(tmp_path: Path) -> None:
     parent = (
-        "import subprocess, sys; print(subprocess.Popen([sys.executable, '-c', '']).pid, flush=True); "
-        + SLEEP
+        "import subprocess, sys; child = subprocess.Popen([sys.executable, '-c', '']); "
+        f"print(child.pid, flush=True); {SLEEP}"
     )
     process = run(tmp_path, parent)
     until(lambda: said_up(tmp_path), "start")
