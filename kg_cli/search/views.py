@@ -37,7 +37,8 @@ TEXT_LINES = 2
 DATE = len("2026-01-31")
 MIN_NAME = 24  # minimum characters of a document name beside a heading
 _HEADING = re.compile(r"\s*#{1,6}[ \t]+([^\n]*?)[ \t]*\n")
-_SPACE = re.compile(r"\s+")
+_SPACE = re.compile(r"(?:^[ \t]*(?:`{3,}|~{3,})[\w+#.-]*[ \t]*$|\s)+", re.MULTILINE)
+"""Whitespace, and the lines that begin and end a code block."""
 MAX_EDGES = 50
 
 Marks = Sequence[tuple[int, int]]  # start and end of each marked place

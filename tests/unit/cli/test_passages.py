@@ -83,14 +83,19 @@ def hits(*similarities: float | None, degraded: tuple[Degradation, ...] = ()) ->
     )
 
 
-def test_headings_of_the_title_are_not_repeated(narrow: Console) -> None:
-    found = hits(0.9, 0.8, 0.7)
-    texts = ("# Part One\n\n## Leases [draft]\n\nIt renews.", "## Leases\n\nIt renews.", "# Part One\n")
+def test_headings_of_the_title_and_fences_of_code_are_omitted(narrow: Console) -> None:
+    found = hits(0.9, 0.8, 0.7, 0.6)
+    texts = (
+        "# Part One\n\n## Leases [draft]\n\nIt renews.",
+        "## Leases\n\nIt renews.",
+        "# Part One\n",
+        "```bash\nkg up\n```\nNot a ``` fence.",
+    )
     for hit, text in zip(found.sources, texts, strict=True):
         hit.chunk.text = text
     print_hits(found)
     shown = [each.strip() for each in narrow.export_text().splitlines()]
-    assert shown[1:6:2] == ["It renews.", "## Leases It renews.", "# Part One"]
+    assert shown[1:8:2] == ["It renews.", "## Leases It renews.", "# Part One", "kg up Not a ``` fence."]
 
 
 def test_hit_takes_three_lines(narrow: Console) -> None:
