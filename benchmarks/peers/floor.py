@@ -11,7 +11,7 @@ import asyncio
 import json
 import os
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -42,14 +42,23 @@ RETURN collect({source_id: s.source_id, full_text: s.full_text, document: s.docu
                 paragraph: s.paragraph, start: s.start, end: s.end}) AS shown"""
 _WORD = re.compile(r"\w+")
 
-_given: dict[str, Any] = json.loads(os.environ["FLOOR"])
-_driver = neo4j.GraphDatabase.driver(_given["bolt"], auth=("neo4j", _given["password"]))
-_embedder = SameEmbedder(Path(_given["model"]), TypeAdapter(ModelSpec).validate_python(_given["spec"]))
+
+@cache
+def _open() -> tuple[neo4j.Driver, SameEmbedder]:
+    given: dict[str, Any] = json.loads(os.environ["FLOOR"])
+    driver = neo4j.GraphDatabase.driver(given["bolt"], auth=("neo4j", given["password"]))
+    spec = TypeAdapter(ModelSpec).validate_python(given["spec"])
+    return driver, SameEmbedder(Path(given["model"]), spec)
 
 
 @lru_cache(10_000)
 def _embed(question: str) -> list[float]:
-    return _embedder.question(question)
+    return _open()[1].question(question)
+
+
+def query(question: str) -> str:
+    """Any of the words, as a full-text query."""
+    return " ".join(f'"{word}"' for word in _WORD.findall(question)[:MAX_WORDS])
 
 
 def _fuse(found: list[tuple[str, int]]) -> list[str]:
@@ -64,8 +73,8 @@ def _fuse(found: list[tuple[str, int]]) -> list[str]:
 def _answer(body: bytes) -> bytes:
     asked = from_json(body)
     vector = np.asarray(asked.get("query_vector") or _embed(asked["query_text"]), np.float32)
-    words = " ".join(f'"{word}"' for word in _WORD.findall(asked["query_text"])[:MAX_WORDS])
-    with _driver.session(default_access_mode=neo4j.READ_ACCESS) as session:
+    words = query(asked["query_text"])
+    with _open()[0].session(default_access_mode=neo4j.READ_ACCESS) as session:
         (found,) = session.run(FIND, vector=Vector.from_numpy(vector), words=words).values()[0]
         (shown,) = session.run(SHOW, ids=_fuse(found)).values()[0]
     return to_json({"sources": shown})
@@ -74,6 +83,7 @@ def _answer(body: bytes) -> bytes:
 async def app(scope: Any, receive: Any, send: Any) -> None:
     """Answer one request (ASGI)."""
     if scope["type"] == "lifespan":
+        _open()
         while (await receive())["type"] != "lifespan.shutdown":
             await send({"type": "lifespan.startup.complete"})
         await send({"type": "lifespan.shutdown.complete"})
