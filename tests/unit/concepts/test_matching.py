@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from kg_api.concepts.grounding import Opinion
+from kg_api.concepts import grounding
+from kg_api.concepts.grounding import Opinion, compute_grounding
 from kg_api.concepts.merging import (
     MIN_LIKENESS,
     compare_spelling,
@@ -14,11 +18,13 @@ from kg_api.concepts.merging import (
     get_min_merge_cosine,
     scale_similarity,
 )
-from kg_api.concepts.relations import group_similar_types, may_mean
+from kg_api.concepts.relations import RelationshipSearcher, group_similar_types, may_mean
 from kg_api.graph.concepts import Text
+from kg_api.graph.relation_search import StatedRelationship
 from kg_api.graph.relations import StoredType
-from kg_api.schemas.concepts import RelationshipType, choose_stance
+from kg_api.schemas.concepts import RelationshipEnd, RelationshipEvidence, RelationshipType, choose_stance
 from kg_api.schemas.spaces import SimilarityCalibration
+from tests.support.hits import make_place
 
 BGE = SimilarityCalibration(related=0.65, unrelated=0.38)
 
@@ -242,3 +248,49 @@ def test_it_is_an_opinion(supporting: float, contradicting: float) -> None:
     assert all(0 <= each <= 1 for each in parts)
     assert sum(parts) == pytest.approx(1)
     assert opinion.expectation == pytest.approx((supporting + 1) / (supporting + contradicting + 2))
+
+
+def evidence(source: str, confidence: float = 1) -> RelationshipEvidence:
+    return RelationshipEvidence(
+        relation_id=f"of {source}",
+        type="t",
+        statement="a t b",
+        quote="",
+        start=None,
+        end=None,
+        confidence=confidence,
+        source=make_place(source),
+    )
+
+
+def test_omitted_evidence_of_both_sides_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    stated = [("for", evidence(f"for {n}")) for n in range(3)]
+    stated += [("against", evidence(f"against {n}")) for n in range(4)]
+    monkeypatch.setattr(grounding, "read_stances", lambda *_: {"for": "supports", "against": "contradicts"})
+    monkeypatch.setattr(grounding, "read_statements", lambda *_, **__: stated)
+    graph: Any = None
+    concept: Any = SimpleNamespace(ontology="notes", concept_id="c")
+    for limit, left in ((2, 3), (3, 1), (4, 0)):
+        found = compute_grounding(graph, concept, limit)
+        assert found is not None
+        assert found.more_evidence == left, limit
+
+
+def test_statements_of_a_relationship_are_one_hit(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = [RelationshipEnd(concept_id=each, label=each) for each in "ab"]
+    said = [
+        (
+            StatedRelationship(ends[0], "needs", "needs", ends[1], "notes", 2, evidence(source, sure)),
+            near,
+            "s",
+        )
+        for source, sure, near in (("x", 0.4, 0.9), ("y", 0.8, 0.7))
+    ]
+    unused: Any = SimpleNamespace(snapshots=None)
+    monkeypatch.setattr("kg_api.concepts.relations.get_snapshots", lambda _: SimpleNamespace(progress=str))
+    searcher = RelationshipSearcher(unused, unused)
+    monkeypatch.setattr(searcher, "_read_statements", lambda *_: said)
+    scope: Any = SimpleNamespace(request=SimpleNamespace(limit=5))
+    (hit,) = searcher._collect_hits(scope)
+    assert (hit.similarity, hit.confidence) == (0.9, 0.8), "of the nearest, and of the surest"
+    assert [each.source.source_id for each in hit.evidence] == ["x", "y"]

@@ -2,16 +2,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.concepts.network import find_both_ends, find_shortest_paths
+from kg_api.concepts import network
+from kg_api.concepts.network import find_both_ends, find_related, find_shortest_paths
 from kg_api.concepts.search import merge_passages
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.concepts import Appearance, ReachedConcept
-from kg_api.schemas.concepts import Concept, ConceptHit, Evidence, Fits
+from kg_api.schemas.concepts import Concept, ConceptHit, Evidence, Fits, RelatedConcept
 from kg_api.schemas.search import Place
 from tests.support.hits import make_place
 
@@ -205,4 +207,33 @@ def test_adjacent_windows_are_joined() -> None:
     assert [[each.paragraph for each in passage.sources] for passage in passages] == [
         [1, 2, 3, 4, 5, 6],
         [8, 9, 10],
+    ]
+
+
+def test_all_relationships_of_direct_neighbours_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    edges = {"own": ["b", "b"], "b": ["own", "c", "c"]}
+    stated = {
+        one: [
+            RelatedConcept(
+                concept=Concept(**hit(label, "").model_dump(include=set(Concept.model_fields))),
+                type=f"type {number}",
+                outgoing=True,
+                confidence=1,
+                sources=["s"],
+            )
+            for number, label in enumerate(labels)
+        ]
+        for one, labels in edges.items()
+    }
+
+    def read(_: object, frontier: Sequence[str], *__: object) -> list[RelatedConcept]:
+        return [each for one in frontier for each in stated[one.rpartition("/")[2]]]
+
+    monkeypatch.setattr(network, "read_related_concepts", read)
+    own = Concept(**hit("own", "").model_dump(include=set(Concept.model_fields)))
+    found = find_related(cast("Any", None), own, 2, 9).related
+    assert [(each.concept.label, each.type) for each in found] == [
+        ("b", "type 0"),
+        ("b", "type 1"),
+        ("c", "type 1"),
     ]
