@@ -174,6 +174,21 @@ def test_names_of_other_languages() -> None:
     assert {"Фридрих Вильгельм", "Теодор Фонтен"} <= set(labels(RUSSIAN))
 
 
+NIGHT = "È nella città, e con la {} non si va, ma si vede nella {} per tutta la notte."
+
+
+@pytest.mark.parametrize(
+    ("names", "found"),
+    [
+        (("rete neuronale", "casa"), []),
+        (("rete neuronale", "rete neuronale"), ["rete neuronale"]),
+        (("rete", "rete"), []),
+    ],
+)
+def test_unsure_phrase_needs_two_mentions_and_a_word_more(names: tuple[str, str], found: list[str]) -> None:
+    assert labels(NIGHT.format(*names)) == found
+
+
 FLOORS = {
     ("held-out", "all"): (0.84, 0.72),
     ("held-out", "en"): (0.84, 0.73),

@@ -275,3 +275,10 @@ def test_unproven_quote_is_kept_as_unverified() -> None:
     assert [each.text for each in answer.concepts[0].quotes] == ["Ada Lovelace wrote"]
     assert answer.concepts[0].unverified == ("the", "she wrote a symphony")
     assert answer.unverified == 2
+
+
+def test_repeated_name_is_evidence_only_as_the_whole_passage() -> None:
+    assert read(concept(quotes=["Ada Lovelace"])).concepts[0].quotes == ()
+    whole = SourceText("s", "d", 0, (), 0, "Ada Lovelace\n", "h")
+    (found,) = verify_extraction(whole, {"concepts": [concept(quotes=["Ada Lovelace"])]}, 6).concepts
+    assert [each.text for each in found.quotes] == ["Ada Lovelace"]

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from kg_api.discovery.proposals import (
+    LinkSearch,
     Neighbour,
     PlacedText,
     compute_contrast,
@@ -19,10 +20,12 @@ from kg_api.discovery.proposals import (
     is_repeated,
     list_unknown_neighbours,
 )
+from kg_api.graph.search import ChunkText
 from kg_api.graph.spaces import Space
 from kg_api.schemas.base import content_hash, proposal_id
 from kg_api.schemas.spaces import SimilarityCalibration, SpaceIdentity
 from kg_api.settings import ProposalSettings
+from tests.support.hits import make_place
 from tests.support.proposals import EARS, LICENCE, OWLS, TAXES
 
 
@@ -139,3 +142,17 @@ def test_proposal_id_is_independent_of_order() -> None:
     one, other = content_hash(OWLS), content_hash(EARS)
     assert proposal_id("notes", "source", one, other) == proposal_id("notes", "source", other, one)
     assert proposal_id("notes", "source", one, other) != proposal_id("mail", "source", one, other)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "quote"),
+    [(12, 15, (2, 5)), (5, 30, (0, 6)), (13, 99, (3, 6)), (16, 40, (None, None)), (2, 10, (None, None))],
+)
+def test_quote_of_a_link_stays_within_its_source(
+    start: int, end: int, quote: tuple[int | None, int | None]
+) -> None:
+    graph: Any = None
+    search = LinkSearch(graph, "source", "notes", space(), ProposalSettings())
+    search._places = {"s": make_place("s", "source", 10)}
+    found = search._build_end("s", ChunkText("chunk", start, end, ("r", "s")))
+    assert (found.start, found.end) == quote
