@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from kg_api.schemas.embedding import Chunking
 from kg_api.schemas.vocabulary import Strategy
+from kg_api.text import semantic
 from kg_api.text.borders import Paragraph
 from kg_api.text.chunking import split_to_chunks
 from tests.unit.chunk.shapes import chunked, document, sources
@@ -62,6 +63,9 @@ def test_groups_overlap_by_their_last_paragraph() -> None:
     assert [len(each.split()) for each in found] == [40, 40, 40]
     found = texts(text, paragraphs, strategy="paragraph_group", chunk_size=50, overlap=0)
     assert [len(each.split()) for each in found] == [40, 40]
+    text, paragraphs = laid_out(("A", 10), ("A", 35), ("A", 40))
+    found = texts(text, paragraphs, strategy="paragraph_group", chunk_size=50)
+    assert [len(each.split()) for each in found] == [45, 40], "35 and 40 words do not fit into 60"
 
 
 def test_a_group_never_joins_two_sections() -> None:
@@ -98,6 +102,22 @@ def test_semantic_chunks_end_at_topic_changes() -> None:
     found = split_to_chunks(text, [Paragraph(0, len(text))], chunking, by_topic)
     assert [text[span.start : span.end].split()[0] for span in found] == ["Cats", "Rain", "Jazz"]
     assert [len(text[span.start : span.end].split(".")) - 1 for span in found] == [6, 6, 6]
+
+
+def test_semantic_chunks_end_at_the_largest_fifth_of_changes() -> None:
+    angles = np.cumsum(np.radians([0, 3, 4, 80, 5, 6, 90, 7, 8]))
+    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+    text = " ".join(f"Sentence {n} {'says ' * 7}so." for n in range(len(angles)))
+    chunking = Chunking(strategy="semantic", chunk_size=40)
+    found = split_to_chunks(text, [Paragraph(0, len(text))], chunking, lambda _: vectors)
+    assert [text[span.start : span.end].split()[1] for span in found] == ["0", "3", "6"]
+
+
+def test_chunk_of_one_topic_is_cut_in_its_second_half() -> None:
+    moves = np.array([0.9, 0.8, 0.1, 0.5, 0.3, 0.9], np.float32)
+    assert semantic._find_farthest(moves, [10] * 7, 0, 5) == 4
+    assert semantic._find_farthest(moves, [10] * 7, 0, 1) == 1
+    assert semantic._find_farthest(moves, [10] * 7, 3, 6) == 6
 
 
 def test_many_sentences_are_compared_part_by_part() -> None:

@@ -19,12 +19,14 @@ from kg_api.ingest.folder_listing import (
     Result,
     UnsettledFile,
     add_results,
+    add_same_texts,
     compute_file_stamp,
     inside,
     list_folder,
     read_mounts,
     read_settled,
 )
+from kg_api.schemas.documents import StoredChange
 from kg_api.schemas.folders import (
     MAX_REFUSALS_KEPT,
     NewFolder,
@@ -431,3 +433,15 @@ def test_relative_folder_path_is_rejected(path: str) -> None:
 def test_invalid_scan_interval_is_rejected(seconds: int) -> None:
     with pytest.raises(ValueError, match="every_seconds"):
         NewFolder(path="/a", ontology="notes", every_seconds=seconds)
+
+
+def test_new_file_with_the_text_of_a_deleted_one_is_moved() -> None:
+    found = [
+        ("moved.md", StoredChange("created", 1, 0, 0, None, ("gone.md",))),
+        ("edited.md", StoredChange("updated", 1, 0, 1, None, ("gone.md",))),
+        ("copy.md", StoredChange("created", 1, 0, 0, None, ("gone.md", "here.md", "too.md"))),
+        ("new.md", StoredChange("created", 1, 0, 0, None)),
+    ]
+    tally = add_same_texts(ScanTally(moved=5, duplicates=7), found, {"gone.md"})
+    assert (tally.moved, tally.duplicates) == (7, 8)
+    assert [(each.document, each.duplicate_of) for each in tally.duplicate_files] == [("copy.md", "here.md")]

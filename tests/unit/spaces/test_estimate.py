@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from kg_api.graph.vectors import DocumentAbout, SourceText
+from kg_api.schemas.embedding import Chunking
+from kg_api.spaces.contexts import WrittenContexts
+from kg_api.spaces.estimate import SAMPLED_SOURCES, Estimator
+from tests.support.embedders import small_embedder
+from tests.unit.search.found import SPACE
+
+
+def test_cost_of_a_sample_is_scaled_to_the_whole_document() -> None:
+    written = WrittenContexts(contexts=8, remembered=4, requests=2, read=100, written=10, price=0.5)
+    spaces: Any = SimpleNamespace(of=lambda _: SimpleNamespace(embedder=small_embedder))
+    quote = SimpleNamespace(written=lambda: written)
+    contexts: Any = SimpleNamespace(
+        quote=lambda *_: (lambda chunks: [""] * len(chunks), quote), sentence_vectors=lambda _: None
+    )
+    graph: Any = None
+    plan: Any = SimpleNamespace(space=SPACE, config=Chunking(strategy="paragraph"))
+    sources = [SourceText(f"s{n}", "d", n, (), 6 * n, "a word", "h") for n in range(5 * SAMPLED_SOURCES // 2)]
+    cost = Estimator(graph, spaces, contexts, lambda _: 2.0).of_document(plan, sources, DocumentAbout("", {}))
+    assert (cost.sources, cost.chunks, cost.tokens) == (1000, 1000, 2 * 1000)
+    assert cost.price == pytest.approx(2 * 1000 * 2 / 1e6)
+    assert cost.context_price == 2.5 * 0.5
+    told = " ".join(cost.notes)
+    assert "20 contexts in 5 requests. It reads about 250 tokens and writes 25" in told
+    assert "10 contexts were written before" in told
+    assert "estimated from 1 of 2.5 parts" in told
