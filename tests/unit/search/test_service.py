@@ -219,6 +219,8 @@ def test_chunk_across_sources_represents_best_keyword_source() -> None:
     (hit,) = hits(lanes({"default": vector}, [found("b", 5.0)]), 10, c_a=text)
     assert (hit.source_id, hit.ranks.vector, hit.ranks.text) == ("b", 1, 1)
     assert (hit.chunk.text, hit.chunk.source_ids) == ("all of it", ["a", "b", "c"])
+    several = [found("c", 7.0), found("b", 5.0)]
+    assert hits(lanes({"default": vector}, several), 10, c_a=text)[0].source_id == "c"
     (alone,) = hits(lanes({"default": vector}), 10, c_a=text)
     assert alone.source_id == "a"
     (deleted,) = hits(lanes({"default": vector}), 10)

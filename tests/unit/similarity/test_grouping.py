@@ -1,18 +1,29 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kg_api.graph.jobs import Progress
 from kg_api.graph.similar import NearSource, VectorPart
 from kg_api.schemas.search import Place
 from kg_api.search import source_graph
-from kg_api.search.near import deduplicate_sources, group_duplicates, to_matched_chunk
+from kg_api.search.near import (
+    comparable,
+    deduplicate_sources,
+    describe_embedding_progress,
+    group_duplicates,
+    to_matched_chunk,
+)
 from kg_api.search.passage_map import Projection
 from kg_api.search.similar import sample_evenly
 from kg_api.search.source_graph import Vectors, find_nearest_pairs
-from tests.unit.search.found import place
+from tests.unit.search.found import SPACE, place
 
 LONG = "The lease of a job is renewed while its worker lives, and taken over when it no longer is"
 
@@ -67,6 +78,33 @@ def test_part_is_stripped_and_missing_chunk_falls_back() -> None:
     assert to_matched_chunk(where, "gone", {}) == to_matched_chunk(where)
     chunk = to_matched_chunk(where)
     assert (chunk.text, chunk.start, chunk.end) == ("one", 102, 105)
+
+
+def test_only_ontologies_of_the_same_model_are_compared() -> None:
+    other, second = replace(SPACE, slug="other"), replace(SPACE, slot="b")
+    others = {f"o{n:02}": other for n in range(11)}
+    known: Any = SimpleNamespace(
+        require_known=lambda _: None, answering={"z": SPACE, **others, "a": SPACE, "s": second}
+    )
+    scope = comparable(SPACE, None, known)
+    assert [(space.key, names) for space, names in scope.slots] == [
+        (SPACE.key, ["z", "a"]),
+        (second.key, ["s"]),
+    ]
+    (told,) = scope.degradations()
+    assert told.effect.endswith(f"'default': {', '.join([*others][:10])} and more")
+    few = comparable(SPACE, ["o07", "a", "o03"], known)
+    assert (few.ontologies, few.degradations()[0].effect.partition(": ")[2]) == (["a"], "o03, o07")
+    assert comparable(SPACE, ["a"], known).degradations() == []
+
+
+def test_progress_is_described_for_ten_ontologies_of_the_scope() -> None:
+    progress = {f"o{n}": Progress(done=n, total=20) for n in range(13)}
+    told = describe_embedding_progress(progress, {f"o{n}" for n in range(2, 13)})
+    assert [each.effect for each in told] == [
+        f"o{n}: embedding is in progress ({n} of 20 sources). The others are not compared"
+        for n in range(2, 12)
+    ]
 
 
 SEEDS = st.integers(0, 2**32 - 1)
