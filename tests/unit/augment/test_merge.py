@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,18 +13,23 @@ from hypothesis import strategies as st
 
 from kg_api.errors import InvalidInput
 from kg_api.providers.embedding import DeterministicEmbedder
-from kg_api.schemas.answers import AugmentRequest
-from kg_api.schemas.search import Degradation, MatchedChunk, SourceHit
+from kg_api.schemas.answers import AugmentRequest, Threshold
+from kg_api.schemas.search import Degradation, LeftOut, MatchedChunk, SourceHit, SourceHits, SourceSearch
 from kg_api.schemas.vocabulary import MAX_QUERY_CHARACTERS
+from kg_api.search import augment
 from kg_api.search.augment import (
     MAX_PIECES,
     MEASURED,
+    Asking,
     AugmentScope,
     Choices,
     MergedPassage,
     PackedContext,
     PassageSelection,
+    Piece,
     PieceHit,
+    PieceResults,
+    Pieces,
     build_token_counter,
     consolidate_request,
     cut,
@@ -212,6 +218,78 @@ def test_whole_text_is_a_further_piece() -> None:
     *parts, whole = split_into_pieces(f" {LONG}\n", request(whole=True), COUNTER).pieces
     assert (whole.whole, whole.text, whole.number, whole.start) == (True, LONG, len(parts) + 1, 1)
     assert not any(part.whole for part in parts)
+    short = " ".join(f"word{n}" for n in range(40))
+    made = split_into_pieces(short, request(whole=True, one_query_tokens=10), COUNTER)
+    assert [part.whole for part in made.pieces] == [False], "the only piece is the whole text"
+
+
+def test_skipped_pieces_are_described() -> None:
+    (told,) = augment._describe_skipped_pieces(Pieces([], 7, 0))
+    assert told.effect == "the text has 71 pieces: 64 spread evenly were searched for"
+    assert augment._describe_skipped_pieces(Pieces([], 0, 0)) == []
+
+
+def answered(nearest: float | None, below: int = 0, without: int = 0, *hits: SourceHit) -> SourceHits:
+    left_out = LeftOut(below_similarity=below, without_vector=without, nearest=nearest)
+    return SourceHits.model_construct(sources=list(hits), left_out=left_out, degraded=[])
+
+
+def test_missing_passages_are_explained_and_counted() -> None:
+    bounds = {
+        n: Threshold(space=n, min_similarity=least, source="model") for n, least in (("a", 0.7), ("b", 0.5))
+    }
+    bounds["c"] = Threshold(space="c", min_similarity=None, source="none")
+    where = AugmentScope({}, SPACE, bounds)
+    piece = Piece(1, "text", 0, 4, 1)
+    asked = [
+        PieceResults(piece, [answered(0.4, 2, 1), answered(None)]),
+        PieceResults(piece, [answered(0.45, 3)]),
+    ]
+    nothing = chosen([])
+    (told,) = augment._nothing_near(asked, nothing, where)
+    assert told.startswith(
+        "no relevant result: the nearest passage has a similarity of 0.45, below 0.50 or 0.70."
+    )
+    assert augment._nothing_near(asked, chosen(found(1, hit("a", 0.9))), where) == []
+    assert augment._nothing_near(asked[:0], nothing, where) == []
+    counts = augment._counts("text", Pieces([piece], 5, 9), asked, nothing, PackedContext("", 0, [], 3))
+    assert (counts.searches, counts.candidates, counts.below_similarity, counts.without_vector) == (
+        3,
+        6,
+        5,
+        1,
+    )
+    assert (counts.pieces, counts.pieces_left_out, counts.tokens, counts.beyond_budget) == (1, 5, 9, 3)
+
+
+def test_long_piece_is_searched_in_each_space_by_its_vector() -> None:
+    large = replace(SPACE, slug="large")
+    searches = list[SourceSearch]()
+
+    def search(asked: SourceSearch, _: object) -> SourceHits:
+        searches.append(asked)
+        return answered(None)
+
+    def of(space: Any) -> Any:
+        if space.slug == "large" and len(searches) > 1:
+            raise InvalidInput("too long")
+        return SimpleNamespace(embed_query=lambda text: [float(len(text)), 0.0])
+
+    long = "word " * MAX_QUERY_CHARACTERS
+    where = AugmentScope({"a": large, "b": SPACE, "c": large}, large, {})
+    spaces: Any = SimpleNamespace(of=of)
+    asking = Asking(request(ontology=["a", "b", "c"], per_piece=3), where, spaces, search)
+    piece = Piece(1, long, 0, len(long), 9, whole=True)
+    assert len(asking.ask(piece).answers) == 2
+    assert [(each.space, each.ontology, each.query_vector) for each in searches] == [
+        ("default", ["b"], [len(long), 0]),
+        ("large", ["a", "c"], [len(long), 0]),
+    ]
+    assert {(len(each.query_text or ""), each.limit) for each in searches} == {(MAX_QUERY_CHARACTERS, 12)}
+    failed = asking.ask(piece)
+    assert (len(failed.answers), failed.degradations[0][1].part) == (1, "embedding")
+    asking.ask(Piece(2, "short", 0, 5, 1))
+    assert (searches[-1].query_vector, searches[-1].ontology) == (None, ["a", "b", "c"])
 
 
 def test_conversation_is_joined_and_empty_text_rejected() -> None:
