@@ -1,13 +1,15 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from kg_api.discovery import constructive
 from kg_api.discovery.subgraph import WorkingEdge, WorkingNode, WorkingSet, compute_pagerank
 from kg_api.errors import InvalidInput
-from kg_api.schemas.constructive import ConstructiveQuery, Reached
+from kg_api.schemas.constructive import ConstructiveQuery, Cut, Reached, StepReport
 from kg_api.schemas.problems import valid
+from kg_api.schemas.search import Degradation
 
 SEED = {"step": "seed", "value": "leases"}
 
@@ -100,3 +102,96 @@ def test_pagerank_favours_the_seeds() -> None:
     assert abs(cycle["b"] - cycle["c"]) < 1e-9
     assert compute_pagerank(built(seeds="a")) == {"a": 1.0}
     assert compute_pagerank(built("ab", seeds="")) == pytest.approx({"a": 0.5, "b": 0.5})
+
+
+def progress(*ontologies: str, documents: frozenset[str] | None = None) -> constructive._Progress:
+    query, unused = valid(ConstructiveQuery, {"steps": [SEED]}), cast("Any", None)
+    return constructive._Progress(query, unused, frozenset(ontologies), unused, float("inf"), documents)
+
+
+@pytest.mark.parametrize(
+    ("ontology", "document", "within", "included"),
+    [
+        ("notes", None, None, True),
+        ("notes", "a", None, True),
+        ("other", "a", frozenset("a"), False),
+        ("notes", "a", frozenset("a"), True),
+        ("notes", "b", frozenset("a"), False),
+        ("notes", None, frozenset[str](), True),
+    ],
+)
+def test_scope_has_ontologies_and_documents(
+    ontology: str, document: str | None, within: frozenset[str] | None, *, included: bool
+) -> None:
+    found = WorkingNode("n", "passage", ontology, document)
+    assert progress("notes", documents=within).includes(found) == included
+
+
+def test_nodes_are_added_up_to_both_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(constructive, "MAX_SUBGRAPH_NODES", 4)
+    made = progress("notes")
+    assert made.add([node("a"), node("b"), node("a", hops=1)], 2) == 2
+    assert (order(made.built), made.cut) == ("ab", [])
+    assert made.add([node("b", hops=1), node("c"), node("d"), node("e")], 1) == 1
+    assert order(made.built) == "abc"
+    assert [way.hops for way in made.built.nodes["b"].ways] == [0, 1], "a further way to a known node"
+    assert made.add([node("d"), node("e"), node("f")], 2) == 1
+    assert order(made.built) == "abcd"
+    assert [(each.by, each.left_out) for each in made.cut] == [("limit", 2), ("nodes", 2)]
+
+
+def test_edges_join_known_nodes_up_to_the_maximum(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(constructive, "MAX_SUBGRAPH_EDGES", 1)
+    made = progress("notes")
+    made.add([node("a"), node("b")], 9)
+
+    def edge(one: str, other: str) -> WorkingEdge:
+        return WorkingEdge("related_to", one, other, "is", "is")
+
+    assert [made.connect(edge(*ends)) for ends in ("ac", "ab", "ab", "ba")] == [True, True, True, False]
+    assert [each.ends for each in made.built.edges.values()] == [("a", "b")]
+
+
+def test_note_is_recorded_once() -> None:
+    made, note = progress("notes"), Degradation(part="query", effect="x")
+    made.note_degraded([note])
+    made.note_degraded([note, Degradation(part="query", effect="y")])
+    assert [each.effect for each in made.degraded] == ["x", "y"]
+
+
+def report(number: int, nodes: int, removed: int = 0, *cut: Cut) -> StepReport:
+    return StepReport(
+        number=number,
+        step="filter",
+        added=0,
+        removed=removed,
+        nodes=nodes,
+        edges=0,
+        cut=[*cut],
+        milliseconds=0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("reports", "told"),
+    [
+        (
+            [report(1, 3), report(2, 2, 1), report(3, 0, 2), report(4, 0)],
+            "step 3 (filter) left nothing of 2 nodes",
+        ),
+        ([report(1, 0, 0, Cut(by="time", left_out=None, effect=""))], "the time limit ended"),
+        ([report(1, 0, 0, Cut(by="limit", left_out=1, effect=""))], "no seed was found"),
+        ([], "no seed was found"),
+    ],
+)
+def test_empty_subgraph_is_explained(reports: list[StepReport], told: str) -> None:
+    assert constructive._explain_nothing(reports).startswith(told)
+
+
+def test_excluded_seed_is_explained() -> None:
+    made = progress("notes")
+    assert "which this query does not include" in str(constructive._report_excluded_seed("x", "other", made))
+    assert "in no document that the query sees" in str(constructive._report_excluded_seed("x", "notes", made))
+    made.note_cut("hub", "too many sources")
+    told = str(constructive._report_excluded_seed("x", "notes", made))
+    assert told == "'x' was not found in the documents that the query sees: too many sources"
