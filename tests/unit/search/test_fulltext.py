@@ -6,11 +6,20 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.errors import BudgetSpent, ConfigurationError, KgError, LlmUnavailable
+from kg_api.errors import (
+    BudgetSpent,
+    ConfigurationError,
+    EmbeddingUnavailable,
+    InvalidInput,
+    KgError,
+    LlmUnavailable,
+    OtherModel,
+)
 from kg_api.graph.fulltext import FIELDS, MAX_STEMS, MAX_TERMS, SCOPES_A_QUERY, build_lucene_queries, terms
 from kg_api.graph.text_analysis import MAX_VARIANTS, find_stop_words, find_variants
 from kg_api.providers.chat import Prompt
@@ -18,7 +27,7 @@ from kg_api.schemas.base import build_ontology_scope
 from kg_api.schemas.search import Respelling, SourceSearch
 from kg_api.search import question as question_module
 from kg_api.search.plan import Wording
-from kg_api.search.question import OPEN_SECONDS, Hyde, count_wanted
+from kg_api.search.question import OPEN_SECONDS, Hyde, average_vectors, count_wanted
 
 LUCENE_CLAUSES = 1024
 QUOTED = re.compile(r'"((?:[^"\\]|\\["\\])*)"')
@@ -191,3 +200,39 @@ def test_failed_language_model_is_called_again_after_a_pause(
         now = at
         assert hyde.generate(SourceSearch(query_text="why", hyde=1)) == ([], str(fault))
         assert len(asked) == times
+
+
+QUESTION = np.array([1, 0], np.float32)
+
+
+def answering(vector: Sequence[float], fault: KgError | None = None) -> tuple[Any, list[str]]:
+    texts = list[str]()
+
+    def embed(passages: Sequence[str]) -> Any:
+        if fault:
+            raise fault
+        texts.extend(passages)
+        return np.array([vector] * len(passages), np.float32)
+
+    model = SimpleNamespace(spans=lambda text: [(0, 4), (4, len(text))])
+    return SimpleNamespace(embedder=lambda: model, embed_passages=embed), texts
+
+
+def test_answers_are_averaged_with_the_question() -> None:
+    opened, texts = answering([0, 1])
+    found, reason = average_vectors(QUESTION, ["wool and linen", "    and wool", "silk"], opened)
+    assert texts == ["wool", "silk"], "truncated to the limit of the model"
+    assert (found.tolist(), reason) == (pytest.approx([5**-0.5, 2 * 5**-0.5]), None)
+    assert average_vectors(QUESTION, [], opened) == (QUESTION, None)
+    opposite, _ = answering([-1, 0])
+    assert average_vectors(QUESTION, ["silk"], opposite) == (QUESTION, None), "the mean has no direction"
+
+
+@pytest.mark.parametrize("fault", [EmbeddingUnavailable("down"), InvalidInput("too odd")])
+def test_without_answer_vectors_the_question_is_used(fault: KgError) -> None:
+    assert average_vectors(QUESTION, ["silk"], answering([0, 1], fault)[0]) == (QUESTION, str(fault))
+
+
+def test_answers_of_another_model_are_an_error() -> None:
+    with pytest.raises(OtherModel):
+        average_vectors(QUESTION, ["silk"], answering([0, 1], OtherModel("another"))[0])
