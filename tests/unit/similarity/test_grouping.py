@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from kg_api.graph.jobs import Progress
 from kg_api.graph.similar import NearSource, VectorPart
+from kg_api.schemas.image_search import RelatedThrough
 from kg_api.schemas.search import Place
-from kg_api.search import source_graph
+from kg_api.schemas.similarity import SimilarSearch
+from kg_api.search import related, similar, source_graph
 from kg_api.search.near import (
     comparable,
     deduplicate_sources,
@@ -21,9 +23,10 @@ from kg_api.search.near import (
     to_matched_chunk,
 )
 from kg_api.search.passage_map import Projection
-from kg_api.search.similar import sample_evenly
+from kg_api.search.related import RelatedService, rank_by_similarity
+from kg_api.search.similar import MAX_COMPARED, MAX_EXACT, SimilarityService, sample_evenly
 from kg_api.search.source_graph import Vectors, find_nearest_pairs
-from tests.unit.search.found import SPACE, place
+from tests.unit.search.found import SPACE, found, place
 
 LONG = "The lease of a job is renewed while its worker lives, and taken over when it no longer is"
 
@@ -105,6 +108,93 @@ def test_progress_is_described_for_ten_ontologies_of_the_scope() -> None:
         f"o{n}: embedding is in progress ({n} of 20 sources). The others are not compared"
         for n in range(2, 12)
     ]
+
+
+Steps = list[tuple[int, bool]]
+
+
+def deepen(
+    monkeypatch: pytest.MonkeyPatch,
+    hits: list[NearSource],
+    *,
+    sources: int = 0,
+    exact: bool = False,
+    **asked: Any,
+) -> tuple[Steps, int, bool]:
+    """Search at increasing depths, of which each returns the same hits and has more."""
+    steps: Steps = []
+
+    def nearest(*given: Any, exact: bool) -> tuple[list[NearSource], bool]:
+        steps.append((given[2], exact))
+        return hits, True
+
+    unused: Any = None
+    snapshots = SimpleNamespace(filters=None, progress=str)
+    monkeypatch.setattr(similar, "get_snapshots", lambda _: snapshots)
+    monkeypatch.setattr(similar, "count_sources", lambda *_: sources)
+    service = SimilarityService(unused)
+    monkeypatch.setattr(service, "_nearest", nearest)
+    scope: Any = SimpleNamespace(ontologies=["notes"], documents=None, sources=None)
+    query: Any = SimpleNamespace(place=place("own"))
+    groups, more = service._reach(query, scope, SimilarSearch.model_validate(asked), exact=exact)
+    return steps, len(groups), more
+
+
+def test_search_goes_deeper_until_there_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = [near("a", 0.9), near("b", 0.8)]
+    assert deepen(monkeypatch, few, limit=2) == ([(50, False)], 2, True)
+    assert deepen(monkeypatch, few, limit=20)[0][:2] == [(60, False), (240, False)]
+    every = [(60, False), (240, False), (960, False), (3840, True), (MAX_COMPARED, True)]
+    assert deepen(monkeypatch, few, sources=MAX_EXACT, limit=20) == (every, 2, True)
+    assert deepen(monkeypatch, few, sources=MAX_EXACT + 1, limit=20) == (every[:3], 2, True)
+    assert deepen(monkeypatch, few, sources=MAX_EXACT + 1, limit=20, exact=True)[0][-1] == (
+        MAX_COMPARED,
+        True,
+    )
+
+
+@pytest.mark.parametrize(("least", "steps", "groups"), [(0.85, 1, 1), (0.81, 1, 1), (0.8, 5, 2)])
+def test_search_ends_below_the_minimum_similarity(
+    monkeypatch: pytest.MonkeyPatch, least: float, steps: int, groups: int
+) -> None:
+    found = deepen(monkeypatch, [near("a", 0.9), near("b", 0.8)], limit=5, min_similarity=least)
+    assert (len(found[0]), *found[1:]) == (steps, groups, steps > 1)
+
+
+def test_related_source_has_its_nearest_part() -> None:
+    query: Any = SimpleNamespace(own=place("own"), depth=2)
+    hits = [
+        ("s", found("b", 1, 0.5)),
+        ("s", found("a", 1, 0.5)),
+        ("t", found("b", 1, 0.9)),
+        ("s", found("own", 1, 1)),
+    ]
+    ranked = rank_by_similarity(query, [*hits, ("s", found("c", 1, 0.4))], "words")
+    assert {name: (each.rank, each.similarity, each.space) for name, each in ranked.items()} == {
+        "b": (1, 0.9, "t"),
+        "a": (2, 0.5, "s"),
+    }
+
+
+def test_deleted_related_sources_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    unused: Any = None
+    snapshots = SimpleNamespace(filters=None, progress=str)
+    monkeypatch.setattr(related, "get_snapshots", lambda _: snapshots)
+    monkeypatch.setattr(related, "PictureQuestions", lambda *_: None)
+    there = [place(each) for each in "bcd"]
+    monkeypatch.setattr(
+        related, "describe_places", lambda _, ids: [each for each in there if each.source_id in ids]
+    )
+    one, other = (
+        {name: RelatedThrough(lane=lane, rank=rank) for rank, name in enumerate(names, start=1)}
+        for lane, names in (("document", "abc"), ("link", "cd"))
+    )
+    joined = RelatedService(unused)._join([one, other], 2)
+    assert [(each.source_id, [way.lane for way in each.through]) for each in joined] == [
+        ("c", ["document", "link"]),
+        ("b", ["document"]),
+    ]
+    assert [each.score for each in joined] == pytest.approx([1 / 63 + 1 / 61, 1 / 62])
 
 
 SEEDS = st.integers(0, 2**32 - 1)
