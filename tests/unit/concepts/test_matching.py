@@ -43,6 +43,7 @@ TWO_THINGS = [
     ("Peter", "Peters"),
     ("Mary", "Maries"),
     ("window", "Windows"),
+    ("Peters Red House", "Peter red house"),
     ("Who", "The Who"),
     ("http", "https"),
     ("new", "news"),

@@ -4,18 +4,21 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.concepts import network
 from kg_api.concepts.network import find_both_ends, find_related, find_shortest_paths
-from kg_api.concepts.search import merge_passages
+from kg_api.concepts.search import _fuse, merge_passages
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.concepts import Appearance, ReachedConcept
+from kg_api.graph.search import ConceptLaneHit, Meaning
 from kg_api.schemas.concepts import Concept, ConceptHit, Evidence, Fits, RelatedConcept
 from kg_api.schemas.search import Place
 from tests.support.hits import make_place
+from tests.unit.search.found import SPACE
 
 Edges = set[tuple[int, int]]
 
@@ -237,3 +240,19 @@ def test_all_relationships_of_direct_neighbours_are_listed(monkeypatch: pytest.M
         ("b", "type 1"),
         ("c", "type 1"),
     ]
+
+
+def test_equal_ranks_are_ordered_by_similarity_then_sources() -> None:
+    about = {"a": (0.5, 1), "b": (0.9, 1), "c": (None, 5), "e": (None, 9), "d": (None, 9), "z": (0.1, 1)}
+    found = [
+        ConceptLaneHit(
+            Concept(**hit(label).model_dump(include={*Concept.model_fields} - {"sources"}), sources=sources),
+            similarity,
+        )
+        for label, (similarity, sources) in about.items()
+    ]
+    lanes = [[each] for each in found[:-1]] + [found[-1:]] * 2
+    hits = _fuse(lanes, [Meaning(SPACE, np.ones(3, np.float32), ["notes"])])
+    assert [each.label for each in hits] == ["z", "b", "a", "d", "e", "c"]
+    assert [each.space for each in hits] == ["default"] * 3 + [None] * 3
+    assert [each.score for each in hits] == pytest.approx([2 / 61, *[1 / 61] * 5])
