@@ -237,6 +237,9 @@ def test_types_of_a_group_are_nearest_first() -> None:
     assert (first, [other for other, _ in near]) == (0, [2, 1])
     assert near[0][1] == pytest.approx(np.cos(np.radians(10)))
     assert group_similar_types(types, {}, 0.9) == [], "none is embedded yet"
+    between = {"needs": at(0), "requires": at(24), "demands": at(12)}
+    ((first, near),) = group_similar_types(types, between, np.cos(np.radians(13)))
+    assert (first, [other for other, _ in near]) == (0, [2]), "each type is in one group"
 
 
 EVIDENCE = st.floats(0, 1e6)

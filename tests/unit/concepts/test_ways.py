@@ -140,6 +140,20 @@ def test_both_ends_are_of_one_ontology() -> None:
     assert (first, last) == ("b/good", "b/retry"), "a phrase is looked for where the name is"
 
 
+def test_phrase_is_searched_in_the_ontologies_of_the_name() -> None:
+    asked = list[tuple[str, Sequence[str] | None]]()
+
+    def search(text: str, names: Sequence[str] | None) -> list[ConceptHit]:
+        asked.append((text, names))
+        if text == "retry":
+            return [hit("retry", "b", fits="name"), hit("retry", "c", fits="name"), hit("tries", "b")]
+        return [hit("best", "a" if names is None else names[0])]  # others are beyond the limit
+
+    found = find_both_ends("what", "retry", None, known, search)
+    assert (found.start.concept_id, found.end.concept_id) == ("b/best", "b/retry")
+    assert asked == [("what", None), ("retry", None), ("what", ["b", "c"])]
+
+
 @pytest.mark.parametrize("start", ["lease", ID])
 def test_name_is_not_replaced_across_ontologies(start: str) -> None:
     near = [hit("other", "x"), hit("more", "y"), hit("else", "of the id")]
@@ -240,6 +254,9 @@ def test_all_relationships_of_direct_neighbours_are_listed(monkeypatch: pytest.M
         ("b", "type 1"),
         ("c", "type 1"),
     ]
+    for limit, more in ((2, 1), (1, 1)):  # the second hop is not needed for one
+        page = find_related(cast("Any", None), own, 2, limit)
+        assert (len(page.related), page.more_related) == (limit, more)
 
 
 def test_equal_ranks_are_ordered_by_similarity_then_sources() -> None:
