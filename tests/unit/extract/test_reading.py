@@ -9,10 +9,14 @@ from hypothesis import strategies as st
 
 from kg_api.extraction.llm import (
     BESIDE,
+    CONCEPT_TOKENS,
     MAX_TITLE_LENGTH,
+    PASSAGE_TOKENS,
+    answer_tokens,
     build_extraction_passages,
     build_instruction,
     build_prompt,
+    get_automatic_selection,
     hash_extraction_inputs,
     list_passage_names,
     split_into_batches,
@@ -29,8 +33,9 @@ from kg_api.extraction.replies import (
     serialize,
     verify_extraction,
 )
+from kg_api.graph.concept_writes import StoredExtraction
 from kg_api.graph.vectors import DocumentAbout, SourceText
-from kg_api.schemas.concepts import Extraction
+from kg_api.schemas.concepts import Extraction, UsedExtraction
 
 TEXT = "Ada Lovelace wrote the first program for the Analytical Engine in 1843."
 SOURCE = SourceText("s", "d", 0, ("Top",), 0, TEXT, "h")
@@ -282,3 +287,29 @@ def test_repeated_name_is_evidence_only_as_the_whole_passage() -> None:
     whole = SourceText("s", "d", 0, (), 0, "Ada Lovelace\n", "h")
     (found,) = verify_extraction(whole, {"concepts": [concept(quotes=["Ada Lovelace"])]}, 6).concepts
     assert [each.text for each in found.quotes] == ["Ada Lovelace"]
+
+
+@pytest.mark.parametrize(
+    ("extractor", "asked", "selection"),
+    [
+        ("keyphrase", None, "due"),
+        ("llm", "now", "due"),
+        ("llm", "before", "missing"),
+        ("llm", None, "missing"),
+    ],
+)
+def test_paid_extraction_is_only_repeated_on_request(
+    extractor: Any, asked: str | None, selection: str
+) -> None:
+    stored = StoredExtraction("notes", asked=asked)
+    used = UsedExtraction(extractor=extractor, per_source=6, budget=None)
+    assert get_automatic_selection(stored, used, "now") == selection
+
+
+@pytest.mark.parametrize(
+    ("text", "concepts"),
+    [("one", 1), ("word " * 49, 2), ("word " * 50, 3), ("学" * 500, 3), ("word " * 999, 6)],
+)
+def test_reply_is_estimated_by_words_or_characters(text: str, concepts: int) -> None:
+    passages = build_extraction_passages([SourceText("s", "d", 0, (), 0, text, "h")] * 2, [])
+    assert answer_tokens(passages, 6) == 2 * (PASSAGE_TOKENS + concepts * CONCEPT_TOKENS)
