@@ -197,6 +197,37 @@ def test_deleted_related_sources_are_replaced(monkeypatch: pytest.MonkeyPatch) -
     assert [each.score for each in joined] == pytest.approx([1 / 63 + 1 / 61, 1 / 62])
 
 
+def test_edges_are_nearest_first_with_links_and_copies() -> None:
+    places = [place(each) for each in "abcd"]
+    pairs = {(0, 1): 0.7, (1, 2): 1.0000001, (0, 3): 0.7}
+    links = {(0, 1): source_graph._Link("p", 0.7), (2, 3): source_graph._Link("q", 0.1)}
+    edges = source_graph._build_edges(places, pairs, {1: 5, 2: 5, 3: 6}, links)
+    assert [(each.a, each.b, each.similarity, each.near_duplicate, each.linked) for each in edges] == [
+        ("b", "c", 1.0, True, None),
+        ("a", "b", 0.7, False, "p"),
+        ("a", "d", 0.7, False, None),
+    ]
+    nodes = source_graph._build_nodes(places, pairs, {1: 5})
+    assert [(each.degree, each.group) for each in nodes] == [(2, None), (2, 5), (1, None), (1, None)]
+
+
+def test_missing_parts_of_a_graph_are_noted() -> None:
+    places = [place(each) for each in "abc"]
+    vectors = {each: [VectorPart(np.zeros(1, dtype=np.float32), None)] for each in "abc"}
+
+    def effects(total: int, *spaces: str, **found: Any) -> list[str]:
+        nodes = source_graph.ChosenSources(places, total)
+        told = source_graph._describe_degradations(nodes, {**vectors, **found}, spaces)
+        return [each.effect for each in told]
+
+    assert effects(3, "default") == []
+    assert effects(3, "default", b=[]) == ["1 of 3 sources have no vector yet: they have no edges"]
+    assert effects(4, "s", "t") == [
+        "sources of different spaces cannot be compared and have no edges: s, t",
+        "3 of 4 sources. Raise max_nodes, or name documents",
+    ]
+
+
 SEEDS = st.integers(0, 2**32 - 1)
 COUNTS = st.lists(st.integers(1, 3), min_size=1, max_size=14)
 
