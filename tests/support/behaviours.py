@@ -20,6 +20,14 @@ class Hang:
 
 
 @dataclass(frozen=True)
+class Drip:
+    """Send the response one byte at a time, from the headers or the body, and do not stop."""
+
+    head: bool = False
+    every: float = 0.05
+
+
+@dataclass(frozen=True)
 class Drop:
     """Close the connection before the response, or in the middle of it."""
 
@@ -34,9 +42,9 @@ class Raw:
 
 @dataclass(frozen=True)
 class Spoil:
-    """Function to change the JSON object before it is sent."""
+    """Function to change the JSON before it is sent."""
 
-    how: Callable[[dict[str, Any]], None]
+    how: Callable[[Any], Any]
 
     def __repr__(self) -> str:
         """Return a name without an address, because it is used as the name of a test in several
@@ -44,4 +52,4 @@ class Spoil:
         return f"Spoil({self.how.__name__})"
 
 
-Behaviour = Status | Hang | Drop | Raw | Spoil
+Behaviour = Status | Hang | Drip | Drop | Raw | Spoil

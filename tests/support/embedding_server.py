@@ -13,8 +13,6 @@ from __future__ import annotations
 import base64
 import json
 import re
-import socket
-import struct
 import sys
 import threading
 import time
@@ -26,7 +24,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from kg_api.providers.embedding import DeterministicEmbedder
-from tests.support.behaviours import Behaviour, Drop, Hang, Raw, Spoil, Status
+from tests.support.behaviours import Status
 from tests.support.embedders import calibrates
 from tests.support.told_server import Handler, Request, ToldServer
 
@@ -90,7 +88,7 @@ class Load:
                 self._under_way -= 1
 
 
-class EmbeddingServer(ToldServer[Behaviour]):
+class EmbeddingServer(ToldServer):
     """Server that listens on a free port of this machine until you leave the context."""
 
     def __init__(
@@ -176,7 +174,7 @@ class _Handler(Handler):
         kg: EmbeddingServer = self.server.kg
         body = kg.parse(self.headers["content-type"], self.rfile.read(int(self.headers["content-length"])))
         if calibrates(body.get("texts") or body.get("input") or ()):
-            self._json(200, kg.answer(self.path, body) or {})
+            self.send_json(200, kg.answer(self.path, body) or {})
             return
         self.keep(body)
         with kg.load.of(body):
@@ -184,47 +182,23 @@ class _Handler(Handler):
 
     def _answer(self, kg: EmbeddingServer, body: dict[str, Any]) -> None:
         right = kg.answer(self.path, body)
+        told = kg.next_behaviour(body) if right is not None else Status(404)
         if "stream_options" in body and not kg.takes_stream_options:
-            self._refuse(Status(400))
-            return
-        match kg.next_behaviour(body) if right is not None else Status(404):
-            case Status() as told:
-                self._refuse(told)
-            case Hang(seconds):
-                kg.hang(seconds)
-                self.close_connection = True
-            case Drop(mid_body):
-                self._drop(json.dumps(right).encode() if mid_body else b"")
-            case Raw(content, content_type):
-                self.send(200, content, {"content-type": content_type})
-            case Spoil(how):
-                assert right is not None
-                how(right)
-                self._json(200, right)
-            case None if kg.streams and body.get("stream"):
-                self.begin(200, None, {"content-type": "text/event-stream"})
-                self.close_connection = True
-                usage = kg.tells_usage and (body.get("stream_options") or {}).get("include_usage") is True
-                stream(self.wfile, right or {}, kg.pause, usage=usage)
-            case None:
-                self._json(200, right)
+            told = Status(400)
+        if told is None and kg.streams and body.get("stream"):
+            self.begin(200, None, {"content-type": "text/event-stream"})
+            self.close_connection = True
+            usage = kg.tells_usage and (body.get("stream_options") or {}).get("include_usage") is True
+            stream(self.wfile, right or {}, kg.pause, usage=usage)
+        else:
+            self.behave(told, right)
 
-    def _refuse(self, told: Status) -> None:
-        error = {"message": told.message, "type": "told_error", "code": told.code, "param": told.param}
-        headers = {"retry-after": told.retry_after} if told.retry_after is not None else {}
-        nomic = self.path.startswith("/v1/embedding/")
-        self._json(told.status, {"detail": told.message} if nomic else {"error": error}, headers)
-
-    def _drop(self, body: bytes) -> None:
-        if body:
-            self.begin(200, len(body), {})
-            self.wfile.write(body[: len(body) // 2])
-            self.wfile.flush()
-        self.close_connection = True
-        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-
-    def _json(self, status: int, content: object, headers: dict[str, str] | None = None) -> None:
-        self.send(status, json.dumps(content).encode(), headers)
+    def describe(self, told: Status) -> object:
+        if self.path.startswith("/v1/embedding/"):
+            return {"detail": told.message}
+        return {
+            "error": {"message": told.message, "type": "told_error", "code": told.code, "param": told.param}
+        }
 
 
 def _base64(vector: list[float]) -> str:

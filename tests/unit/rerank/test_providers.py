@@ -19,7 +19,9 @@ from kg_api.providers.remote_rerank import windows
 from kg_api.providers.rerank import Reranker, blend_scores, open_reranker, scale_scores
 from kg_api.sections import CohereSettings, RerankSettings
 from kg_api.settings import Settings, load_settings
-from tests.support.rerank_server import Drip, Raw, Request, RerankServer, Spoil, Status
+from tests.support.behaviours import Drip, Raw, Spoil, Status
+from tests.support.rerank_server import RerankServer
+from tests.support.told_server import Request
 
 CANARY = "co-canary-5d41402abc4b2a76"
 Open = Callable[..., Reranker]
