@@ -1,21 +1,21 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.errors import Conflict, InvalidInput, Unavailable
+from kg_api.errors import Conflict, EmbeddingUnavailable, InvalidInput, Unavailable
 from kg_api.graph.client import Graph
 from kg_api.graph.search import ChunkText, FoundChunk, LaneHit, LaneHits
+from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.providers.embedding_port import Embedder
 from kg_api.schemas.search import SourceHits, SourceSearch
 from kg_api.schemas.spaces import ModelChoice
 from kg_api.search.retrieve import TEXT, find_needed_texts, merge
 from kg_api.search.service import SearchService
 from kg_api.spaces.registry import SpaceRegistry
-from tests.support.unavailable import UnavailableEmbedder
 from tests.unit.search.canned import LARGE, POPULATING, SMALL, CannedGraph
 from tests.unit.search.found import SAID, START, found, hits, lanes, ranked, source
 
@@ -86,9 +86,14 @@ def test_no_available_index_is_an_error(states: dict[str, Any], asked: dict[str,
         searched(CannedGraph(**states), **asked)
 
 
+class UnavailableEmbedder(DeterministicEmbedder):
+    def embed_query(self, text: str) -> NoReturn:  # noqa: ARG002
+        raise EmbeddingUnavailable("no model")
+
+
 @pytest.mark.parametrize("least", [None, 0.99])
 def test_without_model_keywords_ignore_the_threshold(least: float | None) -> None:
-    answer = searched(CannedGraph(), UnavailableEmbedder("no model"), min_similarity=least)
+    answer = searched(CannedGraph(), UnavailableEmbedder(), min_similarity=least)
     assert (answer.mode, answer.space, ids(answer)) == ("text", None, ["by text"])
     effect = "the question could not be embedded (no model): searched by full text only"
     applied = "" if least is None else ", and min_similarity was not applied"
