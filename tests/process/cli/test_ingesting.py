@@ -5,9 +5,12 @@ import os
 import signal
 from pathlib import Path
 
+import neo4j
+
 from kg_api.graph.client import Graph
 from tests.neo4j_server import Neo4jServer
 from tests.process.cli.conftest import Kg
+from tests.support.cypher import rows
 from tests.support.running import Service, environment, started, wait_until
 
 SOME_FAILED = 3
@@ -86,3 +89,60 @@ def test_an_interrupted_ingest_ends_soon(
         assert ingest.process.wait(60) == 130
     assert "Traceback" not in ingest.output()
     assert documents(graph) < 1500
+
+
+def test_unsupported_files_are_reported_with_converters(kg: Kg, folder: Path) -> None:
+    for name in ("a.odt", "b.odt", "c.doc", "d.heic", "LICENSE"):
+        (folder / name).write_bytes(b"\x00")
+    ran = kg("ingest", str(folder), "--ontology", "notes")
+    assert ran.returncode == 3
+    told = ("LibreOffice", "pandoc", "name the file", ".heic: export")
+    for said in ("skipped: .odt (2)", "skipped: .doc (1)", *told):
+        assert said in ran.stdout
+    assert "nothing was ingested. kg reads" in ran.stderr
+    told = kg("ingest", str(folder), "--ontology", "notes", "--json", "--preview")
+    assert (told.returncode, json.loads(told.stdout)["documents"]) == (3, [])
+
+
+def test_documents_of_deleted_files_are_noted(kg: Kg, folder: Path) -> None:
+    for name in ("a.md", "it's gone.md"):
+        (folder / name).write_text(f"The text of {name}.")
+    ingest = ("ingest", str(folder), "--ontology", "notes")
+    assert "any more" not in kg(*ingest).stderr
+    (folder / "it's gone.md").unlink()
+    noted = " ".join(kg(*ingest).stderr.split())
+    assert "1 document has no file in" in noted
+    assert "such as it's gone.md. To delete: kg delete document" in noted
+
+
+LEASES = "A worker renews its lease every ten seconds, and a lease that is lost goes to another worker."
+TALK = [
+    {"author": "Ada", "timestamp": "2026-03-01T09:30:00+01:00", "text": LEASES},
+    {"author": "Bob", "text": "# Never!"},
+]
+
+
+def test_conversation_is_a_list_or_lines_or_one_message(kg: Kg, folder: Path) -> None:
+    listed, lines = folder / "talk.json", folder / "talk.jsonl"
+    listed.write_text(json.dumps({"messages": TALK}), encoding="utf-8")
+    lines.write_text("\n".join(map(json.dumps, TALK)) + "\n", encoding="utf-8")
+    ran = kg("conversation", str(listed), "-o", "talks", "-t", "Standup")
+    assert ran.returncode == 0, ran.stderr
+    assert "talks / Standup: created, 2 sources added" in ran.stdout
+    again = kg("conversation", str(lines), "-o", "talks", "-t", "Standup", "--json")
+    assert json.loads(again.stdout)["change"] == "unchanged"
+    one = kg("conversation", "-", "-o", "talks", "-t", "One", stdin=json.dumps(TALK[0]))
+    assert "1 source added" in one.stdout
+
+
+def test_ingest_and_doctor_warn_about_unsupported_languages(
+    kg: Kg, folder: Path, driver: neo4j.Driver, tmp_path: Path
+) -> None:
+    (folder / "miete.txt").write_text("Die Miete ist von dem Mieter an den Vermieter zu zahlen.")
+    rows(driver, "MATCH (e:EmbeddingSpace) SET e.model = 'bge-small-en-v1.5'")
+    told = kg("ingest", str(folder), "--ontology", "bau", env={"COLUMNS": "300"})
+    note = "1 of 1 document is German; bge-small-en-v1.5 supports English."
+    assert (told.returncode, note in told.stderr) == (0, True)
+    doctor = kg("doctor", "--json", env={"KG_HOME": str(tmp_path / "elsewhere")})
+    (found,) = (each for each in json.loads(doctor.stdout) if each["name"] == "language")
+    assert (found["state"], found["detail"].startswith(f"bau: {note}")) == ("warn", True)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import httpx
 import neo4j
@@ -12,8 +13,9 @@ from kg_api.graph.jobs import sign_of_life
 from kg_api.settings import load_settings
 from kg_api.spaces.plans import read_embedding_state
 from kg_cli.stack.doctor import DoctorFinding, examine_jobs
+from tests.neo4j_server import Neo4jServer
 from tests.process.cli.conftest import Kg
-from tests.support.running import Service
+from tests.support.running import Service, environment, started, wait_until
 
 REASON = "waiting: openai does not answer (ConnectError): is OPENAI_BASE_URL right? " + "words " * 40
 
@@ -119,3 +121,30 @@ def test_doctor_explains_stuck_work(service: Service, graph: Graph, driver: neo4
     assert "kg admin spaces health" in warned
     assert "test lost is stalled: its worker w9" in warned
     assert "kg admin source-embeddings generate --ontology 'resting'" in warned
+
+
+def test_failed_job_is_an_error_with_reason(kg: Kg, driver: neo4j.Driver, job: str) -> None:
+    change(driver, job, {"state": "failed", "error": "EmbeddingFailed: the model gave NaN"}, ended=True)
+    ran = kg("jobs", "watch", job)
+    assert ran.returncode == 1
+    assert f"job {job} failed: EmbeddingFailed: the model gave NaN" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def until_watched(service: Service, job_id: str) -> None:
+    wait_until(lambda: f"/jobs/{job_id}" in service.output(), 60, service.output)
+
+
+def test_a_watch_ends_with_its_jobs_by_events(
+    server: Neo4jServer, service: Service, graph: Graph, job: str, tmp_path: Path
+) -> None:
+    other = graph.transaction(lambda tx: jobs.request_job(tx, "test", "other", added=1))
+    env = environment(server, KG_API_URL=service.url)
+    with started(["jobs", "watch"], env, tmp_path / "watch.log") as watching:
+        for job_id in (job, other):
+            until_watched(service, job_id)
+        for job_id in (job, other):
+            jobs.cancel_job(graph, job_id)
+        assert watching.process.wait(30) == 1
+    said = watching.output()
+    assert [f"job {job_id} is cancelled" in said for job_id in (job, other)] == [True, True]

@@ -1,18 +1,23 @@
-"""Tests how a job ends if texts are rejected (G16), if it fails (G17), and if you cancel it (G18)."""
+"""Tests how a job ends if it makes no progress (G8), if texts are rejected (G16), if it fails (G17), and if
+you cancel it (G18), and that it resumes exactly (G9, G10)."""
 
 from __future__ import annotations
 
 import httpx
 import neo4j
+import pytest
 
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
-from kg_api.graph.jobs import find_job
+from kg_api.graph.jobs import find_job, request_job
+from kg_api.schemas.operations import Job
 from kg_api.schemas.vocabulary import JobState
 from tests.process.jobs.crew import (
     BATCH,
+    LEASE,
     PATIENCE,
     Crew,
+    alive,
     assert_all_embedded,
     embedded,
     said,
@@ -24,6 +29,7 @@ from tests.process.jobs.crew import (
 from tests.support.cypher import rows
 from tests.support.records import record
 from tests.support.running import wait_until
+from tests.support.worker_main import TEST_KIND, Fault, Place, Stuck
 
 OFTEN = {"KG_WORKER__TICK_SECONDS": "1"}
 
@@ -119,3 +125,73 @@ def test_cancelled_job_stops_within_a_batch(
     assert (done.done, done.total) == (16 * BATCH, 16 * BATCH)
     assert crew.embedded_again() <= BATCH, "what it had was kept"
     assert_all_embedded(driver, 16 * BATCH)
+
+
+BUDGET, BEAT = 2.0, 0.4
+STUCK = {"KG_WORKER__STUCK_SECONDS": str(BUDGET)}
+MARGIN = 15.0
+EXIT_CODE = 70
+
+
+def ask(graph: Graph, ontology: str) -> str:
+    return graph.transaction(lambda tx: request_job(tx, TEST_KIND, ontology, added=1))
+
+
+@pytest.mark.parametrize("stuck", ["looping", "hanging"])
+def test_job_without_progress_fails_at_its_budget(crew: Crew, graph: Graph, stuck: Stuck) -> None:
+    worker = crew.hire_and_wait(env=STUCK, stuck=stuck)
+    job_id = ask(graph, "never")
+    dead = until_state(graph, job_id, JobState.FAILED)
+    assert BUDGET <= lasted(dead) <= BUDGET + BEAT + MARGIN
+    assert (dead.error or "").startswith("timeout: ")
+    assert dead.attempts == 1
+    if stuck == "looping":
+        until_done(graph, ask(graph, "fine"))
+        assert worker.stop() == 0, "a worker whose job comes back works on"
+    else:
+        wait_until(lambda: not alive(worker), LEASE + BEAT + MARGIN, worker.output)
+        assert worker.process.returncode == EXIT_CODE, "one that hangs makes room for another"
+        crew.hire(env=STUCK, stuck=stuck)
+        until_done(graph, ask(graph, "fine"), PATIENCE)
+    assert said(worker, "job is stuck")
+
+
+def lasted(job: Job) -> float:
+    assert job.started_at is not None
+    assert job.finished_at is not None
+    return (job.finished_at - job.started_at).total_seconds()
+
+
+BATCHES = 12
+
+
+def test_failed_job_resumes_at_its_seventh_batch(crew: Crew, graph: Graph, driver: neo4j.Driver) -> None:
+    job_id = seed(graph, BATCHES * BATCH)
+    crew.hire(fault="raise", place="embedding", at=7)
+    done = until_done(graph, job_id)
+    batches = crew.batches()
+    assert batches[6] == batches[7], "the seventh batch is the one that is tried again"
+    assert len(batches) == BATCHES + 1
+    assert crew.embedded_again() == BATCH
+    assert (done.attempts, done.done, done.total, done.error) == (2, BATCHES * BATCH, BATCHES * BATCH, None)
+    assert_all_embedded(driver, BATCHES * BATCH)
+
+
+@pytest.mark.parametrize(
+    ("place", "fault"), [("before_cursor", "raise"), ("before_commit", "die"), ("after_commit", "die")]
+)
+def test_failure_between_data_and_cursor_leaves_no_gap(
+    crew: Crew, graph: Graph, driver: neo4j.Driver, place: Place, fault: Fault
+) -> None:
+    job_id = seed(graph, 4 * BATCH)
+    first = crew.hire(fault=fault, place=place, at=2)
+    if fault == "die":
+        first.process.wait(60)
+        crew.hire()
+    done = until_done(graph, job_id)
+    assert (crew.folder / f"faults-{first.process.pid}").read_text() == place
+    assert (done.attempts, done.done, done.total) == (2, 4 * BATCH, 4 * BATCH)
+    batches = crew.batches()
+    assert batches.count(batches[1]) == 1, "the cache keeps what the lost batch had made"
+    assert crew.embedded_again() <= BATCH, "the batch after it may have been at the model"
+    assert_all_embedded(driver, 4 * BATCH)

@@ -1,5 +1,5 @@
-"""Tests that there is one job for each slot of the schedule (G22, G26), and only one if several were
-missed (G23)."""
+"""Tests that there is one job for each slot of the schedule (G22), only one if several were missed (G23),
+and that only the clock of the database is used (G26)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,22 @@ from collections import Counter
 from itertools import pairwise
 
 import neo4j
+import pytest
 
-from tests.process.jobs.crew import Crew, said
+from kg_api.graph.client import Graph
+from kg_api.graph.jobs import find_job
+from tests.process.jobs.crew import (
+    BATCH,
+    LEASE,
+    POLL,
+    Crew,
+    assert_all_embedded,
+    said,
+    seed,
+    until_done,
+    until_owned,
+    until_progress,
+)
 from tests.support.cypher import rows
 from tests.support.running import Running, wait_until
 
@@ -76,3 +90,37 @@ def gap(driver: neo4j.Driver) -> float:
 
 def now(driver: neo4j.Driver) -> float:
     return rows(driver, "RETURN datetime.realtime().epochMillis / 1000.0 AS now")[0]["now"]
+
+
+AHEAD, BEHIND = 600.0, -600.0
+MARGIN = 60.0
+
+
+@pytest.mark.parametrize(
+    ("owner_clock", "other_clock"), [(BEHIND, AHEAD), pytest.param(AHEAD, BEHIND, marks=pytest.mark.full)]
+)
+def test_wrong_clock_neither_loses_nor_keeps_a_job(
+    crew: Crew, graph: Graph, driver: neo4j.Driver, owner_clock: float, other_clock: float
+) -> None:
+    job_id = seed(graph, 3 * BATCH)
+    owner = crew.hire_and_wait(2 * LEASE, clock=owner_clock)
+    first = until_owned(graph, job_id)
+    other = crew.hire_and_wait(clock=other_clock)
+    until_progress(graph, job_id)
+    assert (find_job(graph, job_id).attempts, crew.batches(other)) == (1, []), "it was stolen"
+    owner.kill()
+    begun = time.monotonic()
+    until_owned(graph, job_id, other_than=first.worker)
+    assert time.monotonic() - begun <= LEASE + POLL + MARGIN, "it stuck"
+    assert until_done(graph, job_id).attempts == 2
+    assert_all_embedded(driver, 3 * BATCH)
+    clocks = [next(crew.notes("clock", worker.process.pid)) for worker in (owner, other)]
+    assert clocks == [[pytest.approx(clock, abs=1)] * 2 for clock in (owner_clock, other_clock)]
+
+
+def test_retry_time_follows_the_database_clock(crew: Crew, graph: Graph) -> None:
+    job_id = seed(graph, BATCH)
+    crew.hire(clock=BEHIND, fault="raise", place="embedding", at=1)
+    begun = time.monotonic()
+    assert until_done(graph, job_id).attempts == 2
+    assert time.monotonic() - begun < 30, "a second later, not ten minutes"
