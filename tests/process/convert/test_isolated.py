@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
 
@@ -17,9 +18,11 @@ from kg_api.convert.isolated import pool as pool_module
 from kg_api.convert.isolated.child import Request
 from kg_api.convert.isolated.pool import ConverterPool, ConverterProcess
 from kg_api.errors import TooBusy, UnreadableDocument
+from kg_api.providers.embedding_port import Rendering
 from kg_api.schemas.images import PageToDraw
 from kg_api.settings import ConversionSettings
 from tests.support.hostile_files import pdf_of_pages
+from tests.support.images import drawn, encoded, exif
 
 SETTINGS = ConversionSettings(processes=1, max_seconds=2, max_memory_mb=1024)
 CRASHED = (
@@ -197,3 +200,21 @@ def test_response_without_requested_image_is_rejected(shared: ConverterPool) -> 
         shared.read_image(b"fine")
     with pytest.raises(UnreadableDocument, match="an unexpected response"):
         shared.convert(b"fine", "image")
+
+
+SIZE = Rendering(64, 48, "stretch")
+
+
+def test_image_pixels_are_returned() -> None:
+    pool, picture = ConverterPool(SETTINGS), drawn(64, 48)
+    assert np.array_equal(pool.render(encoded(picture), SIZE), np.asarray(picture))
+    lying = encoded(drawn(640, 480), "JPEG", exif=exif({0x0112: 6}))
+    assert pool.render(lying, Rendering(64, 64, "within")).shape == (64, 48, 3)
+    pool.close()
+
+
+@pytest.mark.parametrize("given", ["48x64:9216", "64x48:9215", "64x48:0", "1x1:3", "0x0:0", "text"])
+def test_compromised_process_can_return_only_pixels(shared: ConverterPool, given: str) -> None:
+    assert shared.render(b"pixels:64x48:9216", SIZE).shape == (48, 64, 3)
+    with pytest.raises(UnreadableDocument, match=r"unexpected pixels|unexpected response|crashed|far more"):
+        shared.render(f"pixels:{given}".encode(), SIZE)

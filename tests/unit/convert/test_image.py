@@ -119,8 +119,9 @@ HEIC = b"\0\0\0\x18ftypmif1\0\0\0\0heic\0\0\0\0meta"
     ],
 )
 def test_invalid_or_hostile_image_is_rejected(content: bytes, told: str) -> None:
-    with pytest.raises(UnreadableDocument, match=told):
-        convert(content, SETTINGS)
+    for read in (convert, lambda *given: render(given[0], Rendering(64, 48, "stretch"), given[1])):
+        with pytest.raises(UnreadableDocument, match=told):
+            read(content, SETTINGS)
 
 
 def rendered(content: bytes, width: int, height: int, fit: Fit, **options: Any) -> Pixels:
