@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -16,10 +15,8 @@ from kg_api.graph.client import Graph
 from kg_api.graph.jobs import cancel_job, request_job
 from kg_api.graph.spaces import ensure_space
 from kg_api.schemas.operations import FINISHED, Job
-from kg_api.schemas.vocabulary import JobState
 from tests.neo4j_server import Neo4jServer
 from tests.support.embedders import small_embedder
-from tests.support.embedding import run_jobs
 from tests.support.running import Service, serve, wait_until
 
 STREAM = "text/event-stream"
@@ -27,37 +24,6 @@ STREAM = "text/event-stream"
 
 def a_job(graph: Graph, ontology: str = "notes") -> str:
     return graph.transaction(lambda tx: request_job(tx, "test", ontology, added=2))
-
-
-class Follower:
-    def __init__(self, events: Generator[Job]) -> None:
-        self.seen: list[Job] = []
-        self._events = events
-        self._thread = threading.Thread(target=self._collect)
-        self._thread.start()
-
-    def _collect(self) -> None:
-        for job in self._events:
-            self.seen.append(job)
-
-    def ended(self, seconds: float = 30) -> bool:
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
-
-
-def test_a_job_is_followed_from_queue_to_end(kg: KgClient, graph: Graph) -> None:
-    text = "\n\n".join(f"paragraph number {n}" for n in range(12))
-    job_id = kg.ingest_text(text, ontology="notes", document="a.txt").job_id or ""
-    following = Follower(kg.follow_job(job_id))
-    wait_until(lambda: bool(following.seen), 20)
-    run_jobs(graph, batch_size=1)
-    assert following.ended()
-    states = [job.state for job in following.seen]
-    assert (states[0], states[-1]) == (JobState.QUEUED, JobState.SUCCEEDED)
-    done = [job.done for job in following.seen]
-    assert done == sorted(done)
-    assert all(job.done <= job.total for job in following.seen)
-    assert following.seen[-1] == kg.job(job_id)
 
 
 def one(events: Generator[Job]) -> Job:
