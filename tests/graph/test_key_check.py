@@ -7,7 +7,7 @@ import neo4j
 from kg_api.access import keys
 from kg_api.access.keys import KNOWN_SECONDS, KeyCheck, KeyToken, open_session, parse_token
 from kg_api.graph.client import Graph
-from kg_api.graph.keys import read_keys
+from kg_api.graph.keys import prune_sessions, read_keys
 from kg_api.schemas.operations import ApiKey, KeyRotation, NewKey
 from kg_api.transfer.backup import limit_restored_keys
 from tests.support.cypher import rows
@@ -96,6 +96,9 @@ def test_session_ends_with_its_time_or_key(graph: Graph, driver: neo4j.Driver) -
         assert check.get_cached(session) is None
         rows(driver, f"MATCH (n:{owner}) SET n.expires_at = datetime.realtime() - duration({{seconds: 1}})")
         assert check.look_up(session) is None
+    assert (prune_sessions(graph), prune_sessions(graph)) == (1, 0), "the one that has not expired stays"
+    left = "MATCH (s:PageSession) RETURN duration.inSeconds(s.opened_at, s.expires_at).seconds AS left"
+    assert rows(driver, left) == [{"left": 12 * 3600}]
 
 
 def make(graph: Graph, *names: str, days: int | None = None) -> dict[str, ApiKey]:

@@ -9,10 +9,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from kg_api.access import keys
-from kg_api.access.keys import KNOWN_SECONDS
 from kg_api.client import KgClient
 from kg_api.graph.client import Graph
-from kg_api.graph.keys import prune_sessions
 from kg_api.graph.spaces import ensure_space
 from kg_api.schemas.operations import CreatedKey, KeyRotation, NewKey
 from kg_api.web.shared.security import HTTPS, MAX_FAILED_SIGN_INS
@@ -124,37 +122,6 @@ def test_repeated_sign_in_attempts_are_limited_per_client(
     assert sign_in(nobody, key.key).status_code == 429
     with signed_in(guarded, key.key) as other:
         assert is_in(other)
-
-
-def test_a_session_ends_with_its_key_within_seconds(
-    ada: httpx.Client, guarded: Service, graph: Graph, key: CreatedKey
-) -> None:
-    assert is_in(ada)
-    with KgClient(guarded.url, api_key=key.key) as kg:
-        other = kg.create_key("bob", scope="read").key
-    with signed_in(guarded, other) as bob:
-        assert is_in(bob)
-        keys.rotate_key(graph, "bob", KeyRotation(overlap_hours=0), "local")
-        keys.revoke_key(graph, key.key_id)
-        wait_until(lambda: not (is_in(bob) or is_in(ada)), KNOWN_SECONDS + 3)
-        assert ada.get("/keys").status_code == 401
-        answer = ada.post("/ui/logout", data={"csrf_token": "x"})
-        assert answer.headers["location"] == "/ui/login?next=%2Fui%2Fsearch"
-
-
-def test_session_expires_and_is_deleted(ada: httpx.Client, graph: Graph, driver: neo4j.Driver) -> None:
-    ((left,),) = rows_of(
-        driver, "MATCH (s:PageSession) RETURN duration.inSeconds(s.opened_at, s.expires_at).seconds"
-    )
-    assert left == 12 * 3600
-    rows(driver, "MATCH (s:PageSession) SET s.expires_at = datetime.realtime() - duration('PT1S')")
-    assert not is_in(ada)
-    assert (prune_sessions(graph), prune_sessions(graph)) == (1, 0)
-    assert rows(driver, SESSIONS) == []
-
-
-def rows_of(driver: neo4j.Driver, statement: str) -> list[tuple[object, ...]]:
-    return [tuple(each.values()) for each in rows(driver, statement)]
 
 
 def test_sign_out_ends_the_session_and_is_audited(
