@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 
 from kg_api.blobs.images import ImageKeeper, StoredFiles
 from kg_api.blobs.store import FileBlobStore
+from kg_api.container import Container
+from kg_api.convert.isolated.pool import ConverterPool
 from kg_api.convert.shared import ocr
 from kg_api.errors import Conflict, KgError
 from kg_api.graph.client import Graph, Transaction
@@ -28,9 +30,13 @@ from kg_api.ingest.reader import DocumentReader
 from kg_api.ingest.records import Incoming
 from kg_api.jobs.runner import JobRun
 from kg_api.schemas.base import document_id
-from kg_api.schemas.folders import Folder, NewFolder
+from kg_api.schemas.folders import SCAN_KIND, Folder, NewFolder
 from kg_api.schemas.vocabulary import JobState
+from kg_api.sections import SyncSettings
+from kg_api.settings import load_settings
 from tests.conftest import wipe
+from tests.support.colour_grid import open_image_spaces
+from tests.support.embedding import open_spaces
 from tests.support.images import drawn, encoded
 from tests.support.pictures import pictured
 from tests.support.records import record
@@ -347,22 +353,6 @@ def test_deleted_or_replaced_document_returns_while_its_file_exists(
     assert documents(graph)["one.md"] == "# One\n\nFirst.\n"
 
 
-def test_empty_file_is_skipped_and_keeps_old_document(graph: Graph, two_notes: Path, followed: str) -> None:
-    put(two_notes, nothing="", blank=" \n\n", one="")
-    after = scan(graph, followed)
-    assert (counts(after), state(graph, after)) == (
-        {"unchanged": 1, "refused": 1},
-        JobState.SUCCEEDED_WITH_ERRORS,
-    )
-    assert after.last_scan is not None
-    assert [each.document for each in after.last_scan.refusals] == ["one.md"]
-    assert after.last_scan.left_out == {"empty file": 2}
-    assert documents(graph) == {"one.md": "# One\n\nFirst.\n", "below/two.md": "Second.\n"}
-    put(two_notes, one="# One\n\nFirst.\n", blank="Not any more.\n")
-    after = scan(graph, followed)
-    assert (counts(after), state(graph, after)) == ({"unchanged": 2, "added": 1}, JobState.SUCCEEDED)
-
-
 def test_document_of_another_folder_is_rejected(graph: Graph, followed: str, tmp_path: Path) -> None:
     put(tmp_path / "papers", one="Another one.\n", three="Third.\n")
     other = follow(graph, tmp_path / "papers")
@@ -498,23 +488,6 @@ def test_folder_replaced_during_a_scan_removes_nothing(
     assert sorted(documents(graph)) == ["below/two.md", "one.md"]
 
 
-def test_unreadable_file_is_skipped_and_scan_continues(graph: Graph, two_notes: Path) -> None:
-    put(two_notes, after="After it.\n", blank="\u200b")
-    (two_notes / "binary.md").write_bytes(b"\x7fELF" + bytes(100))
-    (two_notes / "large.md").write_text("word " * LARGEST)
-    followed = follow(graph, two_notes)
-    work(graph)
-    after = find_folder(graph, followed)
-    assert counts(after) == {"added": 3, "refused": 3}
-    assert state(graph, after) is JobState.SUCCEEDED_WITH_ERRORS
-    assert after.last_scan is not None
-    told = {each.document: each.reason for each in after.last_scan.refusals}
-    assert {name: word in told[name] for name, word in REFUSED.items()} == dict.fromkeys(REFUSED, True), told
-
-
-REFUSED = {"binary.md": "program", "large.md": "larger than 100,000 bytes", "blank.md": "no text"}
-
-
 def test_rejected_file_is_read_once_but_always_reported(
     graph: Graph, two_notes: Path, calls: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -575,6 +548,14 @@ def test_file_that_neo4j_rejects_is_skipped(graph: Graph, two_notes: Path) -> No
     assert (counts(after), after.last_scan.refusals[0].document) == ({"added": 2, "refused": 1}, "long.md")
     assert "too much" in after.last_scan.refusals[0].reason
     assert sorted(documents(graph)) == ["below/two.md", "one.md"]
+
+
+@pytest.mark.parametrize("scans", [True, False])
+def test_worker_without_scans_leaves_folders_to_others(graph: Graph, *, scans: bool) -> None:
+    settings = load_settings(sync=SyncSettings(scans=scans))
+    pool, images = ConverterPool(settings.conversion), open_image_spaces(graph)
+    container = Container(settings, graph, open_spaces(graph), images, converters=pool, reranker=None)
+    assert (SCAN_KIND in {each.kind for each in container.handlers()}) is scans
 
 
 def test_file_being_written_is_read_at_the_next_scan(

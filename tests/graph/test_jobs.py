@@ -1,21 +1,26 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import LiteralString
+from typing import Any, LiteralString
 
 import neo4j
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from kg_api.errors import LeaseLost, NotFound, TooBusy
+from kg_api.errors import InvalidInput, KgError, LeaseLost, NotFound, StorageFull, TooBusy
 from kg_api.graph import jobs
-from kg_api.graph.client import Graph
+from kg_api.graph.cache import MAX_CALLER_LENGTH, MAX_KEY_LENGTH, process_once
+from kg_api.graph.client import Graph, Transaction
+from kg_api.ingest import service as ingest
+from kg_api.schemas.documents import DocumentRecord, GivenBatch
 from kg_api.schemas.operations import Job
 from kg_api.schemas.vocabulary import JobState
 from tests.graph.job_machine import Machine
 from tests.support.cypher import rows
 from tests.support.jobs import advance, claim, finish, owned, request
+from tests.support.sync import READER
 
 
 def test_one_job_a_slot(graph: Graph) -> None:
@@ -97,18 +102,6 @@ def pausing(graph: Graph) -> str:
     job_id, owner = divided(graph)
     jobs.give_back(graph, owner, delay_seconds=3600)
     return job_id
-
-
-def test_parts_inherit_the_selection_of_their_whole(graph: Graph, driver: neo4j.Driver) -> None:
-    job_id = pausing(graph)
-    claimed = [owned(graph, f"w{number}")[0] for number in range(3)]
-    assert [each.part for each in sorted(claimed, key=lambda each: each.part)] == [*sorted(PARTS)]
-    assert {(each.parent_id, each.selection, each.ontology) for each in claimed} == {
-        (job_id, "missing", "notes")
-    }
-    forced_at = rows(driver, "MATCH (j:Job {job_id: $id}) RETURN j.forced_at AS at", id=job_id)[0]["at"]
-    assert {each.forced_at for each in claimed} == {forced_at}
-    assert forced_at is not None
 
 
 def parts(graph: Graph, job_id: str) -> list[Job]:
@@ -288,3 +281,57 @@ def test_worker_continues_its_own_job_before_others(graph: Graph) -> None:
         request(graph, ontology)
     claimed = [claim(graph, "w", max_failures=99) for _ in range(8)]
     assert {each.job_id for each in claimed if each} == {own}
+
+
+def ask(
+    graph: Graph, key: str = "k", body: str = "h", ontology: str = "notes"
+) -> tuple[dict[str, Any], bool]:
+    def work(tx: Transaction) -> tuple[dict[str, Any], bool]:
+        return process_once(
+            tx, key, body, lambda: {"job_id": jobs.request_job(tx, "test", ontology, added=1)}
+        )
+
+    return graph.transaction(work)
+
+
+def test_a_request_that_fails_keeps_nothing(graph: Graph) -> None:
+    def fail(tx: Transaction) -> object:
+        return process_once(tx, "k", "h", lambda: {}["missing"])
+
+    with pytest.raises(KeyError):
+        graph.transaction(fail)
+    assert ask(graph, body="other")[1]
+
+
+def test_batch_with_a_temporary_failure_runs_again(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: Graph, records: Sequence[DocumentRecord], __: object) -> dict[str, KgError]:
+        return {each.document_id: StorageFull("the disk is full") for each in records}
+
+    service = ingest.IngestService(graph, READER, lambda *_: None)
+    batch = GivenBatch(documents=[{"ontology": "notes", "document": "a.txt", "text": "A."}])
+    with monkeypatch.context() as full:
+        full.setattr(ingest, "store_each", fail)
+        assert service.ingest_batch(batch, "k").outcomes[0].problem
+    assert service.ingest_batch(batch, "k").outcomes[0].ingested
+
+
+def test_an_answer_is_kept_for_a_day(graph: Graph, driver: neo4j.Driver) -> None:
+    def age(hours: int) -> None:
+        rows(driver, "MATCH (a:KeptAnswer) SET a.kept_at = a.kept_at - duration({hours: $h})", h=hours)
+
+    ask(graph)
+    age(23)
+    jobs.prune(graph, days=7)
+    assert not ask(graph)[1]
+    age(2)
+    assert ask(graph, body="other")[1], "what is too old is as if it had never been"
+    assert not ask(graph, body="other")[1]
+    age(25)
+    jobs.prune(graph, days=7)
+    assert rows(driver, "MATCH (a:KeptAnswer) RETURN a.key") == []
+
+
+@pytest.mark.parametrize("key", ["", "k" * (MAX_KEY_LENGTH + MAX_CALLER_LENGTH + 1)])
+def test_a_key_has_a_length(graph: Graph, key: str) -> None:
+    with pytest.raises(InvalidInput, match="1 to 255"):
+        ask(graph, key)
