@@ -17,10 +17,11 @@ from kg_api.client import KgClient
 from kg_api.errors import InvalidInput, NotFound, TooLarge, Unavailable
 from kg_api.schemas import bundles
 from kg_api.schemas.bundles import ImportedLines, ImportOpened
+from kg_api.transfer import importing
 from kg_api.transfer.bundles import check_bundle
 from kg_api.transfer.importing import check_passages
 from kg_cli.transfer.bundles import OntologyImport, import_ontology
-from tests.support.bundles import KEY, PICTURE, TEXTS, HandmadeBundle, lines, vector
+from tests.support.bundles import HASH, KEY, PICTURE, TEXTS, HandmadeBundle, lines, vector
 
 DOCUMENT, PASSAGES = range(2)
 Spoil = Callable[[HandmadeBundle], object]
@@ -181,6 +182,38 @@ def test_chunk_beyond_its_stored_sources_is_rejected(place: dict[str, int], *, f
     stored: Any = {at: SimpleNamespace(text=SimpleNamespace(full_text=text)) for at, text in enumerate(TEXTS)}
     with contextlib.nullcontext() if fits else pytest.raises(InvalidInput, match=r"exceeds|unknown source"):
         check_passages(bundles.BundledPassages.model_validate(line), stored)
+
+
+@pytest.mark.parametrize(
+    ("content", "own", "anew", "written"),
+    [(HASH, "", 2, ["s0"]), (HASH, "keyphrase", 2, []), ("1" * 32, "", 2, [])],
+    ids=["not extracted", "extracted here", "changed"],
+)
+def test_import_keeps_concepts_that_kg_extracted(
+    monkeypatch: pytest.MonkeyPatch, content: str, own: str, anew: int, written: list[str]
+) -> None:
+    line = bundles.BundledPassages.model_validate(lines()[PASSAGES])
+    stored = {
+        at: SimpleNamespace(
+            text=SimpleNamespace(source_id=f"s{at}", content_hash="h", full_text=text), extracted_with=own
+        )
+        for at, text in enumerate(TEXTS)
+    }
+    given = list[str]()
+
+    def write(_: object, ontology: str, found: Any, mark: str) -> int:
+        assert (ontology, mark) == ("notes", "m1")
+        given.extend(each.source_id for each in found)
+        return len(found)
+
+    monkeypatch.setattr(importing, "hold_documents", lambda _, ids: dict.fromkeys(ids, content))
+    monkeypatch.setattr(importing, "read_stored_sources", lambda *_: stored)
+    monkeypatch.setattr(importing, "write_extractions", write)
+    state: Any = SimpleNamespace(ontology="notes", texts=[], target=SimpleNamespace(mark=None))
+    done, unused = ImportedLines(), cast("Any", None)
+    importing._write_passages(unused, state, [line], done)
+    assert given == written
+    assert (done.anew, done.concepts) == (anew, len(written))
 
 
 def test_overlong_line_is_not_read(bundle: HandmadeBundle, monkeypatch: pytest.MonkeyPatch) -> None:

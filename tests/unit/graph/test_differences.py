@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from kg_api.graph import documents
 from kg_api.graph.client import Row
 from kg_api.graph.documents import build_source_row, find_difference
 from kg_api.schemas.documents import DocumentRecord
@@ -27,3 +30,24 @@ def test_new_heading_or_title_changes_contexts(context: str) -> None:
     moved = tuple(replace(each, paragraph=each.paragraph + 1) for each in OLD.sources)
     assert not change(replace(OLD, sources=moved), context)
     assert change(replace(OLD, title="Other"), context) == (context in {"template", "llm"})
+
+
+@pytest.mark.parametrize(
+    ("unmarked", "stored", "requested"),
+    [
+        ([2, 1], {"embed_on_ingest": True, "paused": False}, [3]),
+        ([2, 1], {"embed_on_ingest": True, "paused": True}, []),
+        ([2, 1], {"embed_on_ingest": False, "paused": False}, []),
+        ([0], {"embed_on_ingest": True, "paused": False}, []),
+    ],
+)
+def test_edit_starts_embedding_unless_off_or_paused(
+    monkeypatch: pytest.MonkeyPatch, unmarked: list[int], stored: dict[str, bool], requested: list[int]
+) -> None:
+    asked = list[int]()
+    monkeypatch.setattr(documents, "request_job", lambda *_, added, **__: asked.append(added))
+    tx: Any = SimpleNamespace(run=lambda *_, **__: [{"unmarked": each} for each in unmarked])
+    texts = SimpleNamespace(answering=SimpleNamespace(mark_property="embedded_with"))
+    configuration: Any = SimpleNamespace(texts=texts, **stored)
+    documents._request_reembedding(tx, "d", "notes", configuration)
+    assert asked == requested
