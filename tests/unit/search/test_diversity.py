@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.search.rank import drop_duplicates, limit_per_group, order_by_marginal_relevance, similarities
+from kg_api.schemas.search import SourceSearch
+from kg_api.search.rank import (
+    MAX_COMPARED,
+    drop_duplicates,
+    drop_near_duplicates,
+    extend_page,
+    limit_per_group,
+    order_by_marginal_relevance,
+    similarities,
+)
 from kg_api.search.retrieve import Hit
 from tests.unit.search.found import found
 
@@ -39,6 +48,40 @@ def test_chunks_of_a_source_are_no_copies() -> None:
         ("c0", ("b",)),
         ("c2", ("b",)),
     ]
+
+
+def one_hit(identity: str) -> Hit:
+    return Hit(found(identity, 1.0), identity, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("asked", "page"),
+    [
+        ({}, "abcd"),
+        ({"per_document": 2}, "ab"),
+        ({"collapse_duplicates": True}, "abd"),
+        ({"collapse_duplicates": True, "per_document": 2}, "ab"),
+    ],
+)
+def test_deeper_hits_follow_within_the_same_limits(asked: dict[str, Any], page: str) -> None:
+    a, b, c, d = map(one_hit, "abcd")
+    request = SourceSearch(query_text="x", **asked)
+    copies: Any = SimpleNamespace(
+        there=lambda hits: hits,
+        alike=lambda ids: (
+            [[0, *([ids.index("c")] if "c" in ids else [])]]
+            + [[at] for at, each in enumerate(ids) if at and each != "c"]
+        ),
+    )
+    assert "".join(hit.identity for hit in extend_page([a], [a, b, c, d], request, copies)) == page
+
+
+def test_only_the_best_hits_are_compared_for_copies() -> None:
+    hits = [one_hit(str(n)) for n in range(MAX_COMPARED + 9)]
+    places: Any = SimpleNamespace(there=lambda hits: hits, alike=lambda ids: [[at] for at in range(len(ids))])
+    for collapse, kept in ((True, MAX_COMPARED), (False, len(hits))):
+        request = SourceSearch(query_text="x", collapse_duplicates=collapse)
+        assert len(drop_near_duplicates(hits, request, places)) == kept
 
 
 @given(scores, st.floats(0, 1), st.integers(1, 10))
