@@ -88,6 +88,7 @@ def test_boilerplate_code_markup_and_dates_are_none(text: str) -> None:
 
 def test_names_with_weak_words_stay_whole() -> None:
     assert "New York City" in labels("Its editor, who lives in New York City, met Mr. Olsen.")
+    assert labels("They flew with Boeing 747 here. It was by Boeing 7471234 there.") == ["Boeing 747"]
 
 
 def test_inflections_are_one_concept_of_the_document() -> None:

@@ -12,6 +12,7 @@ from kg_api.discovery.proposals import (
     compute_contrast,
     compute_link_score,
     compute_proposal_fingerprint,
+    describe_link_reason,
     find_mutual_pairs,
     find_shared_words,
     find_thresholds,
@@ -109,6 +110,19 @@ def test_shared_words_are_rare_ones() -> None:
     assert find_shared_words("Voles, 19537", "19537 VOLES") == ["voles"]
     many = " ".join(f"{letter}xqzv" for letter in "abcdefghi")
     assert find_shared_words(many, many) == [f"{letter}xqzv" for letter in "abcdef"]
+
+
+def test_reason_has_nearness_contrast_and_shared_words() -> None:
+    one = describe_link_reason("source", 0.8, within=1, hops=2, contrast=0.3, shared=["voles", "owls"])
+    assert one == (
+        "Closest passages of two documents (similarity 0.80, 0.30 above other neighbours). "
+        "Not connected within 2 steps. Shared words: voles, owls."
+    )
+    several = describe_link_reason("concept", 0.8, within=3, hops=1, contrast=0.3, shared=[])
+    assert several == (
+        "Among the 3 closest concepts of two documents (similarity 0.80, 0.30 above other neighbours). "
+        "Not connected within 1 step."
+    )
 
 
 def test_thresholds_follow_the_model_unless_they_are_set() -> None:
