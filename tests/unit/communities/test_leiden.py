@@ -125,3 +125,5 @@ def test_ubiquitous_concept_is_less_central() -> None:
     assert found.argmax() == 1
     assert found.max() == 1
     assert compute_centrality(sparse.csr_array(table), np.array([5])).tolist() == [0]
+    heavy = graph([(0, 2, 4.0), (1, 2, 1.0), (0, 3, 4.0)], 4)
+    assert compute_centrality(heavy, np.array([0, 1, 2])).tolist() == pytest.approx([0.4, 0.2, 1])
