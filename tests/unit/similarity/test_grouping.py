@@ -185,10 +185,8 @@ def test_deleted_related_sources_are_replaced(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(
         related, "describe_places", lambda _, ids: [each for each in there if each.source_id in ids]
     )
-    one, other = (
-        {name: RelatedThrough(lane=lane, rank=rank) for rank, name in enumerate(names, start=1)}
-        for lane, names in (("document", "abc"), ("link", "cd"))
-    )
+    one = {name: RelatedThrough(lane="document", rank=rank) for rank, name in enumerate("abc", start=1)}
+    other = {name: RelatedThrough(lane="link", rank=rank) for rank, name in enumerate("cd", start=1)}
     joined = RelatedService(unused)._join([one, other], 2)
     assert [(each.source_id, [way.lane for way in each.through]) for each in joined] == [
         ("c", ["document", "link"]),
@@ -212,7 +210,7 @@ def test_edges_are_nearest_first_with_links_and_copies() -> None:
 
 
 def test_missing_parts_of_a_graph_are_noted() -> None:
-    places = [place(each) for each in "abc"]
+    places: list[Place] = [place(each) for each in "abc"]
     vectors = {each: [VectorPart(np.zeros(1, dtype=np.float32), None)] for each in "abc"}
 
     def effects(total: int, *spaces: str, **found: Any) -> list[str]:
