@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import ipaddress
 import socket
 from collections.abc import Callable

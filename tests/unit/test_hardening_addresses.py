@@ -4,8 +4,6 @@
 contains a URL to fetch. `uri` of a document is stored and displayed only.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer

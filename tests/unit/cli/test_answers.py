@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import inspect
 from datetime import UTC, datetime
 from enum import Enum

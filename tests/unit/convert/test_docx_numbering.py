@@ -1,6 +1,4 @@
 # ruff: noqa: E501 - an element stays on one line, as in its file
-from __future__ import annotations
-
 import pytest
 
 from kg_api.convert.docx.document import convert

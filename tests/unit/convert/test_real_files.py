@@ -4,8 +4,6 @@ The sentences were read by pdftotext, the files' own XML and Python's parsers, a
 reads them.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import re

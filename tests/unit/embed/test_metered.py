@@ -1,7 +1,5 @@
 """Tests that kg counts everything from SPEC C7, and does not log secrets."""
 
-from __future__ import annotations
-
 import pytest
 import structlog
 from prometheus_client import CollectorRegistry

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from base64 import b64decode
 from typing import Any
