@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 
 @dataclass(frozen=True)
@@ -53,3 +56,31 @@ class Spoil:
 
 
 Behaviour = Status | Hang | Drip | Drop | Raw | Spoil
+
+
+def read_vectors(reply: dict[str, Any]) -> list[Any]:
+    """Return the vectors of a reply as lists, which a test can change."""
+    if "embeddings" in reply:
+        return reply["embeddings"]
+    for item in reply["data"]:
+        if isinstance(item["embedding"], str):
+            item["embedding"] = np.frombuffer(base64.b64decode(item["embedding"]), "<f4").tolist()
+    return [item["embedding"] for item in reply["data"]]
+
+
+def fill_last(value: Any) -> Callable[[dict[str, Any]], None]:
+    def spoil(reply: dict[str, Any]) -> None:
+        row = read_vectors(reply)[-1]
+        row[:] = [value] * len(row)
+
+    return spoil
+
+
+def shorten(reply: dict[str, Any]) -> None:
+    for vector in read_vectors(reply):
+        del vector[-1]
+
+
+def add_one(reply: dict[str, Any]) -> None:
+    rows = reply.get("data") or reply["embeddings"]
+    rows.append({**rows[0], "index": len(rows)} if isinstance(rows[0], dict) else rows[0])

@@ -93,9 +93,7 @@ def test_without_database_no_key_is_accepted() -> None:
     ("called", "meant"),
     [
         ("ada", "ada"),
-        ("0123abcd", "0123abcd"),
-        ("kg_0123abcd", "0123abcd"),
-        ("kg_0123abcd_" + "s" * 43, "0123abcd"),
+        *((called, "0123abcd") for called in ("0123abcd", "kg_0123abcd", "kg_0123abcd_" + "s" * 43)),
         ("kg_0123abcd_cut", "0123abcd"),
         ("kg_notes", "kg_notes"),
     ],

@@ -43,9 +43,8 @@ def test_passage_of_ocr_page_is_marked_without_words() -> None:
 
 
 def test_hits_say_that_they_were_read_by_ocr() -> None:
-    read, written = (
-        styled(format_title(DescribedPlace.model_validate(each))).plain for each in (READ, PLACE)
-    )
+    places = map(DescribedPlace.model_validate, (READ, PLACE))
+    read, written = (styled(format_title(each)).plain for each in places)
     assert "page 2 > ¶3 (OCR, confidence 0.93)" in read
     assert "OCR" not in written
     assert build_hit(make_hit(Place.model_validate(READ)))["ocr_confidence"] == 0.934

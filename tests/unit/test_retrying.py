@@ -118,10 +118,7 @@ def test_some_statuses_may_pass() -> None:
         ("Sun, 01 Mar 2026 12:00:05 -0000", 5),
         (format_datetime(NOW - timedelta(days=1), usegmt=True), 0),
         (format_datetime(NOW + timedelta(days=9), usegmt=True), 86_400),
-        ("", None),
-        ("soon", None),
-        ("-1", None),
-        ("nan", None),
+        *((value, None) for value in ("", "soon", "-1", "nan")),
     ],
 )
 def test_retry_after_is_seconds_or_a_date(value: str, seconds: float | None) -> None:

@@ -25,6 +25,11 @@ FREE = {
     *("KG_IMAGE_EMBEDDING__FOLDER", "KG_IMAGE_EMBEDDING__QUERY_PREFIX"),
 }
 
+NO_KEYS = [
+    *("sk-two words", "sk-line\nend", "'sk-abc'", '"sk-abc"', "Bearer sk-abc", "sk-schlüssel"),
+    *("sk-your-key-here", "<key>", "sk-...", "sk-xxxx", "changeme", "sk-\x07bell", "your-api-key"),
+    *("sk-proj-xxxxxxxx-XXXX", "YOUR_OPENAI_API_KEY", "example", "sk-placeholder", "sk-abc..."),
+]
 WRONG = [
     *(("KG_API_URL", value) for value in ("127.0.0.1:8420", "ftp://127.0.0.1")),
     *(("KG_NEO4J__URI", value) for value in ("http://127.0.0.1", "neo4j:7687", "bolt+s+s://x")),
@@ -74,14 +79,7 @@ WRONG = [
     *((f"{one}_MAX_RETRIES", value) for one in ("OPENAI", "NOMIC") for value in ("-1", "11", "2.5")),
     *((f"{one}_BATCH_SIZE", value) for one in ("OPENAI", "NOMIC") for value in ("0", "2049")),
     *((name, "ftp://host") for name in ("NOMIC_BASE_URL", "COHERE_BASE_URL", "OTEL_EXPORTER_OTLP_ENDPOINT")),
-    *(
-        ("OPENAI_API_KEY", value)
-        for value in (
-            *("sk-two words", "sk-line\nend", "'sk-abc'", '"sk-abc"', "Bearer sk-abc", "sk-schlüssel"),
-            *("sk-your-key-here", "<key>", "sk-...", "sk-xxxx", "changeme", "sk-\x07bell", "your-api-key"),
-            *("sk-proj-xxxxxxxx-XXXX", "YOUR_OPENAI_API_KEY", "example", "sk-placeholder", "sk-abc..."),
-        )
-    ),
+    *(("OPENAI_API_KEY", value) for value in NO_KEYS),
     *((name, "<key>") for name in ("NOMIC_API_KEY", "COHERE_API_KEY")),
     *(("OPENAI_API_KEY", "key-of-someone-else"), ("KG_BLOBS__KEEP_PDFS", "perhaps")),
     *((f"KG_BLOBS__S3__{name}", "/ x@") for name in ("BUCKET", "ENDPOINT", "PREFIX", "REGION", "SECONDS")),

@@ -69,6 +69,21 @@ def test_deleted_content_is_missing_and_deletion_repeats(store: BlobStore) -> No
     assert store.read(other) == b"another"
 
 
+@pytest.mark.parametrize("damaged", [b"", b"pict", b"PICTURE"])
+def test_damaged_content_is_rejected_and_stored_again(
+    store: BlobStore, tmp_path: Path, bucket: Bucket, damaged: bytes
+) -> None:
+    name = put(store, b"picture")
+    if isinstance(store, FileBlobStore):
+        (tmp_path / "blobs" / name[:2] / name).write_bytes(damaged)
+    else:
+        bucket.objects[f"kg/{name}"] = damaged
+    with pytest.raises(FileLost, match="damaged"):
+        store.read(name)
+    assert store.put(name, b"picture")
+    assert store.read(name) == b"picture"
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -108,17 +123,6 @@ def test_files_are_readable_by_their_owner_only(tmp_path: Path) -> None:
     path = tmp_path / "blobs" / name[:2] / name
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
-
-
-@pytest.mark.parametrize("damaged", [b"", b"pict", b"PICTURE"])
-def test_damaged_file_is_rejected_and_stored_again(tmp_path: Path, damaged: bytes) -> None:
-    store = FileBlobStore(tmp_path)
-    name = put(store, b"picture")
-    (tmp_path / name[:2] / name).write_bytes(damaged)
-    with pytest.raises(FileLost, match="damaged"):
-        store.read(name)
-    put(store, b"picture")
-    assert store.read(name) == b"picture"
 
 
 def test_a_write_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,15 +170,6 @@ def test_an_object_is_put_once_below_the_prefix(
     assert bucket.asked == [f"GET {path}", f"PUT {path}", f"GET {path}"]
 
 
-@pytest.mark.parametrize("damaged", [b"pict", b"", b"PICTURE"])
-def test_damaged_object_is_rejected_and_stored_again(bucket: Bucket, opened: Open, damaged: bytes) -> None:
-    bucket.objects[NAME] = damaged
-    with pytest.raises(FileLost, match="damaged"):
-        opened().read(NAME)
-    assert opened().put(NAME, b"picture")
-    assert bucket.objects == {NAME: b"picture"}
-
-
 def everything_told(error: BaseException) -> str:
     return "".join(traceback.format_exception(error)) + repr(error)
 
@@ -208,7 +203,7 @@ def test_store_errors_are_reported_without_secrets(
         *(("bucket", value) for value in ("ab", "Bucket", "a/b", "-ab", "s3://bucket")),
         *(
             ("endpoint", value)
-            for value in ("s3.example.org", "ftp://x", "https://key:secret@x", "https://x?a=b")
+            for value in ("s3.example", "ftp://x", "https://key:secret@x", "https://x?a=b")
         ),
         *(("prefix", value) for value in ("/kg", "a//b", "a b", "kg?x")),
     ],

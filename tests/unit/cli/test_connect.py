@@ -69,10 +69,8 @@ def test_grant_without_known_host_needs_loopback(home: Home, monkeypatch: pytest
         ("127.0.0.1", "http://127.0.0.1:8420", True),
         ("0.0.0.0", "http://127.0.0.1:8420", True),
         ("::", "http://[::1]:8420", True),
-        ("127.0.0.1", "http://localhost:8420", False),
-        ("127.0.0.1", "http://[::1]:8420", False),
-        ("127.0.0.1", "https://127.0.0.1:8420", False),
-        ("127.0.0.1", "http://127.0.0.1:99999", False),
+        *(("127.0.0.1", address, False) for address in ("http://localhost:8420", "http://[::1]:8420")),
+        *(("127.0.0.1", address, False) for address in ("https://127.0.0.1:8420", "http://127.0.0.1:99999")),
     ],
 )
 def test_credentials_are_sent_only_to_the_announced_address(

@@ -117,10 +117,9 @@ def test_async_stream_raises_the_error_of_the_service(status: int, sent: bytes, 
 
     async def follow() -> None:
         answer = httpx.Response(status, content=body(), headers={"content-type": kind})
+        transport = httpx.MockTransport(lambda _: answer)
         async with AsyncKgClient("http://127.0.0.1:1") as client:
-            client._http = httpx.AsyncClient(
-                base_url="http://127.0.0.1:1", transport=httpx.MockTransport(lambda _: answer)
-            )
+            client._http = httpx.AsyncClient(base_url="http://127.0.0.1:1", transport=transport)
             await anext(client.follow_jobs())
 
     with pytest.raises(KgError, match=r"^8 event streams"):
@@ -188,10 +187,8 @@ class BodyRecorder:
 
 def with_client(app: ASGIApp, work: Callable[[httpx.AsyncClient], Awaitable[Any]]) -> Any:
     async def run() -> Any:
-        auth = ClientAuth(None, EXPECTED)
-        async with httpx.AsyncClient(
-            transport=httpx.ASGITransport(app), base_url="http://kg/kg", auth=auth
-        ) as kg:
+        auth, transport = ClientAuth(None, EXPECTED), httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://kg/kg", auth=auth) as kg:
             return await work(kg)
 
     return asyncio.run(run())
@@ -269,9 +266,7 @@ def find_requests() -> Iterator[tuple[str, type[BaseModel]]]:
             for call in (each for each in ast.walk(method) if isinstance(each, ast.Call)):
                 if "locals()" in map(ast.unparse, call.args):
                     first = next(each for each in method.body if not isinstance(each, ast.Expr))
-                    assert call.lineno <= (first.end_lineno or 0), (
-                        f"{method.name}: locals() holds more than options"
-                    )
+                    assert call.lineno <= (first.end_lineno or 0), f"{method.name}: more than options"
                     model = call.args[0]
                     named = isinstance(model, ast.Name)
                     yield method.name, models[model.id] if named else REQUESTS[method.name]

@@ -94,10 +94,8 @@ def test_text_is_read_to_its_end(model_folder: Path, tmp_path: Path) -> None:
 
 def test_thread_count_does_not_change_vectors(local: LocalEmbedder, model_folder: Path) -> None:
     texts = [f"text number {n} " * (n + 1) for n in range(12)]
-    expected = local.embed_passages(texts).tobytes()
-    assert {LocalEmbedder(model_folder, SPEC, n).embed_passages(texts).tobytes() for n in (1, 3, None)} == {
-        expected
-    }
+    made = [local, *(LocalEmbedder(model_folder, SPEC, threads) for threads in (1, 3, None))]
+    assert len({each.embed_passages(texts).tobytes() for each in made}) == 1
 
 
 def test_a_query_does_not_wait_for_passages(model_folder: Path) -> None:

@@ -1,7 +1,5 @@
-import base64
 import time
 import traceback
-from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +10,7 @@ from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.providers.retrying import RetryPolicy
 from kg_api.providers.tokens import QUERY_PIECES
 from kg_api.schemas.spaces import ModelChoice
-from tests.support.behaviours import Behaviour, Drop, Hang, Raw, Spoil, Status
+from tests.support.behaviours import Behaviour, Drop, Hang, Raw, Spoil, Status, add_one, fill_last, shorten
 from tests.support.embedding_server import EmbeddingServer, Request
 from tests.support.providers import CANARY, QUICK, Asking, patience
 
@@ -20,34 +18,8 @@ Provider = Literal["openai", "nomic"]
 TEXTS = ["The cat sleeps.", "Rates rose.", "A kitten naps."]
 
 
-def vectors_of(reply: dict[str, Any]) -> list[Any]:
-    if "embeddings" in reply:
-        return reply["embeddings"]
-    for item in reply["data"]:
-        if isinstance(item["embedding"], str):
-            item["embedding"] = np.frombuffer(base64.b64decode(item["embedding"]), "<f4").tolist()
-    return [item["embedding"] for item in reply["data"]]
-
-
-def fill(value: Any) -> Callable[[dict[str, Any]], None]:
-    def spoil(reply: dict[str, Any]) -> None:
-        vectors_of(reply)[1][:] = [value] * len(vectors_of(reply)[1])
-
-    return spoil
-
-
-def shorten(reply: dict[str, Any]) -> None:
-    for vector in vectors_of(reply):
-        del vector[-1]
-
-
 def drop_one(reply: dict[str, Any]) -> None:
     (reply.get("data") or reply["embeddings"]).pop()
-
-
-def add_one(reply: dict[str, Any]) -> None:
-    rows = reply.get("data") or reply["embeddings"]
-    rows.append({**rows[0], "index": 3} if isinstance(rows[0], dict) else rows[0])
 
 
 def asked_for(server: EmbeddingServer, texts: list[str]) -> list[Request]:
@@ -119,10 +91,10 @@ UNUSABLE: list[tuple[Behaviour, str]] = [
     (Spoil(drop_one), "3 texts were sent, but the server returned 2 vectors"),
     (Spoil(add_one), "3 texts were sent, but the server returned 4 vectors"),
     (Spoil(shorten), r"have \d+ dimensions, not \d+"),
-    (Spoil(fill(float("nan"))), "zero or not finite"),
-    (Spoil(fill(0)), "zero or not finite"),
-    (Spoil(fill("x")), "not a list of numbers"),
-    (Spoil(fill([1])), "one for each token"),
+    (Spoil(fill_last(float("nan"))), "zero or not finite"),
+    (Spoil(fill_last(0)), "zero or not finite"),
+    (Spoil(fill_last("x")), "not a list of numbers"),
+    (Spoil(fill_last([1])), "one for each token"),
     (Raw(b"<html>Log in</html>", "text/html"), "_BASE_URL"),
     (Raw(b"[]"), "_BASE_URL"),
     (Raw(b"[" * 100_000), "_BASE_URL"),

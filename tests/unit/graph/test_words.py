@@ -49,9 +49,7 @@ SPANISH = "Los jugadores de la selección han ganado en el estadio de la ciudad.
         ("Η κατσίκα και το τυρί της Ηπείρου: Feta, made in Greece", "greek"),
         ("Київ — столиця України, і це її найбільше місто", "ukrainian"),
         ("მთავარი ქალაქი", "georgian"),
-        ("20 de enero de 2025 acta", None),
-        ("1,000 €", None),
-        ("", None),
+        *((text, None) for text in ("20 de enero de 2025 acta", "1,000 €", "")),
     ],
 )
 def test_detected_language_follows_script_and_stop_words(text: str, language: str | None) -> None:
@@ -81,17 +79,14 @@ def test_invalid_synonyms_are_rejected(group: list[str]) -> None:
     [
         ("C++ guide", ["cpp"]),
         ("is c++11 old?", ["cpp"]),
-        ("vitamin C", []),
+        *((text, []) for text in ("vitamin C", "a fishing net.", "learning by machine")),
+        *((text, []) for text in ("kubernetes and k8s", "k8smith")),
         ("what is C#?", ["c sharp"]),
         ("a C#-developer", ["c sharp"]),
         ("c sharp and cpp", ["C#", "C++"]),
-        ("a fishing net.", []),
         ("the .NET runtime", ["dotnet"]),
         ("salt+pepper, machine-learning", ["sodium chloride", "ML"]),
         ("restart K8S now", ["kubernetes"]),
-        ("learning by machine", []),
-        ("kubernetes and k8s", []),
-        ("k8smith", []),
     ],
 )
 def test_synonyms_are_added(text: str, added: list[str]) -> None:
@@ -171,13 +166,10 @@ def test_fuzzy_query_contains_only_letters_and_operators() -> None:
         ("a 16A fuse", ["16"]),
         ("Python 3.11", ["Python3.11"]),
         ("10⁶ x^2 1/2", ["10 6", "1 2", "6x", "x2"]),
-        ("A4 in 2024, at 5", []),
-        ("2022년 2022 년 第5条", []),
-        ("20% 3.11 2024-05", []),
-        ("31.13.2024, in 1800", []),
+        *((question, []) for question in ("A4 in 2024, at 5", "2022년 2022 년 第5条", "20% 3.11 2024-05")),
+        *((question, []) for question in ("31.13.2024, in 1800", "")),
         ("45.90", ["45.9"]),
         ("145,9", ["145,90"]),
-        ("", []),
     ],
 )
 def test_variantss_are_the_other_way_to_write(question: str, expected: list[str]) -> None:

@@ -114,11 +114,8 @@ TOLD = ("read as an image, although the extension differs",)
 @pytest.mark.parametrize(
     ("name", "form", "told"),
     [
-        ("liar.txt", None, TOLD),
-        ("photo", None, TOLD),
-        ("photo.JPEG", None, ()),
-        ("photo.pdf", None, TOLD),
-        ("liar.txt", "image", ()),
+        *((name, None, TOLD) for name in ("liar.txt", "photo", "photo.pdf")),
+        *(("photo.JPEG", None, ()), ("liar.txt", "image", ())),
     ],
 )
 def test_image_with_another_extension_is_reported(
@@ -166,9 +163,8 @@ def test_addresses_shown_as_text_stay(text: str) -> None:
 
 
 def test_description_precedes_text_of_the_image() -> None:
-    told = add_search_text(
-        Converted("A boat"), "sea/IMG_9.jpg", "Pebbles", {"description": "On  the\nbeach", "n": 1}
-    )
+    metadata: dict[str, Any] = {"description": "On  the\nbeach", "n": 1}
+    told = add_search_text(Converted("A boat"), "sea/IMG_9.jpg", "Pebbles", metadata)
     assert told.text == "sea IMG 9\nPebbles\nOn the beach\nA boat"
 
 

@@ -77,16 +77,10 @@ def test_it_is_known_whether_an_answer_was_whole(answer: str, found: bool, compl
 @pytest.mark.parametrize(
     ("answer", "none"),
     [
-        ("[]", True),
-        ("```json\n[ ]\n```", True),
-        ('{"statements": []}', True),
+        *((answer, True) for answer in ("[]", "```json\n[ ]\n```", '{"statements": []}')),
         ('<think>[{"a": 1}]</think> Well: {"statements": [], "why": "nothing there"}', True),
-        ('{"statements": null}', False),
-        ('{"other": []}', False),
-        ("There is [] nothing", False),
-        ('{"statements": [', False),
-        ("{" * 50_000, False),
-        ("", False),
+        *((answer, False) for answer in ('{"statements": null}', '{"other": []}', "There is [] nothing")),
+        *((answer, False) for answer in ('{"statements": [', "{" * 50_000, "")),
     ],
 )
 def test_only_an_empty_list_means_no_objects(answer: str, none: bool) -> None:

@@ -19,22 +19,16 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def failing(monkeypatch: pytest.MonkeyPatch) -> None:
     app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
 
-    @app.command()
-    def missing() -> None:
-        raise NotFound("there is no [red]ontology")
+    def add(name: str, error: BaseException | None) -> None:
+        @app.command(name)
+        def _() -> None:
+            if error:
+                raise error
 
-    @app.command()
-    def broken() -> None:
-        raise ZeroDivisionError("a fault")
-
-    @app.command()
-    def interrupted() -> None:
-        raise KeyboardInterrupt
-
-    @app.command()
-    def fine() -> None:
-        return
-
+    add("missing", NotFound("there is no [red]ontology"))
+    add("broken", ZeroDivisionError("a fault"))
+    add("interrupted", KeyboardInterrupt())
+    add("fine", None)
     monkeypatch.setattr(main, "app", app)
 
 

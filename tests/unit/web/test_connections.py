@@ -22,6 +22,7 @@ from kg_api.web.shared.connections import Connection, Connections
 
 MAXIMUM = 5
 HEAD = b"POST / HTTP/1.1\r\nHost: localhost\r\n"
+CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 
 
 async def echo(scope: Scope, receive: Receive, send: Send) -> None:
@@ -62,10 +63,7 @@ def answer(connection: socket.socket) -> bytes:
         pytest.param(HEAD + b"X: " + b"x" * 1_000_000, id="a value without end"),
         pytest.param(HEAD + b"".join(b"X-%d: y\r\n" % n for n in range(100_000)), id="headers without end"),
         pytest.param(b"GET /" + b"x" * 1_000_000, id="an address without end"),
-        pytest.param(
-            HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\n" + b"X: y\r\n" * 200_000,
-            id="trailers without end",
-        ),
+        pytest.param(CHUNKED + b"0\r\n" + b"X: y\r\n" * 200_000, id="trailers without end"),
     ],
 )
 def test_request_over_the_limits_is_rejected(port: int, sent: bytes) -> None:

@@ -44,14 +44,8 @@ def test_columns_are_read_from_right_to_left(draw: Draw) -> None:
 def test_vertical_header_is_first_and_page_numbers_omitted(draw: Draw) -> None:
     def page(number: int) -> Callable[[Canvas], None]:
         def draw_page(canvas: Canvas) -> None:
-            draw(
-                canvas,
-                [
-                    f"{'一二三四'[number]}番の{'港町川山'[number]}にある。",
-                    f"{'春夏秋冬'[number]}に来る。",
-                    TEXT[:20],
-                ],
-            )
+            first = f"{'一二三四'[number]}番の{'港町川山'[number]}にある。"
+            draw(canvas, [first, f"{'春夏秋冬'[number]}に来る。", TEXT[:20]])
             canvas.setFont(ACROSS, 10)
             canvas.drawString(60, 810, f"{'春夏秋冬'[number]}の巻の話")
             canvas.setFont("Helvetica", 10)

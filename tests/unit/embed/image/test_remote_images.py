@@ -1,6 +1,6 @@
 import base64
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from kg_api.errors import ConfigurationError, EmbeddingFailed
 from kg_api.providers.remote_embedding import RejectedPictures, RemoteImageEmbedder, encode_jpeg
 from kg_api.schemas.spaces import ModelChoice
 from kg_api.settings import load_settings
-from tests.support.behaviours import Behaviour, Raw, Spoil, Status
+from tests.support.behaviours import Behaviour, Raw, Spoil, Status, add_one, fill_last, shorten
 from tests.support.image_changes import as_rendered
 from tests.support.image_models import COLOURS
 from tests.support.image_providers import KINDS, OPEN, PICTURES, opened, opened_as_set, settings
@@ -137,34 +137,11 @@ def test_only_the_faulty_image_is_rejected(server: ImageServer, monkeypatch: pyt
     assert list(raised.value.reasons) == [1]
 
 
-def rows_of(reply: dict[str, Any]) -> list[Any]:
-    if "data" in reply:
-        return [item["embedding"] for item in reply["data"]]
-    return reply["embeddings"]
-
-
-def fill(value: Any) -> Callable[[dict[str, Any]], None]:
-    def spoil(reply: dict[str, Any]) -> None:
-        row = rows_of(reply)[0]
-        row[:] = [value] * len(row)
-
-    return spoil
-
-
-def shorten(reply: dict[str, Any]) -> None:
-    del rows_of(reply)[0][-1]
-
-
-def double(reply: dict[str, Any]) -> None:
-    rows = reply.get("data") or rows_of(reply)
-    rows.append({**rows[0], "index": 1} if isinstance(rows[0], dict) else rows[0])
-
-
 UNUSABLE: list[tuple[Behaviour, str]] = [
-    (Spoil(double), r"1 (pictures|texts) were sent, but the server returned 2 vectors"),
+    (Spoil(add_one), r"1 (pictures|texts) were sent, but the server returned 2 vectors"),
     (Spoil(shorten), r"have \d+ dimensions, not \d+. To fix this, set KG_IMAGE_EMBEDDING__DIMENSIONS"),
-    (Spoil(fill(float("nan"))), "zero or not finite"),
-    (Spoil(fill("x")), "not a list of numbers|_BASE_URL"),
+    (Spoil(fill_last(float("nan"))), "zero or not finite"),
+    (Spoil(fill_last("x")), "not a list of numbers|_BASE_URL"),
     (Raw(b"<html>Log in</html>", "text/html"), "_BASE_URL"),
     (Raw(b'{"data": [{"embe'), "_BASE_URL"),
     (Raw(b'{"embeddings": {"float": "x"}, "data": {}}'), "_BASE_URL"),
