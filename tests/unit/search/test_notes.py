@@ -1,11 +1,28 @@
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
+from kg_api.graph.search import ConceptLaneHit
+from kg_api.schemas.base import name_id
+from kg_api.schemas.concepts import Concept
 from kg_api.schemas.search import CarriedConcept, Degradation
+from kg_api.schemas.spaces import SimilarityCalibration
+from kg_api.search import retrieve
 from kg_api.search.notes import Notes
 from kg_api.search.plan import describe_concept_degradations
 from kg_api.search.question import QueryVector
 from kg_api.search.rank import fuse_lanes, join_further
-from kg_api.search.retrieve import CONCEPTS, PICTURES, ConceptLane, iterate_candidate_names
+from kg_api.search.retrieve import (
+    CONCEPTS,
+    MAX_NAMES,
+    MAX_WORDS,
+    PICTURES,
+    ConceptLane,
+    is_part_of_name,
+    iterate_candidate_names,
+)
 from kg_api.search.scope import Scope
 from kg_api.spaces.snapshot import get_snapshots
 from tests.unit.search.canned import CannedGraph
@@ -74,3 +91,45 @@ def test_concept_hits_are_fused_by_rank() -> None:
         ("b", 2, None),
         ("a", None, None),
     ]
+
+
+def concept(label: str, similarity: float | None = None) -> ConceptLaneHit:
+    empty: dict[str, Any] = {"description": "", "search_terms": [], "sources": 1}
+    return ConceptLaneHit(Concept(concept_id=label, ontology="notes", label=label, **empty), similarity)
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "part"),
+    [
+        ("york", "new york", True),
+        ("art", "part of it", False),
+        ("art", "art", False),
+        ("学习", "机器学习", True),
+    ],
+)
+def test_part_of_a_name_has_whole_words(name: str, other: str, *, part: bool) -> None:
+    assert is_part_of_name(name, other) == part
+
+
+def test_longest_names_of_a_question_count() -> None:
+    named = [concept(each) for each in ("New York", "york", "art", "the part")]
+    assert [each.concept.label for each in retrieve._longest(named)] == ["New York", "art", "the part"]
+
+
+@pytest.mark.parametrize(
+    ("similarity", "weight"), [(None, 0), (0.3, 0), (0.5, 0), (0.6, 0.25), (0.9, 1), (1, 1)]
+)
+def test_weight_of_a_similar_concept_is_bounded(similarity: float | None, weight: float) -> None:
+    calibration = SimilarityCalibration(related=0.6, unrelated=0.4)
+    assert retrieve._weight(concept("a", similarity), calibration) == pytest.approx(weight)
+
+
+def test_only_first_words_and_usual_names_are_looked_up() -> None:
+    names = set(iterate_candidate_names(" ".join(f"word{n}" for n in range(MAX_WORDS + 1))))
+    assert f"word{MAX_WORDS - 1}" in names
+    assert f"word{MAX_WORDS}" not in names
+    ontologies = [f"o{n}" for n in range(MAX_NAMES // 2)]
+    few = list(retrieve._name_ids(["one of them", "one"], ontologies[:2]))
+    assert few == [name_id(each, name) for name in ("one of them", "one") for each in ontologies[:2]]
+    many = list(retrieve._name_ids(["one of all of them", "two words", "one"], ontologies))
+    assert many == [name_id(each, name) for name in ("two words", "one") for each in ontologies]
