@@ -262,7 +262,7 @@ def test_missing_passages_are_explained_and_counted() -> None:
     assert (counts.pieces, counts.pieces_left_out, counts.tokens, counts.beyond_budget) == (1, 5, 9, 3)
 
 
-def test_long_piece_is_searched_in_each_space_by_its_vector() -> None:
+def test_long_piece_is_searched_in_each_space() -> None:
     large = replace(SPACE, slug="large")
     searches = list[SourceSearch]()
 

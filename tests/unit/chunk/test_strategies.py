@@ -104,7 +104,7 @@ def test_semantic_chunks_end_at_topic_changes() -> None:
     assert [len(text[span.start : span.end].split(".")) - 1 for span in found] == [6, 6, 6]
 
 
-def test_semantic_chunks_end_at_the_largest_fifth_of_changes() -> None:
+def test_semantic_chunks_end_at_largest_topic_changes() -> None:
     angles = np.cumsum(np.radians([0, 3, 4, 80, 5, 6, 90, 7, 8]))
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
     text = " ".join(f"Sentence {n} {'says ' * 7}so." for n in range(len(angles)))
@@ -113,7 +113,7 @@ def test_semantic_chunks_end_at_the_largest_fifth_of_changes() -> None:
     assert [text[span.start : span.end].split()[1] for span in found] == ["0", "3", "6"]
 
 
-def test_chunk_of_one_topic_is_cut_in_its_second_half() -> None:
+def test_long_topic_is_cut_in_second_half() -> None:
     moves = np.array([0.9, 0.8, 0.1, 0.5, 0.3, 0.9], np.float32)
     assert semantic._find_farthest(moves, [10] * 7, 0, 5) == 4
     assert semantic._find_farthest(moves, [10] * 7, 0, 1) == 1

@@ -140,7 +140,7 @@ def test_both_ends_are_of_one_ontology() -> None:
     assert (first, last) == ("b/good", "b/retry"), "a phrase is looked for where the name is"
 
 
-def test_phrase_is_searched_in_the_ontologies_of_the_name() -> None:
+def test_phrase_is_searched_where_the_name_is() -> None:
     asked = list[tuple[str, Sequence[str] | None]]()
 
     def search(text: str, names: Sequence[str] | None) -> list[ConceptHit]:

@@ -186,7 +186,7 @@ NIGHT = "È nella città, e con la {} non si va, ma si vede nella {} per tutta l
         (("rete", "rete"), []),
     ],
 )
-def test_unsure_phrase_needs_two_mentions_and_a_word_more(names: tuple[str, str], found: list[str]) -> None:
+def test_unsure_phrases_and_words_need_several_mentions(names: tuple[str, str], found: list[str]) -> None:
     assert labels(NIGHT.format(*names)) == found
 
 

@@ -282,7 +282,7 @@ def test_unproven_quote_is_kept_as_unverified() -> None:
     assert answer.unverified == 2
 
 
-def test_repeated_name_is_evidence_only_as_the_whole_passage() -> None:
+def test_repeated_name_proves_only_a_whole_passage() -> None:
     assert read(concept(quotes=["Ada Lovelace"])).concepts[0].quotes == ()
     whole = SourceText("s", "d", 0, (), 0, "Ada Lovelace\n", "h")
     (found,) = verify_extraction(whole, {"concepts": [concept(quotes=["Ada Lovelace"])]}, 6).concepts

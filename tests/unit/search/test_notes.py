@@ -124,7 +124,7 @@ def test_weight_of_a_similar_concept_is_bounded(similarity: float | None, weight
     assert retrieve._weight(concept("a", similarity), calibration) == pytest.approx(weight)
 
 
-def test_only_first_words_and_usual_names_are_looked_up() -> None:
+def test_lookups_of_names_are_bounded() -> None:
     names = set(iterate_candidate_names(" ".join(f"word{n}" for n in range(MAX_WORDS + 1))))
     assert f"word{MAX_WORDS - 1}" in names
     assert f"word{MAX_WORDS}" not in names

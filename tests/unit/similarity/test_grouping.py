@@ -101,7 +101,7 @@ def test_only_ontologies_of_the_same_model_are_compared() -> None:
     assert comparable(SPACE, ["a"], known).degradations() == []
 
 
-def test_progress_is_described_for_ten_ontologies_of_the_scope() -> None:
+def test_progress_is_described_for_ten_ontologies() -> None:
     progress = {f"o{n}": Progress(done=n, total=20) for n in range(13)}
     told = describe_embedding_progress(progress, {f"o{n}" for n in range(2, 13)})
     assert [each.effect for each in told] == [

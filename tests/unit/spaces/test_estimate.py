@@ -13,7 +13,7 @@ from tests.support.embedders import small_embedder
 from tests.unit.search.found import SPACE
 
 
-def test_cost_of_a_sample_is_scaled_to_the_whole_document() -> None:
+def test_sampled_cost_is_scaled_to_the_document() -> None:
     written = WrittenContexts(contexts=8, remembered=4, requests=2, read=100, written=10, price=0.5)
     spaces: Any = SimpleNamespace(of=lambda _: SimpleNamespace(embedder=small_embedder))
     quote = SimpleNamespace(written=lambda: written)

@@ -433,7 +433,7 @@ def test_invalid_scan_interval_is_rejected(seconds: int) -> None:
         NewFolder(path="/a", ontology="notes", every_seconds=seconds)
 
 
-def test_new_file_with_the_text_of_a_deleted_one_is_moved() -> None:
+def test_only_new_files_count_as_moved() -> None:
     found = [
         ("moved.md", StoredChange("created", 1, 0, 0, None, ("gone.md",))),
         ("edited.md", StoredChange("updated", 1, 0, 1, None, ("gone.md",))),
