@@ -78,6 +78,16 @@ def test_merge_moves_all_evidence_without_duplicates(
     assert [row["c"] for row in seen] == [0.5, 1.0, 1.0], "the stronger counts"
 
 
+def test_quote_of_either_concept_verifies_a_common_source(
+    graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
+) -> None:
+    proven = found(MANY, quote(TEXTS[1], MANY))
+    write(graph, labelled(texts, 0, ONE), extraction(texts, 1, proven, found(ONE)), labelled(texts, 2, ONE))
+    assert merged(graph, ONE, MANY) == concept_id("notes", ONE)
+    seen = "MATCH (:Concept)-[a:APPEARS_IN]->(s) RETURN a.verified AS verified ORDER BY s.paragraph"
+    assert [row["verified"] for row in rows(driver, seen)] == [True] * 3
+
+
 def test_surviving_concept_has_both_names_and_becomes_pending(
     graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
 ) -> None:

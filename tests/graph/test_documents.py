@@ -27,6 +27,7 @@ from kg_api.graph.folders import register
 from kg_api.graph.library import list_documents
 from kg_api.graph.review import count_waiting, list_waiting, read_waiting
 from kg_api.graph.spaces import read_configurations
+from kg_api.ingest.folders import FolderService
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.ingest.service import ReviewService, store_each
 from kg_api.schemas.base import document_id
@@ -35,7 +36,7 @@ from kg_api.schemas.folders import NewFolder
 from tests.neo4j_server import Neo4jServer
 from tests.support.cypher import rows
 from tests.support.records import record
-from tests.support.sync import counts, documents, follow, put, scan, work
+from tests.support.sync import EVERYWHERE, counts, documents, follow, put, scan, work
 
 
 def count(driver: neo4j.Driver, label: str) -> int:
@@ -360,3 +361,5 @@ def test_folder_files_are_pending_until_approved_then_synced(
     (folder / "one.md").unlink()
     assert counts(scan(graph, followed)) == {"removed": 1, "unchanged": 1}
     assert (documents(graph), pending(graph)) == ({}, ["two.md"])
+    FolderService(graph, EVERYWHERE).remove(followed, delete_documents=False)
+    assert pending(graph) == ["two.md"], "a user can still approve the document"
