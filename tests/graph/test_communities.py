@@ -7,6 +7,7 @@ from kg_api.errors import NotFound
 from kg_api.graph.client import Graph
 from kg_api.graph.concept_merges import merge_concepts
 from kg_api.graph.document_writes import delete_document, store_document
+from kg_api.jobs.runner import JobRun
 from kg_api.schemas.base import document_id
 from kg_api.schemas.concepts import ExtractedRelation
 from tests.support.communities import BAKERY, HARBOUR, Detecting
@@ -52,6 +53,21 @@ def test_detection_repeats_only_after_enough_changes(notes: Detecting, driver: n
     assert Detecting(notes.graph, min_size=5).work() == 1, "other settings"
     assert rows(driver, STORED) == [{"communities": 1}]
     assert notes.labels() == [set(BAKERY)]
+
+
+def test_interrupted_detection_keeps_the_former_communities(
+    notes: Detecting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise RuntimeError("interrupted")
+
+    notes.work()
+    before = notes.labels()
+    notes.service.detect("notes")
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(JobRun, "commit", interrupt)
+        notes.work()
+    assert notes.labels() == before
 
 
 def test_small_change_is_counted_but_not_detected(graph: Graph) -> None:
