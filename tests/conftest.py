@@ -27,6 +27,7 @@ from kg_api.graph.statements import (
 )
 from kg_api.schemas.spaces import FIRST_IMAGE_SLUG, FIRST_SLUG, SECOND_SLOT
 from tests.neo4j_server import Neo4jServer, neo4j_server
+from tests.support import forked
 from tests.support.colour_grid import ColourGrid
 from tests.support.sharing_out import SharingOut
 from tests.support.warm_java import java_options
@@ -120,8 +121,10 @@ def _clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
     os.environ.update(before)
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Handle Ctrl-C. By default, it is ignored if a script starts pytest in the background."""
+    if config.getoption("numprocesses", None):
+        forked.share()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -19,6 +20,8 @@ from tests.support.fork_server import NUMBER
 
 ROOT = Path(__file__).parents[2]
 KG = "kg_cli.main:run"
+SHARED = "FORK_SERVER_OF_TESTS"
+"""Variable with the address of a shared server. Its start takes three seconds of CPU time."""
 
 
 class ForkedProcess:
@@ -107,13 +110,39 @@ def _text(file: IO[bytes]) -> str:
     return file.read().decode("utf-8", "surrogateescape").replace("\r\n", "\n").replace("\r", "\n")
 
 
+def share() -> None:
+    """Let the test processes that this process starts use one server. It starts with the first request."""
+    listener, address = _listen()
+    os.environ[SHARED] = address
+
+    def start_when_used() -> None:
+        select.select([listener], [], [])
+        _start(listener)
+
+    threading.Thread(target=start_when_used, daemon=True).start()
+
+
 @functools.cache
 def _server() -> str:
+    if address := os.environ.get(SHARED):
+        return address
+    listener, address = _listen()
+    _start(listener)
+    return address
+
+
+def _listen() -> tuple[socket.socket, str]:
     folder = tempfile.TemporaryDirectory(prefix="kg-fork-")
+    atexit.register(folder.cleanup)
     address = f"{folder.name}/server"
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(address)
-        listener.listen(64)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(address)
+    listener.listen(64)
+    return listener, address
+
+
+def _start(listener: socket.socket) -> None:
+    with listener:
         number = listener.fileno()
         process = subprocess.Popen(
             [sys.executable, "-X", "utf8", "-m", "tests.support.fork_server", str(number)],
@@ -122,10 +151,4 @@ def _server() -> str:
             stdout=subprocess.DEVNULL,
             pass_fds=[number],
         )
-
-    def end() -> None:
-        process.communicate()
-        folder.cleanup()
-
-    atexit.register(end)
-    return address
+    atexit.register(process.communicate)
