@@ -129,7 +129,9 @@ def tracing(endpoint: str | None, service: str) -> Generator[None]:
         yield
     finally:
         use_tracer(None)
-        _end(provider)
+        ending = threading.Thread(target=provider.shutdown, name="last spans", daemon=True)
+        ending.start()
+        ending.join(END_SECONDS)
 
 
 def _provider(endpoint: str, service: str) -> TracerProvider | None:
@@ -147,10 +149,3 @@ def _provider(endpoint: str, service: str) -> TracerProvider | None:
     exporter = OTLPSpanExporter(endpoint.rstrip("/") + PATH, timeout=SEND_SECONDS)
     provider.add_span_processor(BatchSpanProcessor(exporter))
     return provider
-
-
-def _end(provider: TracerProvider) -> None:
-    """Send the remaining spans within END_SECONDS."""
-    ending = threading.Thread(target=provider.shutdown, name="last spans", daemon=True)
-    ending.start()
-    ending.join(END_SECONDS)

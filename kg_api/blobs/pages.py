@@ -60,7 +60,7 @@ class PageService:
     def get_picture(self, request: PageRequest, known: str = "") -> PagePicture:
         """Return a page as an image. `known` has the keys of images that the client has cached."""
         original, wanted = self._find_page(request)
-        key = _build_cache_key(original, wanted)
+        key = digest("page", DRAWN_BY, original.key, repr(astuple(wanted)))
         drawn = None if key in known else self._draw_page(original, wanted)
         return PagePicture(key, original.document, drawn)
 
@@ -99,10 +99,6 @@ class PageService:
             pages = pluralize(drawn.pages, "page")
             raise NotFound(f"page {wanted.page} not found: {original.document!r} has {pages}")
         return drawn
-
-
-def _build_cache_key(original: Original, wanted: PageToDraw) -> str:
-    return digest("page", DRAWN_BY, original.key, repr(astuple(wanted)))
 
 
 def build_page_to_draw(

@@ -78,13 +78,21 @@ def options(
     Raises:
         ConfigurationError: The URL or the API key is invalid.
     """
-    url = _address(base_url)
+    try:
+        url = httpx.URL(base_url)
+    except httpx.InvalidURL as error:
+        raise ConfigurationError(f"KG_API_URL is not a valid URL: {error}") from None
+    if url.port is not None and not 0 < url.port < 2**16:
+        raise ConfigurationError(f"KG_API_URL is not a valid URL: invalid port {url.port}")
+    # Without TLS on loopback, the certificates (25 to 45 ms) are not loaded
     return {
         "base_url": url,
         "auth": _auth(api_key, expected_home),
         "timeout": timeout_seconds,
         "trust_env": not is_loopback(url.host),
-        "verify": _verification(url),
+        "verify": ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        if url.scheme == "http" and is_loopback(url.host)
+        else True,
     }
 
 
@@ -126,21 +134,6 @@ def parts(client: httpx.Client | httpx.AsyncClient, call: Call[Any]) -> dict[str
         read = max(usual.read or MAX_READING_SECONDS, MAX_READING_SECONDS)
         told["timeout"] = httpx.Timeout(connect=usual.connect, read=read, write=usual.write, pool=usual.pool)
     return told
-
-
-def _verification(url: httpx.URL) -> ssl.SSLContext | bool:
-    """Get the TLS verification. On loopback without TLS, the certificates (25 to 45 ms) are not loaded."""
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if url.scheme == "http" and is_loopback(url.host) else True
-
-
-def _address(base_url: str) -> httpx.URL:
-    try:
-        url = httpx.URL(base_url)
-    except httpx.InvalidURL as error:
-        raise ConfigurationError(f"KG_API_URL is not a valid URL: {error}") from None
-    if url.port is not None and not 0 < url.port < 2**16:
-        raise ConfigurationError(f"KG_API_URL is not a valid URL: invalid port {url.port}")
-    return url
 
 
 def report_unreachable(base_url: httpx.URL, error: httpx.RequestError) -> ServiceUnreachable:

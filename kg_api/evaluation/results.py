@@ -117,20 +117,13 @@ def save_result(
     finished = datetime.now(tz=UTC)
     made = build_result(run, answers, started, finished, describe_machine())
     name = f"{finished:%Y%m%dT%H%M%SZ}-{words}-{run.key[:_KEY_DIGITS]}"
-    path = output or folder / f"{name}.json"
+    number, path = 1, output or folder / f"{name}.json"
     try:
         processes.make_folder(path.absolute().parent)
-        path = output or _choose_free_path(folder, name)
+        while output is None and path.exists():  # the same run may finish twice within a second
+            number += 1
+            path = folder / f"{name}-{number}.json"
         processes.write_text(path, made.model_dump_json(indent=1) + "\n")
     except OSError as error:
         raise InvalidInput(f"{path} cannot be written: {error.strerror}") from error
     return made, path
-
-
-def _choose_free_path(folder: Path, name: str) -> Path:
-    """Choose a new path. The same run may finish twice within a second."""
-    number, path = 1, folder / f"{name}.json"
-    while path.exists():
-        number += 1
-        path = folder / f"{name}-{number}.json"
-    return path

@@ -132,17 +132,13 @@ def _choose(
             return
         if not any(each.words < words for words in taken):
             taken.append(each.words)
+            spans = dict.fromkeys(_find_span(each, text) for each in mentions)
             yield ExtractedConcept(
                 each.label,
-                _select_quotes(mentions, text),
+                tuple(Quote(text[start:end], start, end) for start, end in list(spans)[:QUOTES]),
                 confidence=round(1 / (1 + each.weight), 3),
                 forms=each.others,
             )
-
-
-def _select_quotes(mentions: Sequence[Mention], text: str) -> tuple[Quote, ...]:
-    spans = dict.fromkeys(_find_span(each, text) for each in mentions)
-    return tuple(Quote(text[start:end], start, end) for start, end in list(spans)[:QUOTES])
 
 
 def _find_span(mention: Mention, text: str) -> tuple[int, int]:

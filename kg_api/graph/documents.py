@@ -14,7 +14,7 @@ from kg_api.graph.filters import build_metadata_properties
 from kg_api.graph.fulltext import require_language
 from kg_api.graph.jobs import SOURCE_EMBEDDING, request_job
 from kg_api.graph.spaces import StoredConfiguration, read_configuration
-from kg_api.graph.text_analysis import build_source_scope, detect_language, get_aliases
+from kg_api.graph.text_analysis import build_row_scope, build_source_scope, detect_language, get_aliases
 from kg_api.schemas.documents import (
     DocumentChange,
     DocumentRecord,
@@ -316,7 +316,11 @@ def _change(tx: Transaction, document_id: str, change: DocumentChange) -> str | 
         about = {**before, **after}
         found = tx.run("documents/source_places", document_ids=[document_id])
         rows = [
-            {"source_id": row["source_id"], "title": about["title"], "scope": _scope(document_id, about, row)}
+            {
+                "source_id": row["source_id"],
+                "title": about["title"],
+                "scope": build_row_scope({**about, **row}, about["language"]),
+            }
             for row in found
         ]
         tx.run("sources/set_title", rows=rows)
@@ -331,12 +335,6 @@ def _used(config: Chunking, row: Row) -> tuple[object, ...]:
 
 def _metadata(row: Row) -> dict[str, MetadataValue]:
     return json.loads(row["metadata"] or "{}")
-
-
-def _scope(document_id: str, about: Row, source: Row) -> list[str]:
-    texts = (source["full_text"], *source["heading"], about["title"], about["document"])
-    aliases = get_aliases(source["paragraph"], about["metadata"])
-    return build_source_scope(about["ontology"], document_id, texts, about["language"], aliases=aliases)
 
 
 def _request_reembedding(

@@ -23,7 +23,6 @@ from kg_api.schemas.filters import (
     PAGE,
     Clause,
     Condition,
-    Facet,
     FacetCounts,
     FacetRequest,
     Facets,
@@ -289,21 +288,16 @@ def describe_missing_keys(asked: Sequence[str], known: Sequence[str]) -> list[De
                 f"{interval} counts need the field {field!r} itself, as in {field}=2015 or {field}=2015-05"
             )
             raise InvalidInput(f"no document has the field {key!r}: {message}")
-        if near := _nearest_fields(key, known):
+        written = {name: [name] for name in KNOWN_FIELDS}
+        for each in known:
+            written.setdefault(each, []).append(format_metadata_field(each))
+        if near := [field for name in find_similar_spellings(key, written) for field in written[name]]:
             names = ", ".join(map(repr, near))
             raise InvalidInput(
                 f"no document has the field {format_metadata_field(key)!r}. Did you mean {names}?"
             )
     effects = [f"no document has the field {format_metadata_field(key)!r}" for key in unknown]
     return [Degradation(part="query", effect=effect) for effect in effects]
-
-
-def _nearest_fields(key: str, known: Sequence[str]) -> list[str]:
-    """Find fields with a similar name, in the syntax of filters (`metadata.title`)."""
-    written = {name: [name] for name in KNOWN_FIELDS}
-    for each in known:
-        written.setdefault(each, []).append(format_metadata_field(each))
-    return [field for name in find_similar_spellings(key, written) for field in written[name]]
 
 
 def matches_absent_field(where: Sequence[Clause]) -> bool:
@@ -379,21 +373,20 @@ def count_facets(graph: Graph, request: FacetRequest) -> Facets:
         rows = [
             of_kind if facet.field == KIND else row for facet, row in zip(request.fields, rows, strict=True)
         ]
-    counted = [_counts(facet, row) for facet, row in zip(request.fields, rows, strict=True)]
+    counted = [
+        FacetCounts.model_validate(
+            {
+                "field": facet.field,
+                "by": facet.by,
+                "values": row["counted"],
+                "left_out": row["distinct_values"] - len(row["counted"]),
+                "having": row["having"],
+                "missing": row["documents"] - row["having"],
+            }
+        )
+        for facet, row in zip(request.fields, rows, strict=True)
+    ]
     return Facets(documents=documents, facets=counted, notes=_notes(graph, request, counted, documents))
-
-
-def _counts(facet: Facet, row: Row) -> FacetCounts:
-    return FacetCounts.model_validate(
-        {
-            "field": facet.field,
-            "by": facet.by,
-            "values": row["counted"],
-            "left_out": row["distinct_values"] - len(row["counted"]),
-            "having": row["having"],
-            "missing": row["documents"] - row["having"],
-        }
-    )
 
 
 def _notes(graph: Graph, request: FacetRequest, counted: Sequence[FacetCounts], documents: int) -> list[str]:

@@ -216,18 +216,12 @@ def write_images(tx: Transaction, differences: Sequence[DocumentDifference]) -> 
         others += row["replaced"]
         if row["written"] < len(part):
             raise FilesCollected
-    _forget_vectors(tx, others)
+    if others:  # the vectors of images that have a new file
+        keys = [slug for slug, space in read_spaces_in_transaction(tx).items() if space.is_of_images]
+        properties = [of_space(name, key) for key in keys for name in OF_A_NODE]
+        for part in portions(others, IMAGES_A_STATEMENT):
+            tx.run("images/forget_vectors", source_ids=list(part), properties=properties)
     return changed
-
-
-def _forget_vectors(tx: Transaction, source_ids: Sequence[str]) -> None:
-    """Delete the vectors for images that have a new file."""
-    if not source_ids:
-        return
-    keys = [slug for slug, space in read_spaces_in_transaction(tx).items() if space.is_of_images]
-    properties = [of_space(name, key) for key in keys for name in OF_A_NODE]
-    for part in portions(source_ids, IMAGES_A_STATEMENT):
-        tx.run("images/forget_vectors", source_ids=list(part), properties=properties)
 
 
 def write_originals(tx: Transaction, differences: Sequence[DocumentDifference]) -> None:

@@ -76,30 +76,20 @@ def list_documents(
         ids = [each for of_ontology in matching.values() for each in of_ontology]
         if order != "name":
             ids = graph.read("documents/order", document_ids=ids, by=order)[0]["document_ids"]
-        return _list_matching(graph, ontology, where, ids, slice(offset, offset + limit))
+        notes: list[str] = []
+        if not ids:
+            require_ontologies(graph, ontology)
+        if not ids or matches_absent_field(where):
+            notes = [
+                each.effect for each in describe_unknown_fields(graph, where, resolve_ontology(ontology))
+            ]
+        summaries = read_summaries(graph, ids[offset : offset + limit])
+        return DocumentPage(documents=summaries, total=len(ids), offset=offset, limit=limit, notes=notes)
     rows = graph.read("documents/page", ontologies=resolve_ontology(ontology), offset=offset, limit=limit)
     total = graph.read("documents/count", ontologies=resolve_ontology(ontology))[0]["total"]
     if not total:
         require_ontologies(graph, ontology)
     return DocumentPage(documents=_summaries(rows), total=total, offset=offset, limit=limit)
-
-
-def _list_matching(
-    graph: Graph, ontology: str | None, where: Sequence[Clause], ids: Sequence[str], page: slice
-) -> DocumentPage:
-    notes: list[str] = []
-    if not ids:
-        require_ontologies(graph, ontology)
-    if not ids or matches_absent_field(where):
-        notes = [each.effect for each in describe_unknown_fields(graph, where, resolve_ontology(ontology))]
-    limit = page.stop - page.start
-    return DocumentPage(
-        documents=read_summaries(graph, ids[page]),
-        total=len(ids),
-        offset=page.start,
-        limit=limit,
-        notes=notes,
-    )
 
 
 def read_summaries(graph: Graph, document_ids: Sequence[str]) -> list[DocumentSummary]:

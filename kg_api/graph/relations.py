@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import product
 from typing import Any, Final
 
@@ -177,14 +176,12 @@ def finish_renaming(
     begun = graph.read("relations/being_renamed", merge_id=merge_id)
     for row in begun:
         type_ids = [build_relation_type_id(row["ontology"], each) for each in row["merged"]]
-        while graph.transaction(partial(_rename_portion, type_ids=type_ids)):
+        while graph.transaction(
+            lambda tx, ids=type_ids: tx.run("relations/rename", type_ids=ids, limit=PORTION)[0]["renamed"]
+        ):
             checkpoint()
         graph.write("relations/renamed", merge_id=row["merge_id"], renaming=row["renaming"])
     return len(begun)
-
-
-def _rename_portion(tx: Transaction, *, type_ids: list[str]) -> int:
-    return tx.run("relations/rename", type_ids=type_ids, limit=PORTION)[0]["renamed"]
 
 
 def read_merges(
@@ -201,8 +198,8 @@ def set_stance(graph: Graph, type_id: str, stance: Stance | None) -> bool:
     return bool(graph.write("relations/set_stance", type_id=type_id, stance=stance))
 
 
-def delete_unused_types(graph: Graph, limit: int = PORTION) -> int:
-    return graph.write("relations/delete_unused_types", limit=limit)[0]["deleted"]
+def delete_unused_types(graph: Graph) -> int:
+    return graph.write("relations/delete_unused_types", limit=PORTION)[0]["deleted"]
 
 
 def report_unknown_type(ontology: str, names: Sequence[str]) -> NotFound:

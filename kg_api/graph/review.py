@@ -44,33 +44,25 @@ def put_waiting(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str,
     before = {row["document_id"]: row for row in rows}
     same = find_stored(tx, records)
     found = {
-        each.document_id: _change(each, before[each.document_id], same.get(each.text_hash, ()))
+        each.document_id: unchanged(before[each.document_id])
+        if before[each.document_id]["content_hash"] == each.content_hash
+        else StoredChange("waiting", 0, 0, 0, None, same.get(each.text_hash, ()))
         for each in records
     }
     known = [identity for identity, change in found.items() if change.change == "unchanged"]
     tx.run("waiting/take_back", document_ids=sorted(known))
     new = [each for each in records if found[each.document_id].change == "waiting"]
     if new:
-        _put(tx, new)
+        ontology = new[0].ontology
+        _require_files(tx, new)
+        documents = [_row(each) for each in sorted(new, key=lambda each: each.document_id)]
+        tx.run("waiting/put", rows=documents)
+        if sum(row["waiting"] for row in tx.run("waiting/count", ontologies=[ontology])) > MAX_WAITING:
+            raise Conflict(
+                f"{MAX_WAITING:,} documents wait for approval in {ontology!r}, and no more can: "
+                f"approve or reject some (kg documents waiting --ontology {ontology!r})"
+            )
     return found
-
-
-def _change(record: DocumentRecord, before: Row, same: tuple[str, ...]) -> StoredChange:
-    if before["content_hash"] == record.content_hash:
-        return unchanged(before)
-    return StoredChange("waiting", 0, 0, 0, None, same)
-
-
-def _put(tx: Transaction, records: Sequence[DocumentRecord]) -> None:
-    ontology = records[0].ontology
-    _require_files(tx, records)
-    rows = [_row(each) for each in sorted(records, key=lambda each: each.document_id)]
-    tx.run("waiting/put", rows=rows)
-    if _count(tx.run("waiting/count", ontologies=[ontology])) > MAX_WAITING:
-        raise Conflict(
-            f"{MAX_WAITING:,} documents wait for approval in {ontology!r}, and no more can: "
-            f"approve or reject some (kg documents waiting --ontology {ontology!r})"
-        )
 
 
 def _require_files(tx: Transaction, records: Sequence[DocumentRecord]) -> None:
@@ -108,10 +100,6 @@ def _blobs(record: DocumentRecord) -> list[str]:
     images = [source.image for source in record.sources if source.image]
     keys = {key for each in images for key in (each.storage_key, each.thumbnail_key)}
     return sorted(keys if record.original is None else keys | {record.original})
-
-
-def _count(rows: Sequence[Row]) -> int:
-    return sum(row["waiting"] for row in rows)
 
 
 def count_waiting(graph: Graph, ontology: str | None = None) -> dict[str, int]:

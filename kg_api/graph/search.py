@@ -218,15 +218,14 @@ def read_hit_vectors(graph: Graph, hits: Sequence[Mapping[str, Any]]) -> dict[st
 def read_chunk_texts(graph: Graph, chunk_ids: Sequence[str]) -> dict[str, ChunkText]:
     """Read the texts of chunks by id. Deleted chunks are missing."""
     rows = graph.search("chunks/texts", chunk_ids=list(dict.fromkeys(chunk_ids))) if chunk_ids else []
-    return {row["chunk_id"]: _text(row) for row in rows}
-
-
-def _text(row: Row) -> ChunkText:
-    parts = row["parts"]
-    first, last = parts[0], parts[-1]
-    start, end = first["start"] + row["offset"], last["start"] + row["end_offset"]
-    text = "".join(part["full_text"] for part in parts)[row["offset"] :][: end - start]
-    return ChunkText(text, start, end, tuple(part["source_id"] for part in parts))
+    texts: dict[str, ChunkText] = {}
+    for row in rows:
+        parts = row["parts"]
+        start, end = parts[0]["start"] + row["offset"], parts[-1]["start"] + row["end_offset"]
+        text = "".join(part["full_text"] for part in parts)[row["offset"] :][: end - start]
+        ids = tuple(part["source_id"] for part in parts)
+        texts[row["chunk_id"]] = ChunkText(text, start, end, ids)
+    return texts
 
 
 def _best_of_each(hits: Sequence[LaneHit]) -> list[LaneHit]:
@@ -462,7 +461,11 @@ def find_sources_by_concepts(
     }
     (reached,) = graph.search("search/concepts_reached", near=None, **walk)
     if unlinked := reached["unlinked"]:
-        near = [asdict(one) for each in nearness for one in _look_up_concepts(graph, each, unlinked)]
+        near = list[dict[str, Any]]()
+        for each in nearness:
+            rows = (row for row in unlinked if row["space"] == each.space.slug)
+            if own := [Seed(row["concept_id"], row["weight"]) for row in rows]:
+                near += map(asdict, find_near_concepts(graph, each, own))
         (reached,) = graph.search("search/concepts_reached", near=near, **walk)
     (row,) = graph.search(
         "search/by_concepts", concepts=reached["concepts"], limit=limit, most_told=MAX_SHOWN, **scope
@@ -476,15 +479,6 @@ def find_sources_by_concepts(
         )
         for row in row["found"]
     ]
-
-
-def _look_up_concepts(
-    graph: Graph, within: ConceptNearness, unlinked: Sequence[Mapping[str, Any]]
-) -> list[Seed]:
-    own = [
-        Seed(each["concept_id"], each["weight"]) for each in unlinked if each["space"] == within.space.slug
-    ]
-    return find_near_concepts(graph, within, own) if own else []
 
 
 def read_concepts_of_sources(graph: Graph, source_ids: Sequence[str]) -> dict[str, list[CarriedConcept]]:
@@ -656,7 +650,7 @@ class OntologySizes:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._passages = CachedRead(self._count)
+        self._passages = CachedRead(lambda: self._graph.search("search/count_passages")[0]["passages"])
         remembered = TTLCache[tuple[Hashable, ...], int](MAX_REMEMBERED, WITHIN_SECONDS)
         self._stored = cached(remembered, lock=threading.Lock())(self._count_stored)
 
@@ -669,9 +663,6 @@ class OntologySizes:
         if ontologies is None or passages <= MIN_CROWDED_PASSAGES:
             return passages
         return min(passages, self._stored(tuple(sorted(ontologies))))
-
-    def _count(self) -> int:
-        return self._graph.search("search/count_passages")[0]["passages"]
 
     def _count_stored(self, ontologies: tuple[str, ...]) -> int:
         given = {"ontologies": [*ontologies], "sample": SAMPLE}

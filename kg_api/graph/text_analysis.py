@@ -16,7 +16,7 @@ import re
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, lru_cache
 from itertools import chain, islice, pairwise, takewhile
@@ -582,6 +582,13 @@ def build_source_scope(
     return [*scopes, *find_hidden_parts(seen), *stem_texts(seen, language), *_index_aliases(aliases)]
 
 
+def build_row_scope(row: Row, language: str | None) -> list[str]:
+    """Build the tokens of a source that was read with the fields of its document."""
+    texts = (row["full_text"], *row["heading"], row["title"], row["document"])
+    aliases = get_aliases(row["paragraph"], row["metadata"])
+    return build_source_scope(row["ontology"], row["document_id"], texts, language, aliases=aliases)
+
+
 def get_aliases(paragraph: int, metadata: str | None) -> list[str]:
     """Return the aliases in the JSON metadata of a document if the paragraph is its first source."""
     return find_aliases(json.loads(metadata or "{}")) if paragraph == 0 else []
@@ -595,7 +602,10 @@ def index_language_batch(
     batch = tx.run(
         "sources/to_index", ontology=ontology, after=document, after_paragraph=paragraph, limit=PORTION
     )
-    _write_source_scopes(tx, batch, lambda _: language)
+    rows = [{**row, "scope": build_row_scope(row, language)} for row in batch]
+    changed = [{name: row[name] for name in _COMPARED} for row in rows if row["scope"] != row["before"]]
+    # In the common lock order
+    tx.run("sources/write_scopes", rows=sorted(changed, key=lambda row: row["source_id"]))
     return batch
 
 
@@ -611,21 +621,6 @@ def _index_aliases(aliases: Iterable[str]) -> Iterator[str]:
     for alias in aliases:
         yield build_alias_scope(alias)
         yield " ".join(filter(None, (parts(run[0]) for run in runs(alias))))
-
-
-def _write_source_scopes(
-    tx: Transaction, sources: Iterable[Row], language: Callable[[Row], str | None]
-) -> None:
-    """Re-index sources, each in the language of its ontology, in the common lock order."""
-    rows = [{**row, "scope": _build_row_scope(row, language(row))} for row in sources]
-    changed = [{name: row[name] for name in _COMPARED} for row in rows if row["scope"] != row["before"]]
-    tx.run("sources/write_scopes", rows=sorted(changed, key=lambda row: row["source_id"]))
-
-
-def _build_row_scope(row: Row, language: str | None) -> list[str]:
-    texts = (row["full_text"], *row["heading"], row["title"], row["document"])
-    aliases = get_aliases(row["paragraph"], row["metadata"])
-    return build_source_scope(row["ontology"], row["document_id"], texts, language, aliases=aliases)
 
 
 _COMPARED: Final = ("source_id", "content_hash", "heading", "title", "paragraph", "metadata", "scope")
@@ -679,18 +674,18 @@ def find_variants(question: str) -> list[Variant]:
     dates = find_dates(normal)
     years = {f"{date.year}" for date in dates}.union(*(found.groups() for found in _IS_YEAR.finditer(normal)))
     amounts = (each[0] for each in words if each[0] not in years)
-    separate += [Variant(other, _weigh(word)) for word in amounts for other in respell_number(word)]
+    # A number that may be a year or a version has half the weight
+    separate += [
+        Variant(other, 0.5 if _MAY_BE_YEAR.fullmatch(word) or _SMALL.fullmatch(word) else 1.0)
+        for word in amounts
+        for other in respell_number(word)
+    ]
     joined = (
         Variant(first[0] + last[0], JOINED)
         for first, last in pairwise(words)
         if _may_join(normal, first, last)
     )
     return [*islice(dict.fromkeys([*separate, *joined, *chain(*map(_spell_date, dates))]), MAX_VARIANTS)]
-
-
-def _weigh(number: str) -> float:
-    """Return half the weight for a number that may be a year or a version."""
-    return 0.5 if _MAY_BE_YEAR.fullmatch(number) or _SMALL.fullmatch(number) else 1.0
 
 
 def respell_number(word: str) -> list[str]:

@@ -65,7 +65,10 @@ class Backfill:
         for state in read_embedding_states(self._graph).values():
             run.checkpoint()
             self._reconcile(state)
-        self._extract(run)
+        if self._extraction is not None:
+            for stored in read_extractions(self._graph):
+                run.checkpoint()
+                self._extraction.start_pending(stored)
         if list_unused_vectors(self._graph):
             self._graph.transaction(request_cleanup)
         prune(self._graph, days=KEEP_FINISHED_DAYS)
@@ -87,7 +90,14 @@ class Backfill:
         for plan in (*state.texts, *state.images):
             if not set(plan.space.index_names) <= set(self._indexes):
                 ensure_index(self._graph, plan.space)
-        self._flag(state)
+        # Not with two layouts, because they need two fingerprints of a source
+        ontology, configured = state.ontology, state.configured
+        if state.serving is None:
+            self._flags.keep(
+                ontology,
+                state.target.mark,
+                lambda tx: hold_configurations(tx, [ontology]).get(ontology) == configured,
+            )
         unfinished, most = set[Modality](), dict[EmbeddedKind, int]()
         for kind, about in KINDS.items():
             targets = {plan.mark for plan in state.targets(kind)}
@@ -101,23 +111,6 @@ class Backfill:
         if state.configured.embed_on_ingest and not state.configured.paused:
             for kind, due in most.items():
                 self._enqueue(KINDS[kind].job, state.ontology, due)
-
-    def _flag(self, state: EmbeddingState) -> None:
-        """Flag pending sources, unless two layouts need two fingerprints of a source."""
-        ontology, configured = state.ontology, state.configured
-        if state.serving is None:
-            self._flags.keep(
-                ontology,
-                state.target.mark,
-                lambda tx: hold_configurations(tx, [ontology]).get(ontology) == configured,
-            )
-
-    def _extract(self, run: JobRun) -> None:
-        if self._extraction is None:
-            return
-        for stored in read_extractions(self._graph):
-            run.checkpoint()
-            self._extraction.start_pending(stored)
 
     def _enqueue(self, kind: str, name: str, due: int) -> None:
         if not due or must_wait_to_restart(self._graph, kind, name, at_most=time.monotonic() - self._begun):

@@ -21,15 +21,7 @@ from kg_api.graph.similar import NearestPictures, describe_places, read_source_v
 from kg_api.graph.spaces import Space
 from kg_api.schemas.image_search import ImageHit, ImageHits, ImageScope, ImageSearch, ImageThrough
 from kg_api.schemas.images import ReadImage
-from kg_api.schemas.search import (
-    Degradation,
-    DescribedPlace,
-    ImageFacts,
-    LanePart,
-    Place,
-    SourceHit,
-    SourceSearch,
-)
+from kg_api.schemas.search import Degradation, DescribedPlace, ImageFacts, LanePart, Place, SourceSearch
 from kg_api.schemas.vocabulary import ImageLane as LaneName
 from kg_api.search.near import describe_embedding_progress
 from kg_api.search.notes import Stopwatch
@@ -205,17 +197,17 @@ def find_images_by_text(search: SearchService, request: ImageSearch) -> ImageHit
         query_text=request.query_text,
         by=[*seen, "words", "concepts"],
         spaces=found.picture_spaces,
-        images=[_found(each) for each in found.sources],
+        images=[
+            ImageHit(
+                **hit.model_dump(include=_PLACE),
+                score=hit.score,
+                through=[_describe_lane(each) for each in (hit.explanation.lanes if hit.explanation else ())],
+            )
+            for hit in found.sources
+        ],
         note=found.note,
         degraded=found.degraded,
         timings_ms=found.timings_ms,
-    )
-
-
-def _found(hit: SourceHit) -> ImageHit:
-    parts = hit.explanation.lanes if hit.explanation else []
-    return ImageHit(
-        **hit.model_dump(include=_PLACE), score=hit.score, through=[_describe_lane(each) for each in parts]
     )
 
 

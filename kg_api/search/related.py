@@ -265,7 +265,7 @@ class RelatedService:
             degradations += chosen.notes
         kinds: Collection[SourceKind] | None = request.kinds
         if kinds is None and not any(each.field == KIND for each in list_conditions(request.where or ())):
-            kinds = [_other(own.kind)]
+            kinds = ["passage" if own.kind == "image" else "image"]
         return replace(within, sources=within.sources.restrict_to_kinds(kinds))
 
     def _find_through_concepts(
@@ -318,7 +318,3 @@ class RelatedService:
             for identity, score in best
             if identity in places
         ][:limit]
-
-
-def _other(kind: SourceKind) -> SourceKind:
-    return "passage" if kind == "image" else "image"

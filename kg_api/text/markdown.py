@@ -191,7 +191,11 @@ def _windows(text: str, starts: Sequence[int], line: int) -> Iterator[tuple[int,
     lines, size = len(starts) - 1, _WINDOW
     while line < lines:
         stop = min(line + size, lines)
-        tokens = _parse(text, starts, line, stop)
+        longest = max(starts[i + 1] - starts[i] for i in range(line, stop))
+        parser = MarkdownIt("commonmark").disable(["inline", "reference"])
+        if longest <= _MAX_ROW_LENGTH:
+            parser.enable("table")
+        tokens = parser.parse(text[starts[line] : starts[stop]])
         last, begin = _last_block(tokens)
         if stop < lines and begin > 0:  # the last block may continue after the window, so restart with it
             yield line, tokens[:last]
@@ -201,14 +205,6 @@ def _windows(text: str, starts: Sequence[int], line: int) -> Iterator[tuple[int,
         else:  # the end of the text, or a huge table or paragraph, which continues as a new block
             yield line, tokens
             line, size = stop, _WINDOW
-
-
-def _parse(text: str, starts: Sequence[int], line: int, stop: int) -> list[Token]:
-    longest = max(starts[i + 1] - starts[i] for i in range(line, stop))
-    parser = MarkdownIt("commonmark").disable(["inline", "reference"])
-    if longest <= _MAX_ROW_LENGTH:
-        parser.enable("table")
-    return parser.parse(text[starts[line] : starts[stop]])
 
 
 def _last_block(tokens: Sequence[Token]) -> tuple[int, int]:

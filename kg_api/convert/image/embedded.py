@@ -208,7 +208,9 @@ class NotebookImages:
             name = unquote(found[2])
             if not (image := self._read(attached.get(name, ""))):
                 continue
-            if _is_own_line(text, found.start(), found.end()):
+            before = text[text.rfind("\n", 0, found.start()) + 1 : found.start()]
+            after = text[found.end() :].partition("\n")[0]
+            if not (before + after).strip():  # an image on its own line
                 writer.add(text[at : found.start()].strip("\n").rstrip())
                 writer.add_image(image, found[1], name)
                 at = found.end()
@@ -246,12 +248,6 @@ class NotebookImages:
             return self._images.read(base64.b64decode(content))
         except (binascii.Error, ValueError):
             return None
-
-
-def _is_own_line(text: str, start: int, end: int) -> bool:
-    before = text[text.rfind("\n", 0, start) + 1 : start]
-    after = text[end:].partition("\n")[0]
-    return not (before + after).strip()
 
 
 # OCR of an image document

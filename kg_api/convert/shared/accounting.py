@@ -56,14 +56,10 @@ def find_missing(pieces: Iterable[str], markdown: str) -> MissingText | None:
     if not lacking:
         return None
     first = next(piece for piece, tokens in read if any(token in lacking for token in tokens))
-    return MissingText(lacking.total(), _shorten(first, lacking))
-
-
-def _shorten(piece: str, lacking: Counter[str]) -> str:
-    words = piece.split()
+    words = first.split()
     at = next((i for i, word in enumerate(words) if any(token in lacking for token in split_tokens(word))), 0)
     text = " ".join(words[max(0, at - 2) :])
-    return text if len(text) <= _MAX_EXAMPLE else text[: _MAX_EXAMPLE - 1] + "…"
+    return MissingText(lacking.total(), text if len(text) <= _MAX_EXAMPLE else text[: _MAX_EXAMPLE - 1] + "…")
 
 
 def note_missing(pieces: Iterable[str], markdown: str, place: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from kg_api.evaluation.scores import get_metric_family, list_families, list_main
 from kg_api.graph.names import list_ontology_names
 from kg_api.graph.review import delete_judgements, judge
 from kg_api.schemas.base import require_storable
-from kg_api.schemas.evaluation import Comparison, JudgementRequest
+from kg_api.schemas.evaluation import JudgementRequest
 from kg_api.schemas.vocabulary import MAX_COMPARED
 from kg_api.web.shared.dependencies import Offset, Open, Results
 from kg_api.web.shared.limits import valid
@@ -109,16 +109,12 @@ def comparison_page(
     if len(names or ()) < FEWEST:
         raise InvalidInput("select two or more results with the same questions, then Compare")
     found = results.compare(names or [], against)
-    context: dict[str, Any] = {"names": names, "against": against, "found": found}
-    return render("evaluations/compare.html", context | _measure(found, by))
-
-
-def _measure(found: Comparison, by: str) -> dict[str, Any]:
-    """Get the measures for all runs, and the one that is selected with its ranks."""
     first, *others = found.metrics.values()
     shared = [name for name in first if all(name in each for each in others)]
     by = by or found.tests[0].metric
     if by not in shared:
         raise InvalidInput(f"unknown measure {by!r}. Measures: {', '.join(shared)}")
     family = get_metric_family(by)
-    return {"by": by, "measures": shared, "family": family, "ranks": list_ranks(shared, family)}
+    context: dict[str, Any] = {"names": names, "against": against, "found": found, "by": by}
+    context |= {"measures": shared, "family": family, "ranks": list_ranks(shared, family)}
+    return render("evaluations/compare.html", context)
