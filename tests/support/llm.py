@@ -15,7 +15,7 @@ from tests.support.providers import CANARY, QUICK
 
 
 def llm_settings(server: EmbeddingServer, **own: Any) -> Settings:
-    given: dict[str, Any] = {"model": "small-writer", "timeout_seconds": 0.5, **own}
+    given: dict[str, Any] = {"model": "small-writer", "timeout_seconds": 10, **own}
     openai = OpenAISettings(base_url=server.openai_url, api_key=SecretStr(CANARY))
     return load_settings(openai=openai, llm=LlmSettings(**given))
 

@@ -23,10 +23,10 @@ QUICK = 0.02
 
 def patience(behaviour: Behaviour) -> float:
     """Return a short timeout if there will be no response, or a long one."""
-    return 0.2 if isinstance(behaviour, Hang) else 0.5
+    return 0.2 if isinstance(behaviour, Hang) else 10
 
 
-def provider_settings(server: EmbeddingServer, timeout: float = 0.5, **openai: Any) -> Settings:
+def provider_settings(server: EmbeddingServer, timeout: float = 10, **openai: Any) -> Settings:
     key = SecretStr(CANARY)
     quick: dict[str, Any] = {"timeout": timeout, "batch_size": 100}
     given = {**quick, **openai}

@@ -140,10 +140,10 @@ def test_failure_before_the_first_piece_is_retried(
     assert len(server.requests) == 2
 
 
-def test_interrupted_stream_is_reported_without_retry(server: EmbeddingServer, chat: Chat) -> None:
+def test_interrupted_stream_is_reported_without_retry(server: EmbeddingServer) -> None:
     server.chat = lambda _: "word " * 60
     server.pause = 0.1
-    slow = chat.stream(QUESTION)
+    slow = open_quick(server, timeout_seconds=1).stream(QUESTION)
     assert next(slow)
     with pytest.raises(
         LlmUnavailable, match="closed the connection"
