@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from kg_api.concepts.search import find_concepts, start_embedding
 from kg_api.errors import InvalidInput
@@ -36,6 +38,8 @@ from kg_api.search.retrieve import Retriever, list_meanings
 from kg_api.spaces.images import ImageSpaceRegistry
 from kg_api.spaces.registry import SpaceRegistry
 from kg_api.spaces.snapshot import get_snapshots
+
+WARM_UP_WORDS: Final = 8
 
 
 class SearchService:
@@ -110,6 +114,22 @@ class SearchService:
         ranking = replace(refined, hits=kept, lost=list_lost_hits(kept, found.lost, refined.lost))
         page = take_page(plan, candidates, ranking, len(found.hits), places)
         return self._presenter.present(plan, page, places, candidates)
+
+    def warm_up(self) -> None:
+        """Let Neo4j plan the statements of a usual search, which takes a second or more after its start.
+
+        No model is asked. The question is the beginning of a stored text. The first of the two searches also
+        looks up whether its words are known.
+        """
+        for space in self.list_query_spaces(None)[:1]:  # none before the first ingestion
+            given = SourceSearch(
+                query_vector=[1.0] * space.dimensions, space=space.slug, mode="vector", limit=1
+            )
+            for hit in self.search(given).sources:
+                words = " ".join(re.findall(r"\w+", hit.full_text)[:WARM_UP_WORDS])
+                usual = given.model_copy(update={"query_text": words, "mode": "hybrid"})
+                for _ in range(2 if words else 0):
+                    self.search(usual)
 
     def read(
         self,

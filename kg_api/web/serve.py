@@ -163,7 +163,7 @@ def serve(settings: Settings, *, managed: bool = False) -> None:
         hopeless.append(error)
         server.should_exit = True
 
-    server = _server(settings, create_app(settings, give_up))
+    server = _server(settings, create_app(settings, give_up, warms_up=True))
     if not is_loopback(settings.api.host):
         log.info(
             "the service listens on a public address, so every request needs an API key",

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
+from typing import Any
 
+import neo4j
 import pytest
 
 from kg_api.graph import search
@@ -11,7 +13,9 @@ from kg_api.graph.client import Graph, Lookup
 from kg_api.graph.document_writes import store_document, store_documents
 from kg_api.graph.search import Filters, NearestPassages, by_vector
 from kg_api.graph.spaces import find_space
+from kg_api.schemas.search import SourceSearch
 from kg_api.search import plan
+from kg_api.search.service import SearchService
 from tests.conftest import Stored
 from tests.graph.conftest import store_texts
 from tests.support.kg import Kg
@@ -79,3 +83,36 @@ def test_candidates_grow_with_crowding_of_the_ontology(harbours: Kg, monkeypatch
         harbours.search("ships", ontology=ontology)
     candidates = [each.parameters["candidates"] for each in asked if "candidates" in each.parameters]
     assert candidates == [50, 94, 114]  # the lane's depth; 50 x sqrt(36 / 10); 50 x sqrt(52 / 10)
+
+
+@pytest.fixture
+def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the statements that are read from now on."""
+    read, run = list[str](), neo4j.Session.run
+
+    def spy(session: neo4j.Session, query: neo4j.Query, given: dict[str, Any]) -> neo4j.Result:
+        read.append(query.text)
+        return run(session, query, given)
+
+    monkeypatch.setattr(neo4j.Session, "run", spy)
+    return read
+
+
+def test_warm_up_runs_each_statement_of_the_first_searches(harbour: Kg, statements: list[str]) -> None:
+    with closing(SearchService(harbour.graph, harbour.spaces)) as service:
+        service.warm_up()
+    known = {*statements}
+    statements.clear()
+    with closing(SearchService(harbour.graph, harbour.spaces)) as service:
+        for _ in range(2):
+            assert service.search(SourceSearch(query_text=QUESTION)).sources
+    assert len({*statements}) > 2
+    assert known.issuperset(statements)
+
+
+def test_warm_up_of_an_empty_database_searches_nothing(graph: Graph, statements: list[str]) -> None:
+    kg = Kg(graph)
+    with closing(SearchService(graph, kg.spaces)) as service:
+        service.warm_up()
+    kg.spaces.close()
+    assert not any("SEARCH" in each for each in statements)

@@ -22,7 +22,10 @@ RETRY_SECONDS = 1.0
 class StartUp:
     """Container that is opened in a thread, with retries."""
 
-    def __init__(self, settings: Settings, on_hopeless: Callable[[KgError], None]) -> None:
+    def __init__(
+        self, settings: Settings, on_hopeless: Callable[[KgError], None], *, warms_up: bool = False
+    ) -> None:
+        self._warms_up = warms_up
         self._settings = settings
         self._on_hopeless = on_hopeless
         self._container: Container | None = None
@@ -87,4 +90,14 @@ class StartUp:
                 freeze_heap()
                 self._opened_at = time.monotonic()
                 log.info("service open")
+                if self._warms_up:
+                    threading.Thread(target=self._warm_up, name="warm up", daemon=True).start()
                 return
+
+    def _warm_up(self) -> None:
+        try:
+            with limit_visible_ontologies(None):
+                self.container().search.warm_up()
+        except KgError as error:
+            if not self._closing.is_set():
+                log.warning("the first searches will be slow", reason=str(error))
