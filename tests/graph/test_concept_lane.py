@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import neo4j
@@ -9,10 +10,13 @@ from kg_api.graph.client import Graph
 from kg_api.graph.concept_writes import write_extractions
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import request_job
-from kg_api.graph.search import MAX_SOURCES
+from kg_api.graph.search import MAX_SOURCES, read_concepts_of_sources
 from kg_api.schemas.answers import HybridHits
+from kg_api.schemas.base import concept_id
 from kg_api.schemas.search import SourceHits
 from tests.conftest import Stored
+from tests.support.concepts import extraction, quote, write
+from tests.support.concepts import found as concept
 from tests.support.cypher import rows
 from tests.support.kg import Kg
 from tests.support.lanterns import GUILD, carried, lanterns
@@ -85,6 +89,19 @@ def test_hits_name_the_concepts_that_they_carry(kg: Kg) -> None:
     (hit,) = search(kg, "Gazette of Lanterns", limit=1, include_concepts=True).sources
     assert {each.label for each in hit.concepts} == {"Gazette of Lanterns", "Guild of Keepers"}
     assert search(kg, "Gazette of Lanterns", limit=1).sources[0].concepts == []
+
+
+def test_best_proven_and_rarest_concepts_of_a_source_come_first(graph: Graph) -> None:
+    made = record("owls.md", ["Owls hear voles in tall grass.", "Owls."])
+    store_document(graph, made)
+    whole = quote(made.sources[0].full_text, made.sources[0].full_text)
+    common, rare = sorted(("ears", "voles"), key=partial(concept_id, "notes"))
+    proven = [concept(each, whole, confidence=0.5) for each in (common, rare)]
+    best, claimed = concept("Owls", whole, confidence=0.9), concept("mice", confidence=1.0)
+    write(graph, extraction(made, 0, claimed, *proven, best), extraction(made, 1, best, *proven[:1]))
+    source_id = made.sources[0].source_id
+    found = read_concepts_of_sources(graph, [source_id])[source_id]
+    assert [each.label for each in found] == ["Owls", rare, common, "mice"]
 
 
 def test_hybrid_returns_concepts_and_sources(kg: Kg) -> None:

@@ -375,6 +375,10 @@ def test_most_confident_description_wins_in_any_order(
     assert said(driver) == ("Bees", f"Number {last}.", [f"t{last}", "t2"])
     say(graph, said_bees, last, "")
     assert said(driver) == ("Bees", "Not proven.", ["t2"])
+    for paragraph, confidence in ((1 - last, 0.7), (last, 0.9)):
+        say(graph, said_bees, paragraph, f"Number {paragraph}.", f"t{paragraph}", confidence=confidence)
+    say(graph, said_bees, 2, "")
+    assert said(driver) == ("Bees", f"Number {last}.", [f"t{last}", f"t{1 - last}"])
 
 
 def test_merge_keeps_descriptions_and_names(

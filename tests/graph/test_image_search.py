@@ -280,6 +280,29 @@ def test_filters_hold_in_every_lane(kg: Kg, book: DocumentRecord) -> None:
         related(kg, own, where=["documnet=far.md"])
 
 
+def test_accepted_links_lead_to_matching_sources(kg: Kg, book: DocumentRecord, driver: neo4j.Driver) -> None:
+    own, image, near, far = (
+        each.source_id for each in (book.sources[3], book.sources[9], book.sources[11], FAR.sources[9])
+    )
+    link = (
+        "MATCH (a:Source {source_id: $own}) UNWIND $linked AS each MATCH (b:Source {source_id: each[0]}) "
+        "CREATE (a)<-[:LINKED_TO {confidence: each[1]}]-(b), (a)-[:LINKED_TO {confidence: 0.5}]->(b)"
+    )
+    rows(driver, link, own=own, linked=[[near, 0.6], [far, 0.7], [image, 0.8]])
+
+    def linked(**asked: Any) -> list[tuple[str, int, float | None]]:
+        sources = related(kg, own, limit=50, **asked).sources
+        found = [(way, each) for each in sources for way in each.through if way.lane == "link"]
+        found.sort(key=lambda each: each[0].rank)
+        return [(each.document, each.paragraph, way.similarity) for way, each in found]
+
+    assert linked() == [("far.md", 9, 0.7), ("book.epub", 11, 0.6)]
+    assert linked(kinds=["image"]) == [("book.epub", 9, 0.8)]
+    assert linked(where=["document=far.md"]) == [("far.md", 9, 0.7)]
+    assert linked(same_document=True) == [("book.epub", 11, 0.6)]
+    assert linked(ontology="other") == []
+
+
 def test_source_without_vector_is_compared_otherwise(kg: Kg, book: DocumentRecord) -> None:
     del book
     late = record("late.md", ["Skerry Rock is still there."])

@@ -16,7 +16,7 @@ from kg_api.schemas.filters import DocumentFilter
 from kg_api.schemas.image_search import RelatedSearch
 from kg_api.schemas.images import StoredImage
 from kg_api.schemas.search import SourceHits
-from kg_api.schemas.similarity import SimilarSearch
+from kg_api.schemas.similarity import GraphRequest, SimilarSearch
 from kg_api.search.related import RelatedService
 from kg_api.search.similar import SimilarityService
 from tests.conftest import Stored
@@ -191,6 +191,16 @@ def test_similar_and_related_sources_are_selected(decks: Kg) -> None:
     assert (places(passages), passages.kinds) == (deck(1), ["passage"])
     inside = related.find_related("deck.pdf#0", asked(RelatedSearch, "page>=3", kinds=["passage", "image"]))
     assert places(inside) == deck(1, 2, 3, 4)
+
+
+def test_graph_contains_and_counts_matching_sources(decks: Kg) -> None:
+    service = SimilarityService(decks.graph)
+    cases = {"kind=image": deck(2) | PHOTO, "page=3": deck(1, 2), "page does not exist": PLAIN | PHOTO}
+    for where, there in cases.items():
+        whole = service.graph(asked(GraphRequest, where, ontology="notes"))
+        assert ({(each.document, each.paragraph) for each in whole.nodes}, whole.total) == (there, 2), where
+        one = service.graph(asked(GraphRequest, where, ontology="notes", max_nodes=1))
+        assert (len(one.nodes), one.total) == (1, 2), where
 
 
 def test_documents_are_selected_by_their_sources(decks: Kg) -> None:

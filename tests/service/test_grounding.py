@@ -61,6 +61,7 @@ def test_each_source_counts_once_per_side_with_quotes(told: KgClient, driver: ne
     assert against.quote == TEXTS["c.md"][against.start : against.end] == TEXTS["c.md"]
     assert against.source.document == "c.md"
     assert found.more_evidence == 0
+    assert grounding(told, "first trial") is None, "its statements concern only the other concept"
 
 
 def test_stance_of_a_type_is_configurable(told: KgClient) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import neo4j
@@ -17,6 +18,7 @@ from tests.service.conftest import sharing
 from tests.support.concepts import state
 from tests.support.cypher import rows
 from tests.support.embedding import run_jobs
+from tests.support.running import wait_until
 
 TYPES = [
     ["worker", "requires", "lease"],
@@ -158,3 +160,34 @@ def test_dry_run_reports_consequences(told: KgClient, driver: neo4j.Driver) -> N
     assert (told_of.merge_id, told_of.relations, told_of.merged) == (None, 1, ["needs"])
     assert stored(driver) == before
     assert told.relationship_type_merges("notes").total == 0
+
+
+NAMES = "MATCH (t:RelationType) RETURN t.name AS name"
+BLOCKED = "SHOW TRANSACTIONS YIELD status WHERE status STARTS WITH 'Blocked' RETURN status"
+
+
+def test_unused_types_are_deleted_unless_merged_or_configured(
+    told: KgClient, graph: Graph, driver: neo4j.Driver
+) -> None:
+    told.merge_relationship_types("notes", into="requires", merged=["needs"])
+    for name in ("required by", "requires a"):
+        told.set_relationship_stance("notes", name, "supports")
+    state(graph, "a.md", relations=[["worker", "holds", "lease"]])
+    while relations.delete_unused_types(graph, limit=1):
+        pass
+    kept = {"requires", "needs", "required by", "requires a", "holds"}
+    assert {row["name"] for row in rows(driver, NAMES)} == kept
+
+
+def test_type_that_is_configured_meanwhile_is_kept(
+    told: KgClient, graph: Graph, driver: neo4j.Driver
+) -> None:
+    del told
+    state(graph, "a.md", relations=[["worker", "holds", "lease"]])
+    with ThreadPoolExecutor(1) as pool, driver.session() as session, session.begin_transaction() as tx:
+        tx.run("MATCH (t:RelationType {name: 'needs'}) SET t.stance = 'supports'").consume()
+        deleted = pool.submit(relations.delete_unused_types, graph)
+        wait_until(lambda: bool(rows(driver, BLOCKED)), 10)
+        tx.commit()
+        assert deleted.result() == 4
+    assert {row["name"] for row in rows(driver, NAMES)} == {"needs", "holds"}
