@@ -38,6 +38,18 @@ def test_concepts_of_same_passages_form_a_named_community(notes: Detecting) -> N
     assert page.computed_at is not None
 
 
+def test_community_shows_main_concepts_and_passages_with_several(notes: Detecting) -> None:
+    alone = record("alone.md", ["Only yeast."])
+    store_document(notes.graph, alone)
+    write(notes.graph, labelled(alone, 0, "yeast"))
+    notes.work()
+    bakery, _ = notes.page().communities
+    told = notes.service.find("notes", bakery.community_id, concepts=2, passages=50)
+    assert [each.label for each in told.concepts] == bakery.labels[:2]
+    assert len(told.passages) == 2 * len(BAKERY)
+    assert {each.source.document for each in told.passages} == {"bakery.md"}
+
+
 def test_detection_repeats_only_after_enough_changes(notes: Detecting, driver: neo4j.Driver) -> None:
     assert notes.work() == 1
     before = notes.page()

@@ -13,12 +13,15 @@ from kg_api.errors import EmbeddingUnavailable, NotFound, Unavailable
 from kg_api.graph import concepts
 from kg_api.graph.search import Meaning
 from kg_api.graph.spaces import find_space
+from kg_api.schemas.base import concept_id
 from kg_api.schemas.concepts import APPEARS_WITH, ConceptHit, ConceptPaths
+from kg_api.schemas.documents import DocumentRecord
 from kg_api.schemas.spaces import FIRST_SLUG, SimilarityCalibration
 from kg_api.spaces import open_spaces as opening
 from kg_api.spaces.open_spaces import LABELS_NEEDED
 from kg_api.spaces.registry import SpaceRegistry
 from tests.support.concept_graph import LIVES, embed_concepts, store_concepts
+from tests.support.concepts import found, quote
 from tests.support.cypher import rows
 from tests.support.embedders import small_embedder
 from tests.support.kg import Kg
@@ -99,10 +102,13 @@ def test_search_without_model_uses_keywords_and_reports_it(kg: Kg, ids: dict[str
         raise EmbeddingUnavailable("no model")
 
     spaces = SpaceRegistry(kg.graph, no_model)
-    answer = ConceptService(kg.graph, spaces).search("Herons", None, 5)
+    service = ConceptService(kg.graph, spaces)
+    answer = service.search("Herons", None, 5)
+    nothing = service.search("the of", None, 5)
     spaces.close()
     assert [(each.concept_id, each.similarity) for each in answer.concepts] == [(ids["Herons"], None)]
     assert [each.part for each in answer.degraded] == ["embedding"]
+    assert nothing.concepts == [], "the index ignores these words"
 
 
 def test_search_skips_populating_index_and_reports_it(kg: Kg, ids: dict[str, str]) -> None:
@@ -139,6 +145,36 @@ def test_details_show_quotes_with_positions_and_related_concepts(
     assert service.get_details(ids["Analytical Engine"], 1).more_related == 2
     with pytest.raises(NotFound, match="kg concepts search"):
         service.get_details("none")
+
+
+OWLS = ["Owls hoot.", "Owls nest.", "Owls hunt."]
+
+
+@pytest.fixture
+def owls(kg: Kg) -> list[DocumentRecord]:
+    """Store three documents: an unverified concept with high confidence, and verified ones with less."""
+    texts = [record(f"{at}.md", [text], "owls") for at, text in enumerate(OWLS)]
+    quoted = [quote(text, "Owls", score=score) for text, score in zip(OWLS[1:], (0.7, 0.9), strict=True)]
+    proven = [found("Owls", each, confidence=each.score) for each in quoted]
+    claims = found("Owls", confidence=1.0, unverified=("owls say", "owls do"))
+    for made, one in zip(texts, (claims, *proven), strict=True):
+        store_concepts(kg.graph, made, {0: [one]})
+    return texts
+
+
+def test_best_proven_passages_and_quotes_of_a_concept_come_first(
+    service: ConceptService, owls: list[DocumentRecord]
+) -> None:
+    own = concept_id("owls", "Owls")
+    sources = [each.sources[0].source_id for each in reversed(owls)]
+    for limit in (3, 2):
+        passages = service.get_context(own, 0, limit).passages
+        assert [each.source_id for each in passages] == sources[:limit], limit
+    for limit in (2, 1):
+        evidence = service.get_details(own, limit).evidence
+        assert [each.source.source_id for each in evidence] == sources[:limit], limit
+    told = service.get_details(own, 1)
+    assert ([each.quote for each in told.unverified], told.more_unverified) == (["owls do"], 1)
 
 
 def test_related_concepts_come_hop_by_hop_each_once(

@@ -17,8 +17,10 @@ from kg_api.graph import client, traversal
 from kg_api.graph.client import Graph, limit_time
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.statements import statement, together
+from kg_api.schemas.concepts import ExtractedRelation
 from kg_api.schemas.constructive import Subgraph, SubgraphSource
 from tests.support.concept_graph import ADA, store_concepts, store_lives
+from tests.support.concepts import extraction, quote, write
 from tests.support.concepts import found as concept
 from tests.support.constructive import ALL, Step, ask, cuts, expand, name, names, seed, triples
 from tests.support.kg import Kg
@@ -156,6 +158,25 @@ def test_orders(constructive: ConstructiveService, ids: dict[str, str]) -> None:
     first = passages.nodes[0]
     assert (first.kind, name(first)) == ("passage", "a.md#7")
     assert "a.md" in names(passages)[:2]
+
+
+def test_best_proven_evidence_comes_first(kg: Kg, constructive: ConstructiveService) -> None:
+    made = record("owls.md", [f"alpha uses beta, number{at}." for at in range(4)])
+    store_document(kg.graph, made)
+    for source, confidence in zip(made.sources, (1.0, 0.6, 0.9, 0.8), strict=True):
+        proof = quote(source.full_text, "alpha")
+        alpha = concept("alpha", *([proof] if source.paragraph else []), confidence=confidence)
+        others = concept("beta", proof, confidence=0.7), concept("gamma")
+        uses = ExtractedRelation("alpha", "uses", "beta", confidence)
+        write(kg.graph, extraction(made, source.paragraph, alpha, *others, relations=(uses,)))
+    found = ask(constructive, seed("alpha"), expand("appears_in", direction="out", fan_out=3))
+    assert names(found) == ["alpha", "owls.md#2", "owls.md#3", "owls.md#1"]
+    found = ask(constructive, seed("notes/owls.md#1", "source"), expand("appears_in", fan_out=2))
+    assert names(found) == ["owls.md#1", "beta", "alpha"]
+    steps: list[list[Step]] = [[], [{"step": "filter", "documents": ["owls.md"]}]]
+    for more in steps:
+        (edge,) = ask(constructive, seed("alpha"), expand("related_to"), *more).edges
+        assert (edge.sources, [each.paragraph for each in edge.quotes]) == (4, [0, 2, 3])
 
 
 def test_relationships_are_seeds_with_both_ends(
