@@ -455,8 +455,14 @@ def test_unverified_concept_leads_search_to_no_passage(graph: Graph, kg: Kg) -> 
         assert all(each.verified for hit in hits for each in hit.through)
         return sorted(hit.document for hit in hits)
 
+    def reached(word: str) -> set[str]:
+        found = kg.find(word, mode="text", concepts=True, limit=20).sources
+        return {hit.document for hit in found if hit.through}
+
     assert through((Quote("It has a circulation", 0, 20),)) == ["named.md", "other.md"]
+    assert reached("circulation") == {"named.md", "other.md"}
     assert through(()) == ["named.md"]
+    assert reached("circulation") == set(), "nor from such a passage to others"
 
 
 @pytest.fixture
