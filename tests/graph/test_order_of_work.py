@@ -237,3 +237,39 @@ def test_new_text_prioritizes_a_job_on_stale_text(graph: Graph) -> None:
     asked = jobs.lower(graph, owner(job), wanted=job.wanted, rank=1)
     assert isinstance(asked, jobs.JobRequest)
     assert asked.wanted == 2, "what came in between is looked at first"
+
+
+def divide(graph: Graph, parts: Sequence[str], error: str | None = None) -> jobs.ClaimedJob:
+    """Divide a job into parts. It waits for an hour, or because of an error."""
+    request(graph, "a", kind="source_embedding")
+    whole = claim(graph)
+    assert whole is not None
+    jobs.add_parts(graph, owner(whole), whole.kind, "a", parts)
+    jobs.give_back(graph, owner(whole), delay_seconds=3600, error=error)
+    return whole
+
+
+def test_parts_yield_to_their_whole_and_lower_it_together(graph: Graph, driver: neo4j.Driver) -> None:
+    whole = divide(graph, ["0", "1"])
+    held = [(claim(graph, worker), worker) for worker in ("w", "v")]
+    parts = [(job, owner(job, worker)) for job, worker in held if job is not None]
+    assert sorted(job.part for job, _ in parts) == ["0", "1"]
+    assert not any(jobs.should_yield(graph, job, ALL) for job, _ in parts)
+    ready = "MATCH (j:Job {job_id: $id}) SET j.run_after = datetime(), j.queued_at = datetime()"
+    rows(driver, ready, id=whole.job_id)
+    for (job, own), rank in zip(parts, (0, 1), strict=True):
+        assert jobs.should_yield(graph, job, ALL)
+        assert not jobs.should_yield(graph, job, ALL, over=False)
+        assert jobs.lower(graph, own, wanted=job.wanted, rank=1) == 1
+        stored = rows(driver, "MATCH (j:Job {job_id: $id}) RETURN j.rank AS rank", id=whole.job_id)
+        assert stored == [{"rank": rank}], "the last part decides"
+
+
+@pytest.mark.parametrize("error", [None, "waiting: it does not answer"])
+def test_last_part_starts_its_whole_unless_that_waits_for_a_retry(graph: Graph, error: str | None) -> None:
+    whole = divide(graph, ["0"], error)
+    part = claim(graph)
+    assert part is not None
+    assert jobs.finish(graph, owner(part), wanted=part.wanted) is None
+    started = claim(graph)
+    assert (None if started is None else started.job_id) == (None if error else whole.job_id)
