@@ -9,10 +9,11 @@ import pytest
 
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
+from kg_api.graph.filters import count_facets
 from kg_api.graph.images import hold_blobs
 from kg_api.graph.library import list_documents
 from kg_api.schemas.documents import DocumentRecord
-from kg_api.schemas.filters import DocumentFilter
+from kg_api.schemas.filters import DocumentFilter, FacetRequest
 from kg_api.schemas.image_search import RelatedSearch
 from kg_api.schemas.images import StoredImage
 from kg_api.schemas.search import SourceHits
@@ -219,3 +220,5 @@ def test_documents_are_selected_by_their_sources(decks: Kg) -> None:
         conditions = DocumentFilter.model_validate({"where": list(where)}).where
         page = list_documents(decks.graph, ontology="notes", offset=0, limit=10, where=conditions)
         assert [each.document for each in page.documents] == names, where
+    (kinds,) = count_facets(decks.graph, FacetRequest.model_validate({"fields": ["kind"]})).facets
+    assert {each.value: each.documents for each in kinds.values} == {"image": 2, "passage": 2}
