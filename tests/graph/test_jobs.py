@@ -88,6 +88,20 @@ def test_scheduled_jobs_are_kept_for_an_hour(graph: Graph, driver: neo4j.Driver)
     assert jobs.prune(graph, days=7) == 1
 
 
+def test_last_failure_that_a_user_must_fix_is_kept(graph: Graph, driver: neo4j.Driver) -> None:
+    rows(driver, "CREATE (:Ontology {name: 'notes'})")
+    for ontology in ("notes", "gone"):
+        request(graph, ontology, kind=jobs.EXTRACTION)
+        _, owner = owned(graph, "w", kind=jobs.EXTRACTION)
+        jobs.fail(graph, owner, "E: x", delay_seconds=0, max_failures=1, permanent=True)
+    rows(driver, "MATCH (j:Job) SET j.finished_at = j.finished_at - duration('P8D')")
+    request(graph, "other", kind=jobs.EXTRACTION)
+    assert jobs.prune(graph, days=7) == 1, "of the deleted ontology"
+    assert jobs.prune(graph, days=7) == 0
+    request(graph, kind=jobs.EXTRACTION)
+    assert jobs.prune(graph, days=7) == 1
+
+
 PARTS = (":4", "4:8", "8:")
 
 
