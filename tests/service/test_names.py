@@ -24,8 +24,9 @@ def test_document_is_found_by_name_path_or_id(kg: KgClient) -> None:
     assert kg.source_context(source.source_id[:10]).source_id == source.source_id
     with pytest.raises(NotFound):
         kg.document(made.document_id[:7])
-    with pytest.raises(NotFound, match="'other'"):
-        kg.document(NAME, ontology="other")
+    for each in (NAME, made.document_id[:8]):
+        with pytest.raises(NotFound, match="'other'"):
+            kg.document(each, ontology="other")
 
 
 def test_ambiguous_name_is_a_conflict_without_ontology(kg: KgClient) -> None:
