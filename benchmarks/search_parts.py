@@ -132,7 +132,7 @@ def _statements(container: Container, question: str) -> list[Statement]:
     run = neo4j.Session.run
 
     def spy(self: neo4j.Session, query: neo4j.Query, given: dict[str, Any]) -> neo4j.Result:
-        seen.append((query.text, given))
+        seen.append((cast("LiteralString", query.text), given))
         return run(self, query, given)
 
     _search(container, question)
