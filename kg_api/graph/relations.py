@@ -198,8 +198,8 @@ def set_stance(graph: Graph, type_id: str, stance: Stance | None) -> bool:
     return bool(graph.write("relations/set_stance", type_id=type_id, stance=stance))
 
 
-def delete_unused_types(graph: Graph) -> int:
-    return graph.write("relations/delete_unused_types", limit=PORTION)[0]["deleted"]
+def delete_unused_types(graph: Graph, limit: int = PORTION) -> int:
+    return graph.write("relations/delete_unused_types", limit=limit)[0]["deleted"]
 
 
 def report_unknown_type(ontology: str, names: Sequence[str]) -> NotFound:

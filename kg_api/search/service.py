@@ -121,7 +121,9 @@ class SearchService:
         No model is asked. The question is the beginning of a stored text. The first of the two searches also
         looks up whether its words are known.
         """
-        for space in self.list_query_spaces(None)[:1]:  # none before the first ingestion
+        if not self._graph.read("ontologies/count")[0]["ontologies"]:
+            return  # and keep no snapshot without the first ontology, which may be on its way
+        for space in self.list_query_spaces(None)[:1]:
             given = SourceSearch(
                 query_vector=[1.0] * space.dimensions, space=space.slug, mode="vector", limit=1
             )

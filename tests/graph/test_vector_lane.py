@@ -110,9 +110,11 @@ def test_warm_up_runs_each_statement_of_the_first_searches(harbour: Kg, statemen
     assert known.issuperset(statements)
 
 
-def test_warm_up_of_an_empty_database_searches_nothing(graph: Graph, statements: list[str]) -> None:
+def test_warm_up_of_an_empty_database_only_counts(graph: Graph, statements: list[str]) -> None:
+    """A snapshot without ontologies would hide the first one for a second."""
     kg = Kg(graph)
     with closing(SearchService(graph, kg.spaces)) as service:
+        statements.clear()
         service.warm_up()
     kg.spaces.close()
-    assert not any("SEARCH" in each for each in statements)
+    assert len(statements) == 1
