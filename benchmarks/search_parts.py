@@ -10,7 +10,6 @@ import json
 import os
 import statistics
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -19,10 +18,11 @@ from typing import Any, LiteralString, cast
 from unittest.mock import patch
 
 import neo4j
-import psutil
 
+from benchmarks.peers.contestants.kg import LINKS_SECONDS
 from benchmarks.peers.floor import FIND, query
 from benchmarks.peers.texts import folder_passages, word_questions
+from benchmarks.processes import Watched
 from benchmarks.stack import Stack, machine, stack
 from kg_api.container import Container, open_container
 from kg_api.logs import configure_logs
@@ -47,8 +47,8 @@ def main() -> None:
         for passage in passages:
             (Path(folder) / f"{passage.id}.txt").write_text(passage.text, encoding="utf-8")
         running.kg("ingest", folder, "--ontology", "passages", "--wait", "--json")
-        running.rest(45)  # the links between documents follow the last job by up to half a minute
-        java = psutil.Process(running.pids()["neo4j"])
+        running.rest(LINKS_SECONDS)
+        watched = Watched({"Neo4j": running.pids()["neo4j"], "caller": os.getpid()})
         os.environ |= {
             "KG_HOME": str(running.home.path),
             "KG_NEO4J__URI": running.home.bolt_uri() or "",
@@ -59,29 +59,29 @@ def main() -> None:
         with open_container(settings, needs_embedder=True) as container:
             print(
                 json.dumps(
-                    {"machine": machine(), "ms of CPU": _measure(running, java, container, questions)},
+                    {"machine": machine(), "ms of CPU": _measure(running, watched, container, questions)},
                     indent=2,
                 )
             )
 
 
 def _measure(
-    running: Stack, java: psutil.Process, container: Container, questions: Sequence[str]
+    running: Stack, watched: Watched, container: Container, questions: Sequence[str]
 ) -> dict[str, dict[str, float]]:
     with running.driver() as driver, ThreadPoolExecutor(CLIENTS) as pool:
         steps = _steps(driver, container, questions)
-        found: dict[str, list[tuple[float, float]]] = {name: [] for name in steps}
+        found: dict[str, list[dict[str, float]]] = {name: [] for name in steps}
         for jobs in steps.values():
             _repeat(pool, jobs, WARM)
         for _ in range(ROUNDS):
             for name, jobs in steps.items():
-                database, own = sum(java.cpu_times()[:2]), time.process_time()
+                before = watched.cpu_seconds()
                 _repeat(pool, jobs, SEARCHES)
-                spent = sum(java.cpu_times()[:2]) - database, time.process_time() - own
-                found[name].append((1000 * spent[0] / SEARCHES, 1000 * spent[1] / SEARCHES))
+                after = watched.cpu_seconds()
+                found[name].append({role: 1000 * (after[role] - before[role]) / SEARCHES for role in after})
     return {
-        name: {"Neo4j": round(statistics.median(each), 2), "caller": round(statistics.median(own), 2)}
-        for name, (each, own) in ((name, zip(*rounds, strict=True)) for name, rounds in found.items())
+        name: {role: round(statistics.median(each[role] for each in rounds), 2) for role in rounds[0]}
+        for name, rounds in found.items()
     }
 
 
