@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from kg_api.schemas.vocabulary import KeyScope
+from kg_api.settings import load_settings
 from kg_api.web.app import ROUTES as DECLARED
+from kg_api.web.app import create_app
 from kg_api.web.shared.scopes import get_route_rule
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "rest.md"
@@ -68,6 +71,12 @@ FILTERED: Final = {
     route for route, (rule, _) in _RULES.items() if rule.filtered and not route.startswith("HEAD ")
 }
 """Routes that can be used with a limited key and have no ontology in the path."""
+
+
+@cache
+def build_openapi() -> dict[str, Any]:
+    """Build the OpenAPI document, which takes a second of CPU."""
+    return create_app(load_settings(), lambda _: None).openapi()
 
 
 def admits_some(route: str) -> bool:

@@ -4,14 +4,13 @@ from collections.abc import Iterator
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import Any
 
 import pytest
 import typer
 
-from kg_api.settings import load_settings, variables
-from kg_api.web.app import create_app
+from kg_api.settings import variables
 from kg_cli.main import app
+from tests.support.routes import build_openapi
 
 ROOT = Path(__file__).parents[2]
 PRODUCT = sorted(path for package in ("kg_api", "kg_cli") for path in (ROOT / package).rglob("*.py"))
@@ -48,12 +47,19 @@ def tree_of(path: Path) -> ast.Module:
 
 
 @cache
+def references(path: Path) -> tuple[ast.Import | ast.ImportFrom | ast.Attribute, ...]:
+    """List the imports and attributes of a module, as it takes long to walk through all nodes."""
+    kinds = ast.Import | ast.ImportFrom | ast.Attribute
+    return tuple(node for node in ast.walk(tree_of(path)) if isinstance(node, kinds))
+
+
+@cache
 def imports(path: Path) -> frozenset[str]:
-    return frozenset(_imports(tree_of(path)))
+    return frozenset(_imports(path))
 
 
-def _imports(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+def _imports(path: Path) -> Iterator[str]:
+    for node in references(path):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -81,7 +87,7 @@ def test_no_folders_import_each_other_in_a_circle() -> None:
     below: dict[str, set[str]] = {}
     for path in PRODUCT:
         here = place_of(name_of(path).removesuffix(".py").removesuffix("/__init__").replace("/", "."))
-        for node in ast.walk(tree_of(path)):
+        for node in references(path):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(("kg_api", "kg_cli")):
                 imported = {place_of(f"{node.module}.{alias.name}") for alias in node.names}
                 below.setdefault(here, set()).update(imported - {here, "kg_api", "kg_cli"})
@@ -89,12 +95,12 @@ def test_no_folders_import_each_other_in_a_circle() -> None:
 
 
 def test_only_settings_reads_the_environment() -> None:
-    readers = {name_of(path) for path in PRODUCT if ENVIRONMENT & set(os_attributes(tree_of(path)))}
+    readers = {name_of(path) for path in PRODUCT if ENVIRONMENT & set(os_attributes(path))}
     assert readers == set(READS_THE_ENVIRONMENT), "add it with its reason, or read a setting"
 
 
-def os_attributes(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+def os_attributes(path: Path) -> Iterator[str]:
+    for node in references(path):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "os":
             yield node.attr
         elif isinstance(node, ast.ImportFrom) and node.module == "os":
@@ -144,8 +150,7 @@ def commands(group: typer.Typer = app, path: str = "kg") -> Iterator[str]:
 
 
 def operations() -> Iterator[str]:
-    document: dict[str, Any] = create_app(load_settings(), lambda _: None).openapi()
-    for path, methods in document["paths"].items():
+    for path, methods in build_openapi()["paths"].items():
         yield from (f"{method.upper()} {path}" for method in methods)
 
 

@@ -15,7 +15,7 @@ from kg_api.errors import ConfigurationError
 from kg_api.providers.http import JsonClient, Provider, Variables
 from kg_api.providers.remote_embedding import EMBEDDING
 from kg_api.settings import load_settings
-from kg_api.web.app import create_app
+from tests.support.routes import build_openapi
 
 SECRET = "canary5d41402abc"
 VARIABLES = (
@@ -53,7 +53,7 @@ def test_url_rejects_credentials_and_other_hosts(
 def test_64_to_69_requests_have_no_url_fields() -> None:
     """If you add a field with this kind of name, check who can use it to send requests, and add it
     here."""
-    described: dict[str, Any] = create_app(load_settings(), lambda _: None).openapi()
+    described = build_openapi()
     asked = {
         name
         for path in described["paths"].values()

@@ -16,10 +16,9 @@ from kg_api.client.call import Call, build_body
 from kg_api.errors import InvalidInput, KgError, NotFound, ServiceUnreachable
 from kg_api.schemas.operations import Health, Job
 from kg_api.schemas.search import SourceHits, SourceSearch
-from kg_api.settings import load_settings
-from kg_api.web.app import create_app
 from kg_api.web.shared.problems import of_error, problem
 from tests.support.bundles import configuration
+from tests.support.routes import build_openapi
 
 
 class Recorder(KgClient):
@@ -96,7 +95,7 @@ def pattern(call: Call[Any]) -> tuple[str, int, str]:
 
 
 def test_client_has_a_call_for_every_operation() -> None:
-    described = create_app(load_settings(), lambda _: None).openapi()["paths"]
+    described = build_openapi()["paths"]
     operations = {
         (method.upper(), path.strip("/").count("/") + 1, path.strip("/").split("/")[0])
         for path, methods in described.items()
@@ -130,7 +129,7 @@ def test_client_closes_its_connections() -> None:
 
 
 def test_call_parameters_match_their_operation() -> None:
-    described = create_app(load_settings(), lambda _: None).openapi()["paths"]
+    described = build_openapi()["paths"]
     listed: dict[str, Callable[[KgClient], object]] = {
         "/documents": lambda kg: kg.documents("o", where=["a=1"]),
         "/jobs": lambda kg: kg.jobs(state="queued", kind="source_embedding", ontology="o"),

@@ -1,9 +1,11 @@
 import asyncio
 import json
+from functools import cache
 from typing import Any
 
 import httpx
 import pytest
+from fastapi import FastAPI
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
@@ -16,9 +18,14 @@ from kg_api.web.shared.limits import MAX_DEPTH, MAX_VALUES
 USUAL = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 
 
+@cache
+def build_app() -> FastAPI:
+    return create_app(load_settings(), lambda _: None)
+
+
 def post(body: bytes, path: str = "/mcp", headers: dict[str, str] = USUAL) -> httpx.Response:
     async def asked() -> httpx.Response:
-        app = create_app(load_settings(), lambda _: None)
+        app = build_app()
         (mount,) = {
             each.app for each in app.routes if isinstance(each, Route) and isinstance(each.app, McpMount)
         }
@@ -96,7 +103,7 @@ def test_sdk_receives_the_client_disconnect(monkeypatch: pytest.MonkeyPatch) -> 
         async def send(_: Message) -> None:
             pass
 
-        mount = McpMount(create_app(load_settings(), lambda _: None).state.opening, load_settings().api)
+        mount = McpMount(build_app().state.opening, load_settings().api)
         async with mount.running():
             await mount({"type": "http", "method": "POST", "path": "/mcp", "headers": []}, receive, send)
 
