@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -115,11 +115,14 @@ class SearchService:
         page = take_page(plan, candidates, ranking, len(found.hits), places)
         return self._presenter.present(plan, page, places, candidates)
 
-    def warm_up(self) -> None:
+    def warm_up(self, is_ending: Callable[[], bool] = lambda: False) -> None:
         """Let Neo4j plan the statements of a usual search, which takes a second or more after its start.
 
         No model is asked. The question is the beginning of a stored text. The first of the two searches also
         looks up whether its words are known.
+
+        Args:
+            is_ending: Checked between the searches, so that a service that ends waits for one search only.
         """
         if not self._graph.read("ontologies/count")[0]["ontologies"]:
             return  # and keep no snapshot without the first ontology, which may be on its way
@@ -131,6 +134,8 @@ class SearchService:
                 words = " ".join(re.findall(r"\w+", hit.full_text)[:WARM_UP_WORDS])
                 usual = given.model_copy(update={"query_text": words, "mode": "hybrid"})
                 for _ in range(2 if words else 0):
+                    if is_ending():
+                        return
                     self.search(usual)
 
     def read(

@@ -100,8 +100,11 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_warm_up_runs_each_statement_of_the_first_searches(harbour: Kg, statements: list[str]) -> None:
     with closing(SearchService(harbour.graph, harbour.spaces)) as service:
+        service.warm_up(lambda: True)
+        before_end = {*statements}
         service.warm_up()
     known = {*statements}
+    assert before_end < known, "a service that ends makes no further search"
     statements.clear()
     with closing(SearchService(harbour.graph, harbour.spaces)) as service:
         for _ in range(2):

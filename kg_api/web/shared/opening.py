@@ -20,7 +20,7 @@ RETRY_SECONDS = 1.0
 
 
 class StartUp:
-    """Container that is opened in a thread, with retries."""
+    """Container that is opened in a thread, with retries, and then searched once if `warms_up`."""
 
     def __init__(
         self, settings: Settings, on_hopeless: Callable[[KgError], None], *, warms_up: bool = False
@@ -38,17 +38,17 @@ class StartUp:
         self._thread.start()
 
     def wait(self) -> None:
-        """Wait until the container is open, failed, or stopped."""
+        """Wait until the container is open and warm, failed, or stopped."""
         self._thread.join()
 
     def stop(self) -> None:
-        """Stop opening without waiting."""
+        """Stop opening and warming up, without waiting."""
         self._closing.set()
 
     def close(self) -> None:
         """Stop opening and close the container."""
         self.stop()
-        self._thread.join()
+        self._thread.join()  # a search that warms up would use the pools after their end
         if self._container is not None:
             self._container.close()
 
@@ -91,13 +91,13 @@ class StartUp:
                 self._opened_at = time.monotonic()
                 log.info("service open")
                 if self._warms_up:
-                    threading.Thread(target=self._warm_up, name="warm up", daemon=True).start()
+                    self._warm_up(self._container)
                 return
 
-    def _warm_up(self) -> None:
+    def _warm_up(self, container: Container) -> None:
         try:
             with limit_visible_ontologies(None):
-                self.container().search.warm_up()
+                container.search.warm_up(self._closing.is_set)
         except KgError as error:
             if not self._closing.is_set():
                 log.warning("the first searches will be slow", reason=str(error))
