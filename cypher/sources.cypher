@@ -206,7 +206,7 @@ WITH s LIMIT $limit
 OPTIONAL MATCH (d:Document {document_id: s.document_id}) WHERE s.paragraph = 0
 RETURN s.source_id AS source_id, s.ontology AS ontology, s.document_id AS document_id, s.document AS document,
        s.paragraph AS paragraph, coalesce(s.title, '') AS title, s.heading AS heading, s.full_text AS full_text,
-       s.content_hash AS content_hash, s.scope AS before, d.metadata AS metadata
+       s.scope AS before, d.metadata AS metadata
 ORDER BY s.document_id, s.paragraph
 
 // name: unmark_documents
@@ -223,13 +223,12 @@ RETURN s.document_id AS document_id, sum(CASE WHEN counts THEN 1 ELSE 0 END) AS 
 
 // name: write_scopes
 // Set the search tokens of sources, except sources that changed since. They are locked before the comparison. The
-// first source of a document has its aliases from the metadata.
+// first source of a document has its aliases from the metadata. A source with another text would have another id.
 UNWIND $rows AS row
 MATCH (s:Source {source_id: row.source_id})
 SET s.held_at = datetime.realtime()
 WITH s, row
-WHERE s.content_hash = row.content_hash AND s.heading = row.heading AND coalesce(s.title, '') = row.title
-      AND s.paragraph = row.paragraph
+WHERE s.heading = row.heading AND coalesce(s.title, '') = row.title AND s.paragraph = row.paragraph
 OPTIONAL MATCH (d:Document {document_id: s.document_id}) WHERE row.paragraph = 0
 WITH s, row, d WHERE coalesce(d.metadata, '') = coalesce(row.metadata, '')
 SET s.scope = row.scope

@@ -33,7 +33,7 @@ WHERE s.document_id > $after_document OR s.paragraph > $after_paragraph
 WITH s LIMIT $limit
 WITH s, s[$property] AS vector, s[$mark_property] = $mark AS built
 RETURN count(CASE WHEN built THEN 1 END) AS built,
-       count(CASE WHEN built AND vector IS NULL AND trim(s.full_text) <> ''
+       count(CASE WHEN built AND vector IS NULL
                    AND NOT EXISTS { MATCH (c:Chunk)-[:CHUNK_OF]->(s) WHERE c.space = $key } THEN 1 END) AS without,
        count(CASE WHEN size(vector) <> $dimensions OR any(x IN vector WHERE isNaN(x) OR abs(x) > 3.4e38)
                     OR all(x IN vector WHERE x = 0) THEN 1 END) AS wrong,
@@ -134,9 +134,8 @@ ON CREATE SET e += $identity, e.property = $property, e.index_name = $index_name
               e.created_at = datetime.realtime()
 
 // name: remember_contrast
-// Store the model's cosines of related and unrelated texts once.
+// Store the model's cosines of related and unrelated texts.
 MATCH (e:EmbeddingSpace {slug: $slug})
-WHERE e.related IS NULL
 SET e.related = $related, e.unrelated = $unrelated
 RETURN e.slug AS slug
 

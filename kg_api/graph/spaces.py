@@ -637,7 +637,7 @@ def _of_concepts(leftover: UnusedVectors) -> list[str]:
 
 
 def store_calibration(graph: Graph, space: Space, calibration: SimilarityCalibration) -> None:
-    """Store the similarity calibration for texts, if there is none."""
+    """Store the similarity calibration for texts."""
     graph.write("spaces/remember_contrast", slug=space.slug, **asdict(calibration))
 
 

@@ -623,7 +623,7 @@ def _index_aliases(aliases: Iterable[str]) -> Iterator[str]:
         yield " ".join(filter(None, (parts(run[0]) for run in runs(alias))))
 
 
-_COMPARED: Final = ("source_id", "content_hash", "heading", "title", "paragraph", "metadata", "scope")
+_COMPARED: Final = ("source_id", "heading", "title", "paragraph", "metadata", "scope")
 """Properties of a row. kg writes the scope only if the others still equal those of the locked source."""
 
 
