@@ -24,7 +24,7 @@ from kg_api.graph.document_writes import (
     store_documents,
 )
 from kg_api.graph.folders import register
-from kg_api.graph.library import list_documents
+from kg_api.graph.library import list_documents, read_outline
 from kg_api.graph.review import count_waiting, list_waiting, read_waiting
 from kg_api.graph.spaces import read_configurations
 from kg_api.ingest.folders import FolderService
@@ -273,6 +273,11 @@ def test_approved_document_is_stored_like_a_new_one(graph: Graph, service: Revie
     }
     assert count_waiting(graph) == {}
     assert service.approve(Approval(ontology="notes", documents=["a.md"])).unknown == ["a.md"]
+
+
+def test_outline_has_the_first_paragraph_of_each_heading(graph: Graph) -> None:
+    store(graph, "a.md", "Before.\n\n# A\n\nOne.\n\n# B\n\nTwo.\n", review=False)
+    assert read_outline(graph, document_id("notes", "a.md")) == [(["A"], 1), (["B"], 2)]
 
 
 def test_new_version_replaces_the_pending_document(graph: Graph, service: ReviewService) -> None:

@@ -78,6 +78,11 @@ def test_facets_equal_a_plain_scan(library: Graph) -> None:
         assert list_documents(library, ontology=None, offset=0, limit=1, where=where).total == each.documents
 
 
+def test_documents_with_equally_many_sources_are_ordered_by_name(library: Graph) -> None:
+    page = list_documents(library, ontology=None, order="sources", offset=0, limit=DOCUMENTS)
+    assert [each.document for each in page.documents] == [f"{n:02}" for n in range(DOCUMENTS)]
+
+
 def test_cut_facets_are_reported_and_keep_frequent_values(library: Graph) -> None:
     found = facets(library, "number", "tags", ontology="odd", limit=3).facets
     assert (len(found[0].values), found[0].left_out) == (3, 17)

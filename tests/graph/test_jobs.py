@@ -143,6 +143,16 @@ def test_job_lists_omit_parts(graph: Graph) -> None:
     page, total = jobs.page_of_jobs(graph, state=None, kind="test", ontology=None, offset=0, limit=9)
     assert ([each.job_id for each in page], total, page[0].parts) == ([job_id], 1, 3)
     assert jobs.read_embedding_progress(graph) == {}
+    assert jobs.read_embedding_progress(graph, "test") == {"notes": jobs.Progress(0, 9)}
+
+
+def test_consecutive_deaths_of_wholes_delay_a_restart(graph: Graph) -> None:
+    request(graph)
+    finish(graph, *owned(graph, "w"))
+    for deaths in (1, 2):
+        _, owner = divided(graph)
+        jobs.fail(graph, owner, "E: x", delay_seconds=0, max_failures=1, permanent=False)
+        assert jobs.must_wait_to_restart(graph, "test", "notes", at_most=600) == (deaths == 2)
 
 
 def test_parts_of_a_stuck_whole_are_cancelled(graph: Graph) -> None:

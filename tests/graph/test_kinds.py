@@ -9,7 +9,7 @@ import pytest
 
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
-from kg_api.graph.filters import count_facets
+from kg_api.graph.filters import count_facets, filter_sources, list_matching_document_ids
 from kg_api.graph.images import hold_blobs
 from kg_api.graph.library import list_documents
 from kg_api.schemas.documents import DocumentRecord
@@ -220,5 +220,7 @@ def test_documents_are_selected_by_their_sources(decks: Kg) -> None:
         conditions = DocumentFilter.model_validate({"where": list(where)}).where
         page = list_documents(decks.graph, ontology="notes", offset=0, limit=10, where=conditions)
         assert [each.document for each in page.documents] == names, where
+    filtered = filter_sources(DocumentFilter.model_validate({"where": ["kind=image"]}).where, lambda _: [])
+    assert len(list_matching_document_ids(decks.graph, filtered, ["notes"], sources=1)) == 1
     (kinds,) = count_facets(decks.graph, FacetRequest.model_validate({"fields": ["kind"]})).facets
     assert {each.value: each.documents for each in kinds.values} == {"image": 2, "passage": 2}

@@ -510,12 +510,13 @@ def test_full_queue_does_not_reject_documents(graph: Graph, monkeypatch: pytest.
     assert [job.total for job in extractions(graph)] == [2], "it joins the job that waits"
 
 
-def test_block_kinds_follow_changed_text(graph: Graph) -> None:
+def test_block_kinds_follow_changed_text(graph: Graph, driver: neo4j.Driver) -> None:
     text = "\n\n".join(
         f"{each}: {'some words of a paragraph. ' * 36}".strip() for each in ("One", "Two", "Six")
     )
     found: list[SourceText] = []
     for fence in ("", "~~~\n\n"):
+        rows(driver, "MATCH (s:Source) SET s.unread = null, s.extracted_with = 'before'")
         store_document(graph, to_record(Incoming("notes", "a.md", f"# Title\n\n{fence}{text}\n"))[0])
         found += [
             each
@@ -524,6 +525,8 @@ def test_block_kinds_follow_changed_text(graph: Graph) -> None:
         ]
     assert [block.kind for each in found for block in each.blocks] == ["paragraph", "code"]
     assert len({each.source_id for each in found}) == 1, "a source that is code now is the same source"
+    unread = "MATCH (s:Source) RETURN s.unread AS unread, s.extracted_with AS mark"
+    assert rows(driver, unread) == [{"unread": True, "mark": None}] * 3
 
 
 def test_request_waits_for_reserved_budget(graph: Graph, writer: EmbeddingServer) -> None:

@@ -183,6 +183,8 @@ def test_metadata_change_embeds_only_contexts_with_it(kg: Kg, context: str) -> N
     date = DocumentChange(metadata={"date": "2025-01-31"})
     assert (change_by_name(kg.graph, "a.md", date).job_id is not None) == (context == "template")
     assert change_by_name(kg.graph, "a.md", date).job_id is None
+    store_document(kg.graph, record("b.md", ["New."]))
+    assert change_by_name(kg.graph, "b.md", date).job_id is None, "its job counts each source once"
 
 
 def written(modified: str | None, text: str = "It says so.") -> DocumentRecord:

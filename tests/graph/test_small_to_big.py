@@ -131,3 +131,4 @@ def test_edit_within_a_parent_updates_its_children(kg: Kg, driver: neo4j.Driver)
     assert "plant7" in hit.parent.text
     lonely = "MATCH (c:Chunk) WHERE c.embedding IS NULL AND NOT (c)<-[:CHILD_OF]-() RETURN count(c) AS n"
     assert rows(driver, lonely)[0]["n"] == 0, "no parent is left without a child"
+    assert kg.switch.check("default").ok, "parents need no vector"

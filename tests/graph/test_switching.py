@@ -16,7 +16,7 @@ from kg_api.graph.spaces import (
 from kg_api.schemas.base import document_id
 from kg_api.schemas.embedding import EmbeddingConfig, SpaceBuild
 from kg_api.schemas.vocabulary import JobState
-from kg_api.spaces.plans import read_embedding_state
+from kg_api.spaces.plans import find_searchable, read_embedding_state
 from tests.support.cypher import rows
 from tests.support.embedding import status
 from tests.support.kg import TEXTS, Kg, first, matched
@@ -53,6 +53,7 @@ def test_space_is_built_checked_activated_restored_and_dropped(kg: Kg, driver: n
     assert kg.search().space == "other", "there and back again"
     job_id = kg.drop.drop("default").job_id
     assert kg.states()["default"] == "dropping"
+    assert get_previous_default_space(kg.graph, "other") is None, "no new ontology may use it"
     rows(driver, "MATCH (e:EmbeddingSpace) SET e.dropping = e.dropping - duration({seconds: 60})")
     kg.work()
     assert find_job(kg.graph, job_id).state is JobState.SUCCEEDED
@@ -93,6 +94,8 @@ def test_one_ontology_can_be_switched(kg: Kg) -> None:
     kg.add("other")
     store_document(kg.graph, record("x.md", ["Something about topic7 elsewhere."], ontology="second"))
     kg.work()
+    ids = [document_id("notes", "a.md"), document_id("second", "x.md")]
+    assert find_searchable(kg.graph, "second", ids) == ids[1:]
     kg.switch.build("other", SpaceBuild(ontologies=["second"], activate=True))
     kg.work()
     assert read_embedding_state(kg.graph, "second").answering.space.slug == "other", "it answers by itself"

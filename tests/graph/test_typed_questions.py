@@ -3,11 +3,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import neo4j
 import pytest
 
 from kg_api.errors import Conflict, NotFound
+from kg_api.graph import text_analysis
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.documents import change_document
@@ -20,6 +22,7 @@ from kg_api.schemas.search import SourceHit, SourceSearch
 from kg_api.search.service import SearchService
 from kg_api.spaces.registry import SpaceRegistry
 from tests.conftest import wipe
+from tests.support.cypher import rows
 from tests.support.embedders import small_embedder
 from tests.support.records import record
 
@@ -236,6 +239,35 @@ def test_alias_follows_changes_of_metadata_and_language(empty: Library) -> None:
         assert [hit.full_text.strip() for hit in empty.ask("case", "nomad")] == texts[:1]
     store_document(graph, titled("other.md", texts, "case", aliases=["k3s"]))
     assert [empty.names("case", each) for each in ("nomad", "k3s")] == [[], ["other.md"]]
+
+
+TREES = titled("note.md", ["Bäume schneiden.", "Häuser streichen."], "case", aliases=["K8s"])
+CHANGES = {
+    "title": replace(TREES, title="Zwiebeln"),
+    "aliases": replace(TREES, metadata=json.dumps({"aliases": ["nomad"]})),
+    "heading": replace(TREES, sources=tuple(replace(each, heading=("Zwiebeln",)) for each in TREES.sources)),
+    "position": titled("note.md", ["Häuser streichen."], "case", aliases=["K8s"]),
+}
+
+
+@pytest.mark.parametrize("changed", CHANGES.values(), ids=CHANGES)
+def test_language_change_skips_a_source_that_changes_meanwhile(
+    graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch, changed: DocumentRecord
+) -> None:
+    build, stored = text_analysis.build_row_scope, list[list[dict[str, Any]]]()
+
+    def read_scope() -> list[dict[str, Any]]:
+        return rows(driver, "MATCH (s:Source {paragraph: 0}) RETURN s.source_id AS id, s.scope AS scope")
+
+    def change_first(row: dict[str, Any], language: str | None) -> list[str]:
+        store_document(graph, replace(changed, content_hash="changed"))
+        stored.append(read_scope())
+        return build(row, language)
+
+    store_document(graph, TREES)
+    monkeypatch.setattr(text_analysis, "build_row_scope", change_first)
+    choose_language(graph, "case", "de")
+    assert stored[0] == read_scope()
 
 
 def test_alias_names_one_document(empty: Library) -> None:
