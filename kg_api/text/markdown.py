@@ -55,11 +55,21 @@ def read_front_matter(text: str) -> FrontMatter:
         return FrontMatter()
     try:
         fields = yaml.load(found[1], _Loader)  # noqa: S506 - a SafeLoader
-    except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: 2025-02-31
-        return FrontMatter(notes=("the front matter is not valid YAML and stays in the text",))
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: 2025-02-31
+        reason = _describe_yaml_error(error)
+        return FrontMatter(notes=(f"the front matter is not valid YAML{reason} and stays in the text",))
     if not isinstance(fields, dict):
         return FrontMatter()
     return _front_matter(found.end(), cast("dict[object, object]", fields))
+
+
+def _describe_yaml_error(error: Exception) -> str:
+    """Return the line and the problem in brackets, with lines counted from the `---` above the fields."""
+    if isinstance(error, RecursionError):
+        return " (its values are nested too deeply)"
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
+        return f" (line {error.problem_mark.line + 2}: {error.problem})"
+    return f" ({error})"
 
 
 def _read_toml(text: str) -> FrontMatter:

@@ -131,16 +131,21 @@ def test_front_matter_belongs_to_no_passage(newline: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    ("said", "reason"),
     [
-        "a: [", "a: 2025-02-31", "a: !!python/object/apply:os.system [ls]", "a: &x [1]\nb: *x",
-        "a: " + "[" * 3000,
+        ("b: 1\na: Plan: first", "line 3: mapping values are not allowed here"),
+        ("a: [\nb: 1", "line 3: expected"),
+        ("a: 2025-02-31", "(day is out of range for month)"),
+        ("a: !!python/object/apply:os.system [ls]", "line 2: could not determine a constructor"),
+        ("a: &x [1]\nb: *x", "(aliases are not read)"),
+        ("a: " + "[" * 3000, "(its values are nested too deeply)"),
     ],
-)  # fmt: skip
-def test_invalid_yaml_stays_text_and_is_reported(said: str) -> None:
+)
+def test_invalid_yaml_stays_text_and_is_reported(said: str, reason: str) -> None:
     parsed = parse(f"---\n{said}\n---\nText.\n", "a.md")
     assert (parsed.body, dict(parsed.metadata)) == (0, {})
     assert "front matter" in parsed.notes[0]
+    assert reason in parsed.notes[0]
     assert split(parsed)[0].start == 0
 
 
