@@ -147,7 +147,13 @@ def _decode_unmarked(data: bytes) -> tuple[str, tuple[str, ...]]:
     try:
         return data.decode("utf-8"), ()
     except UnicodeDecodeError:
-        return _guess(data, READS)
+        pass
+    if declaration := _TEXT_DECLARES.match(data[:_HEAD_BYTES]):
+        codec = _find_codec((declaration[1] or declaration[2]).decode("ascii", "replace"))
+        for encoding in (codec, *_SUPERSETS.get(codec, ())):
+            if (text := _try(data, encoding)) is not None:
+                return text, ()
+    return _guess(data, READS)
 
 
 def guess_encoding(data: bytes) -> str | None:
@@ -173,12 +179,20 @@ _ONE_BYTE = frozenset({"koi8-r", "koi8-u", *(f"cp125{digit}" for digit in range(
     *(f"iso8859-{number}" for number in range(1, 17))
 }
 """Codecs that decode almost any byte, so a wrong label on UTF-8 causes no error."""
+_NO_FILES = frozenset({"idna", "punycode", "unicode-escape", "raw-unicode-escape"})
+"""Codecs of names and literals. Some take quadratic time."""
 _JAPANESE = "iso2022_jp+nec"
 _SUPERSETS = {"iso2022_jp": ("iso2022_jp_ext", _JAPANESE), "euc_jp": ("euc_jis_2004",)}
 _DECLARED = re.compile(
     rb"""<meta[^<>]{0,500}?charset\s*=\s*["']?\s*([\w.:-]{1,40})|<\?xml[^<>]{0,200}?encoding\s*=\s*["']([\w.:-]{1,40})""",
     re.IGNORECASE,
 )
+_TEXT_DECLARES = re.compile(
+    rb"""\s*<\?xml[^<>]{0,200}?encoding\s*=\s*["']([\w.:-]{1,40})"""
+    rb"""|(?:[^\n]*\n)?[ \t\f]*[#%;/][^\n]*?coding[:=][ \t]*([\w.:-]{1,40})""",
+    re.IGNORECASE,
+)
+"""Declaration of an XML file, or a comment on one of the first two lines of a program (PEP 263, Emacs)."""
 _HEAD_BYTES = 4_096
 
 
@@ -224,6 +238,8 @@ def _find_codec(label: str) -> str:
             "".encode(name)
         except (LookupError, ValueError):
             return "utf-8"
+    if name in _NO_FILES:
+        return "utf-8"
     return {"gbk": "gb18030"}.get(name, name)
 
 

@@ -116,6 +116,27 @@ def test_another_encoding_is_guessed_and_said(text: str, encoding: str, name: st
 
 
 @pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ('<?xml version="1.0" encoding="shift_jis"?><a>日本語</a>', "shift_jis"),
+        ('<?xml version="1.0" encoding="ISO-8859-2"?><a>žluťoučký</a>', "iso8859-2"),
+        ("#!/usr/bin/python\n# -*- coding: koi8-r -*-\n# Привет\n", "koi8-r"),
+        ("% coding: latin-1\nGröße\n", "latin-1"),
+    ],
+)
+def test_declared_encoding_is_used(text: str, encoding: str) -> None:
+    assert decode(text.encode(encoding)) == (text, ())
+
+
+@pytest.mark.parametrize("label", ["punycode", "unicode-escape", "nonsense", "shift_jis"])
+def test_impossible_declared_encoding_is_ignored(label: str) -> None:
+    text = f"# coding: {label}\n{GERMAN}"
+    got, notes = decode(text.encode("cp1252"))
+    assert got == text
+    assert "cp1252" in notes[0]
+
+
+@pytest.mark.parametrize(
     ("data", "said"),
     [
         (b"%PDF-1.7\nall of it is ASCII\n", "a PDF file"),
