@@ -134,7 +134,7 @@ def test_front_matter_belongs_to_no_passage(newline: str) -> None:
     ("said", "reason"),
     [
         ("b: 1\na: Plan: first", "line 3: mapping values are not allowed here"),
-        ("a: [\nb: 1", "line 3: expected"),
+        ("a: [}", "line 2: expected"),
         ("a: 2025-02-31", "(day is out of range for month)"),
         ("a: !!python/object/apply:os.system [ls]", "line 2: could not determine a constructor"),
         ("a: &x [1]\nb: *x", "(aliases are not read)"),
