@@ -220,7 +220,7 @@ def identify_source(graph: Graph, identifier: str) -> str | None:
         row = _read_paragraph(graph, identify_document(graph, document), paragraph)
         if row["source_id"] is None:
             last = row["sources"] - 1
-            raise NotFound(f"{document!r} has no paragraph {paragraph}: they go from 0 to {last}")
+            raise NotFound(f"{document!r} has no paragraph {paragraph}. The last one is {last}")
         return row["source_id"]
     row = _read_paragraph(graph, named["document_id"]) if named else None
     return row["source_id"] if row and row["sources"] == 1 else None

@@ -301,7 +301,8 @@ class Presenter:
             document, first = find_summary(self._graph, source.document_id), source.paragraph
         first = first if start is None else start
         if first and first >= document.sources:
-            raise InvalidInput(f"start: {document.document!r} has {document.sources} paragraphs, from 0 on")
+            last = document.sources - 1
+            raise InvalidInput(f"{document.document!r} has no paragraph {first}. The last one is {last}")
         counter = self._counter(document.ontology)
         kept, spent = list[Place](), 0
         for place in read_paragraphs(self._graph, document.document_id, first, first + AT_ONCE - 1):

@@ -164,6 +164,7 @@ print_merges = Table(
         "when": _when,
     },
     noun=("merge",),
+    empty="No concepts were merged.",
 )
 
 
@@ -203,6 +204,7 @@ print_types = Table(
     "types",
     {"relationships": "relations", "type": "name", "stance": "stance", "merged into it": "also"},
     noun=("type",),
+    empty="No relationships. A language model extracts them: kg admin concepts config --extractor llm",
 )
 
 
@@ -279,6 +281,7 @@ print_relationship_merges = Table(
         "undone": lambda each: f"{each.undone_by or ''}\n{cell('undone_at', each)}",
     },
     noun=("merge",),
+    empty="No relationship types were merged.",
 )
 
 

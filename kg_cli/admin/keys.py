@@ -137,7 +137,8 @@ def create(
 
 def print_rotated(made: CreatedKey, overlap_hours: float) -> None:
     print_created(made)
-    until = f"valid for at most {overlap_hours:g} more hours" if overlap_hours else "no longer valid"
+    hours = "1 more hour" if overlap_hours == 1 else f"{overlap_hours:g} more hours"
+    until = f"valid for at most {hours}" if overlap_hours else "no longer valid"
     console.say(f"the replaced key {made.replaces} is {until}")
 
 

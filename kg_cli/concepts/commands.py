@@ -302,7 +302,8 @@ def print_concepts(page: schemas.ConceptList) -> None:
         **about,
         "id": short_id("concept_id"),
     }
-    Table("concepts", columns, noun=("concept",))(page)
+    empty = "No concepts. Show the extraction: kg admin concepts status"
+    Table("concepts", columns, noun=("concept",), empty=empty)(page)
 
 
 @command(group, "list", asks="concepts", show=print_concepts)
