@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import Field
@@ -25,7 +25,7 @@ from kg_api.mcp.answers import (
 from kg_api.mcp.tool import ArgumentsT, Run, Tool, degradations
 from kg_api.schemas.answers import HybridSearch
 from kg_api.schemas.base import ID_DIGITS, Body, Flag, OntologyName, Text
-from kg_api.schemas.concepts import ConceptHit, find_meant, format_nearest_labels
+from kg_api.schemas.concepts import describe_choice, find_meant, format_nearest_labels
 from kg_api.schemas.embedding import find_document_date
 from kg_api.schemas.filters import Limit, Window
 from kg_api.schemas.image_search import ImageHit, ImageSearch, RelatedSearch, RelatedSource
@@ -204,6 +204,7 @@ def hybrid_search(library: Library, arguments: HybridArguments, pager: Pager) ->
         item(
             concept_id=each.concept_id,
             label=each.label,
+            ontology=each.ontology,
             description=each.description[:200] or None,
             sources=each.sources,
             unverified=not each.verified or None,
@@ -472,22 +473,9 @@ def _find_concept(
         raise NotFound(
             f"no concept matches {text!r}{nearest}{reasons}. search_sources finds passages by any words"
         )
-    return best.concept_id, [*found.degraded, *_describe_doubts(text, best, found.concepts)]
-
-
-def _describe_doubts(text: str, best: ConceptHit, found: Sequence[ConceptHit]) -> Iterator[Degradation]:
-    if best.fits != "name":
-        effect = f"no concept has the name {text!r}. kg chose the best match {best.label!r}"
-        yield Degradation(part="concepts", effect=effect)
-        return
-    same_name = [
-        each.ontology for each in found if each.fits == "name" and each.concept_id != best.concept_id
-    ]
-    if others := ", ".join(map(repr, list(dict.fromkeys(same_name))[:3])):
-        effect = (
-            f"kg chose the concept of {best.ontology!r}. Others are in {others}: choose with `ontologies`"
-        )
-        yield Degradation(part="concepts", effect=effect)
+    doubt = describe_choice(text, best, found.concepts, "`ontologies`")
+    chosen = [Degradation(part="concepts", effect=doubt)] if doubt else []
+    return best.concept_id, [*found.degraded, *chosen]
 
 
 # Similar passages and images

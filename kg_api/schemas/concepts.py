@@ -179,6 +179,17 @@ def find_meant(hits: Sequence[ConceptHit]) -> ConceptHit | None:
     return next((each for each in fitting if each.fits == "name"), fitting[0] if fitting else None)
 
 
+def describe_choice(text: str, best: ConceptHit, found: Sequence[ConceptHit], option: str) -> str | None:
+    """Describe the chosen concept if it has another name, or if other ontologies have one of this name."""
+    if best.fits != "name":
+        return f"no concept has the name {text!r}. kg chose the best match {best.label!r}"
+    same_name = [each for each in found if each.fits == "name" and each.ontology != best.ontology]
+    if not same_name:
+        return None
+    others = ", ".join(map(repr, list(dict.fromkeys(each.ontology for each in same_name))[:NEAREST]))
+    return f"kg chose the concept of {best.ontology!r}. Others are in {others}: choose with {option}"
+
+
 def format_nearest_labels(hits: Iterable[Concept]) -> str:
     """Return the nearest labels as a part of a message, or an empty text without concepts."""
     labels = list(dict.fromkeys(repr(each.label) for each in hits))[:NEAREST]

@@ -47,9 +47,9 @@ DIGITS = re.compile("[0-9a-f]{8,}")  # prefix of an id, which the service comple
 
 
 def take_concept(client: KgClient, text: str, ontology: str | None) -> str:
-    """Return the id, or an id prefix, of the concept for a phrase. Report a concept with another name."""
+    """Return the id, or an id prefix, of the concept for a phrase. Report a doubtful choice."""
     from kg_api.errors import NotFound
-    from kg_api.schemas.concepts import find_meant, format_nearest_labels
+    from kg_api.schemas.concepts import describe_choice, find_meant, format_nearest_labels
 
     if ID.fullmatch(text):
         return text
@@ -63,8 +63,7 @@ def take_concept(client: KgClient, text: str, ontology: str | None) -> str:
         raise NotFound(
             f"no concept matches {text!r}{nearest}. `kg concepts list -o ONTOLOGY` lists the concepts"
         )
-    if best.fits != "name":
-        console.say(f"no concept is called {text!r}, so kg uses {best.label}")
+    console.note(describe_choice(text, best, found.concepts, "--ontology"))
     return best.concept_id
 
 

@@ -185,8 +185,11 @@ def _describe_empty_result(left_out: LeftOut) -> str:
 def print_hybrid(answer: HybridHits, *, full: bool = False, page: int = 1, first: int = 1) -> None:
     note_all(answer)
     console.note(answer.concepts_note)
+    named: dict[str, Column] = {"concept": "label"}
+    if len({each.ontology for each in answer.concepts}) > 1:
+        named["ontology"] = "ontology"
     counts: dict[str, Column] = {"similarity": "similarity", "passages": "sources"}
-    print_rows(answer.concepts, {"concept": "label", **counts, "id": short_id("concept_id")})
+    print_rows(answer.concepts, {**named, **counts, "id": short_id("concept_id")})
     _print_ranking(answer.sources, full=full, first=first)
     print_windows(answer.windows)
     found = f"{pluralize(len(answer.concepts), 'concept')} and {pluralize(len(answer.sources), 'passage')}"

@@ -60,10 +60,11 @@ def test_what_nothing_proves_is_marked(printed: Printed) -> None:
 
 
 class Searching(KgClient):
-    def __init__(self, label: str, fits: str | None) -> None:
+    def __init__(self, label: str, fits: str | None, *ontologies: str) -> None:
         found = concept(label, concept_id="c" * 32).model_dump()
         hit = {**found, "score": 0.1, "similarity": 0.5, "fits": fits}
-        self.found = ConceptHits.model_validate({"query_text": "q", "concepts": [hit], "degraded": []})
+        hits = [{**hit, "ontology": each} for each in ontologies or ("notes",)]
+        self.found = ConceptHits.model_validate({"query_text": "q", "concepts": hits, "degraded": []})
 
     def search_concepts(self, *_: Any, **__: Any) -> ConceptHits:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.found
@@ -76,6 +77,20 @@ def test_id_prefix_is_resolved_by_the_service() -> None:
 
 def test_a_name_goes_before_digits() -> None:
     assert take_concept(Searching("deadbeef", "name"), "deadbeef", "notes") == "c" * 32
+
+
+@pytest.mark.parametrize(
+    ("fits", "ontologies", "told"),
+    [
+        ("name", ("notes", "talks", "talks", "zoo"), "Others are in 'talks', 'zoo': choose with --ontology"),
+        ("words", ("notes", "talks"), "no concept has the name 'lease'. kg chose the best match 'leases'"),
+    ],
+)
+def test_doubtful_choice_is_reported(
+    fits: str, ontologies: tuple[str, ...], told: str, printed: Printed
+) -> None:
+    assert take_concept(Searching("leases", fits, *ontologies), "lease", None) == "c" * 32
+    assert told in printed()
 
 
 @pytest.mark.parametrize("text", ["477dc96", "477dc963 x", "backoff"])

@@ -36,18 +36,21 @@ def test_concept_id_is_copyable_at_80_columns(
     label, identity = "a concept with a label that is rather long for a table " * 2, "0123456789abcdef" * 2
     own = {"concept_id": identity, "ontology": "o", "label": label, "description": "", "search_terms": []}
     concept = ConceptHit.model_validate({**own, "sources": 3, "similarity": 0.5, "score": 0.5})
+    other = concept.model_copy(update={"ontology": "another"})
     print_hybrid(
         HybridHits(
             query_text="a",
             mode="hybrid",
-            concepts=[concept],
+            concepts=[concept, other],
             sources=[],
             degraded=[],
             timings_ms={"total": 1.0},
         ),
         full=False,
     )
-    assert f" {identity[:8]} " in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert f" {identity[:8]} " in shown
+    assert "another" in shown
 
 
 @pytest.fixture

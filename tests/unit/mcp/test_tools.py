@@ -69,7 +69,7 @@ def test_hybrid_search_pages_continue(server: Server[Any], library: MemoryLibrar
     library.add("nature", "many.txt", [f"Bees dance {'and dance ' * 30}{n}.\n" for n in range(20)])
     asked = {"query": "dance", "source_limit": 20, "token_budget": 600}
     first = answer(call(server, "hybrid_search", **asked))
-    assert first["concepts"]
+    assert first["concepts"][0]["ontology"] == "o"
     later = answer(call(server, "hybrid_search", **asked, cursor=first["more"]["cursor"]))
     assert later["concepts"] == []
     assert later["hits"][0]["text"] not in {hit["text"] for hit in first["hits"]}
