@@ -24,8 +24,8 @@ NO_ROUTE = "nothing found at"
 SOMETHING_WRONG = "Internal error in kg. See the log of the service."
 PASSING = frozenset({Unavailable.status, TooBusy.status, StorageFull.status})
 """Statuses of temporary errors. A retry can succeed."""
-_BRANCH = re.compile(r"(function-\w+|list|literal)\[.*\]$|constrained-\w+(\[.*\])?$")
-"""pydantic's names for the branches of a union."""
+_BRANCH = re.compile(r"(function-\w+|list|literal)\[.*\]$|constrained-\w+(\[.*\])?$|one$")
+"""pydantic's names for the branches of a union, and `one` for a single condition of a filter."""
 _PLACES = frozenset({"body", "query", "path", "header"})  # FastAPI's names for the parts of a request
 _IN_WORDS = {
     ONTOLOGY_PATTERN: "letters and digits of any script, '_', '-', '.' and inner spaces are allowed. "
@@ -35,6 +35,7 @@ _IN_WORDS = {
     SLUG_PATTERN: "lower-case letters, digits and '_' are allowed, 40 at most. The first character "
     "is a letter",
 }
+_BY_TYPE = {"timezone_aware": "add the time zone, such as 2026-03-01T09:30:00+01:00 or 2026-03-01T08:30:00Z"}
 _WITH_ITEMS = (list, tuple, dict, set, frozenset)
 _STEP = re.compile(r"steps\.(\d+)(?:\.(?=.))?")  # Step in a field path. Paths count from 0, messages from 1.
 _ADVICE = {"query_text": ". For a longer text: kg augment, POST /queries/augment"}
@@ -116,7 +117,7 @@ def _message(error: Mapping[str, Any]) -> str:
     about: Mapping[str, Any] = error.get("ctx") or {}
     if text := _length_message(error, about):
         return text
-    if text := _IN_WORDS.get(about.get("pattern", "")):
+    if text := _IN_WORDS.get(about.get("pattern", "")) or _BY_TYPE.get(error["type"]):
         return text
     whole = error["type"] != "value_error" and _field(error["loc"]) == "body"
     return ("the body: " if whole else "") + str(error["msg"]).removeprefix("Value error, ")

@@ -88,6 +88,7 @@ def test_problems_name_fields_without_values() -> None:
         (DocumentText, {**DOCUMENT, "title": ""}, "title: at least 1 character must be given"),
         (NewSpace, {"slug": "MINI", "provider": "local"}, SLUG),
         (DocumentDeletion, {"where": []}, "where: give at least one"),
+        (DocumentDeletion, {"where": ["date>=2025-13"]}, "where.0: '2025-13' is not a calendar day or month"),
     ],
 )
 def test_problems_are_in_words(model: type[Body], body: dict[str, Any], told: str) -> None:
@@ -118,7 +119,7 @@ MESSAGE = {"author": "a", "text": "t"}
         (Message, {**MESSAGE, "text": "\ud800"}, "surrogate"),
         (Message, {**MESSAGE, "text": "a\x00"}, "U+0000"),
         (Message, {**MESSAGE, "author": " "}, "blank"),
-        (Message, {**MESSAGE, "timestamp": "2026-03-01T09:30:00"}, "timezone"),
+        (Message, {**MESSAGE, "timestamp": "2026-03-01T09:30:00"}, "add the time zone, such as 2026"),
         (Message, {**MESSAGE, "timestamp": 1_772_000_000}, "ISO 8601"),
         (Message, {**MESSAGE, "timestamp": "yesterday"}, "ISO 8601"),
     ],
