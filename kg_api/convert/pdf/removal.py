@@ -71,7 +71,7 @@ def remove_control_codes(pages: Iterable[PageText]) -> None:
         page.across = [run for run in page.across if run.text]
 
 
-# Headers and footers: equal text, except for digits, at the same position on several pages
+# Headers and footers: equal text, except for page numbers, at the same position on several pages
 
 _MIN_PAGES = 3
 _ZONE = 0.25  # share of the page height at both ends
@@ -79,6 +79,11 @@ _MAX_ROWS = 2
 _DIGITS = re.compile(r"\d+")
 _FIRST_NUMBER, _LAST_NUMBER = re.compile(r"(\d{1,5})(?=\s|$)"), re.compile(r"(?:^|\s)(\d{1,5})$")
 _ROMAN = re.compile(r"[ivxlc]+|[IVXLC]+")
+_PAGE_TOKEN = re.compile(r"\W*\d{1,5}(?:\W+\d{1,5})?\W*")
+"""Token such as `3`, `(3)`, or `3/12`, but not `2025-03-12` or `88.50`."""
+_STEPS = (0, 1, 2)  # a sheet may show two pages
+_NEAR = 4  # rows before and after a row to compare it with
+_TITLE = 1.2  # size of a title relative to that of most text
 
 
 class _Row(NamedTuple):
@@ -86,6 +91,7 @@ class _Row(NamedTuple):
     place: int
     words: str
     pieces: list[TextRun]
+    is_title: bool = False  # such as `Exercise 3` on the third page
 
 
 def remove_headers(pages: Sequence[PageText]) -> tuple[int, int]:
@@ -93,9 +99,10 @@ def remove_headers(pages: Sequence[PageText]) -> tuple[int, int]:
     if len(pages) < _MIN_PAGES:
         return 0, 0
     ends = list[_Row]()
+    title = _TITLE * _find_usual_size(pages)
     for number, page in enumerate(pages):
-        ends += _list_edge_rows(number, page.pieces, page.height)
-        ends += _list_edge_rows(number, page.across, page.breadth) if page.is_vertical else ()
+        ends += _list_edge_rows(number, page.pieces, page.height, title)
+        ends += _list_edge_rows(number, page.across, page.breadth, title) if page.is_vertical else ()
     repeated = [*_find_recurring_rows(ends), *_find_numbered_rows(ends, len(pages))]
     gone: dict[int, set[int]] = defaultdict(set)
     lines: set[tuple[int, int]] = set()
@@ -117,32 +124,77 @@ def _list_pieces(page: PageText) -> list[TextRun]:
     return [*page.pieces, *page.across] if page.is_vertical else page.pieces
 
 
-def _list_edge_rows(number: int, pieces: Sequence[TextRun], height: float) -> Iterable[_Row]:
+def _find_usual_size(pages: Sequence[PageText]) -> float:
+    """Return the size of most characters."""
+    sizes = Counter[float]()
+    for page in pages:
+        for piece in _list_pieces(page):
+            sizes[round(piece.size, 1)] += len(piece.text)
+    return sizes.most_common(1)[0][0] if sizes else 0
+
+
+def _list_edge_rows(
+    number: int, pieces: Sequence[TextRun], height: float, title_size: float
+) -> Iterable[_Row]:
     top, bottom = height * (1 - _ZONE), height * _ZONE
     above = group_into_rows(piece for piece in pieces if piece.baseline > top)[:_MAX_ROWS]
     below = group_into_rows(piece for piece in pieces if piece.baseline < bottom)[-_MAX_ROWS:]
     for row in above + below:
-        words = " ".join(piece.text for piece in row)
-        yield _Row(number, round(row[0].baseline / 4), " ".join(words.split()), row)
+        words = " ".join(" ".join(piece.text for piece in row).split())
+        is_title = max(piece.size for piece in row) >= title_size and not _PAGE_TOKEN.fullmatch(words)
+        yield _Row(number, round(row[0].baseline / 4), words, row, is_title)
 
 
 def _find_recurring_rows(ends: list[_Row]) -> Iterable[_Row]:
-    """Yield rows that recur on nearby pages. Left and right pages may differ."""
+    """Yield rows that recur on nearby pages. Left and right pages may differ.
+
+    Rows that differ in other numbers than page numbers are text, such as `Total: 88.50`.
+    """
     groups: dict[tuple[int, str], list[_Row]] = defaultdict(list)
     for row in ends:
         pattern = "#" if _ROMAN.fullmatch(row.words) else _DIGITS.sub("#", row.words)
         groups[row.place, pattern].append(row)
-    for (place, words), group in list(groups.items()):
-        near = group + [row for by in (-1, 1) for row in groups.get((place + by, words), [])]
+    for (place, pattern), group in list(groups.items()):
+        near = group + [row for by in (-1, 1) for row in groups.get((place + by, pattern), [])]
+        near.sort(key=lambda row: row.page)
         numbers = sorted({row.page for row in near})
-        if len(numbers) >= _MIN_PAGES and len(numbers) * 2.5 >= numbers[-1] - numbers[0]:
-            yield from group
+        if len(numbers) < _MIN_PAGES or len(numbers) * 2.5 < numbers[-1] - numbers[0]:
+            continue
+        pages = Counter(words for words, _ in {(row.words, row.page) for row in near})
+        for at, row in enumerate(near):
+            others = near[max(0, at - _NEAR) : at + _NEAR + 1]
+            if row.place == place and (
+                pages[row.words] >= _MIN_PAGES
+                or (not row.is_title and any(_count_pages_alike(row, other) for other in others))
+            ):
+                yield row
+
+
+def _count_pages_alike(row: _Row, other: _Row) -> bool:
+    """Check if two rows on different pages are equal except for page numbers."""
+    apart = other.page - row.page
+    if apart == 0:
+        return False
+    if _ROMAN.fullmatch(row.words) or _ROMAN.fullmatch(other.words):
+        return True
+    tokens = list(zip(row.words.split(), other.words.split(), strict=True))
+    changed = [pair for pair in tokens if pair[0] != pair[1]]
+    return bool(changed) and all(_is_page_step(own, its, apart) for own, its in changed)
+
+
+def _is_page_step(own: str, its: str, apart: int) -> bool:
+    if not (_PAGE_TOKEN.fullmatch(own) and _PAGE_TOKEN.fullmatch(its)):
+        return False
+    steps = zip(_DIGITS.findall(own), _DIGITS.findall(its), strict=False)  # a `#` can be a digit elsewhere
+    return all(int(after) - int(before) in {step * apart for step in _STEPS} for before, after in steps)
 
 
 def _find_numbered_rows(ends: list[_Row], count: int) -> Iterable[_Row]:
     """Yield rows that start or end with the page number, at a position where enough pages have one."""
     groups: dict[tuple[int, int], list[_Row]] = defaultdict(list)
     for row in ends:
+        if row.is_title:
+            continue
         found = (_FIRST_NUMBER.match(row.words), _LAST_NUMBER.search(row.words))
         for number in {int(match[1]) for match in found if match}:
             groups[row.place, number - row.page].append(row)

@@ -1,6 +1,7 @@
 import random
 import re
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,49 @@ def test_repeated_headers_and_footers_are_omitted_and_counted() -> None:
     assert "Page 1" not in found.text
     assert found.notes == ("skipped: 16 repeated headers, footers, and page numbers on 8 pages",)
     assert [found.text[begin:].split(":")[0] for begin in found.pages] == [str(i) for i in range(8)]
+
+
+def _together(*draws: Callable[[Canvas], None]) -> Callable[[Canvas], None]:
+    def draw_all(canvas: Canvas) -> None:
+        for draw in draws:
+            draw(canvas)
+
+    return draw_all
+
+
+INVOICES = ((4711, "120.50"), (4790, "88.00"), (5002, "88.00"), (5010, "7.90"))
+
+
+def test_values_in_rows_of_equal_form_are_kept() -> None:
+    pages = [
+        _together(
+            lines("ACME Ltd, Harbour Road 5", y=800),
+            lines(f"Invoice {number}", y=780),
+            lines(*STORY[at][:160].split(". "), y=700),
+            lines(f"Total: {total} EUR", y=150),
+            lines(f"Order 7 - {at + 1}/4", y=30),
+        )
+        for at, (number, total) in enumerate(INVOICES)
+    ]
+    found = convert(drawn(*pages))
+    assert re.findall(r"Invoice (\d+)", found.text) == [str(number) for number, _ in INVOICES]
+    assert re.findall(r"Total: (\S+)", found.text) == [total for _, total in INVOICES]
+    assert "ACME" not in found.text
+    assert "Order" not in found.text
+
+
+def test_numbered_titles_are_kept() -> None:
+    pages = [
+        _together(
+            lines(f"Exercise {at}", y=780, size=18),
+            lines(*STORY[at - 1][:160].split(". "), y=700),
+            lines(f"{at}", y=30, size=18),
+        )
+        for at in range(1, 5)
+    ]
+    found = convert(drawn(*pages))
+    assert re.findall(r"# Exercise (\d)", found.text) == ["1", "2", "3", "4"]
+    assert found.notes == ("skipped: 4 repeated headers, footers, and page numbers on 4 pages",)
 
 
 def test_page_starts_within_a_continued_paragraph() -> None:
