@@ -19,7 +19,7 @@ from kg_api.schemas.documents import DocumentRecord
 from kg_api.schemas.embedding import EmbeddingConfig, SpaceBuild
 from kg_api.schemas.spaces import NewSpace, SpaceIdentity
 from kg_api.spaces.plans import read_embedding_state
-from tests.graph.test_embedding_jobs import CountingEmbedder
+from tests.graph.test_embedding_jobs import CountingEmbedder, PickyEmbedder
 from tests.support.cypher import rows
 from tests.support.embedders import small_embedder
 from tests.support.embedding import configure_in_place, open_spaces, run_jobs, status
@@ -97,8 +97,9 @@ def test_changed_strategy_makes_chunks_stale_and_replaces_them(graph: Graph, dri
     assert rows(driver, "MATCH (s:Source) RETURN count(s.embedding) AS n")[0]["n"] == 0
     configure(graph, strategy="paragraph")
     enqueue_slot(graph, "backfill", "2")
-    run_jobs(graph)
+    run_jobs(graph, PickyEmbedder("topic2"))
     assert rows(driver, "MATCH (c:Chunk) RETURN count(c) AS n")[0]["n"] == 0
+    assert (status(graph).embedded, status(graph).refused) == (2, 1)
 
 
 def test_embedding_at_ingestion_can_be_off(graph: Graph) -> None:
@@ -186,11 +187,12 @@ def test_chunks_match_the_text_after_an_edit(
     configure(graph, **config)
     store_document(graph, document([1, 2, 3, 4, 5, 6]))
     run_jobs(graph)
-    before = [each["id"] for each in chunks(driver)]
-    assert not expected or before != expected
+    before = {each["id"]: each["text"] for each in chunks(driver)}
+    assert not expected or [*before] != expected
     store_document(graph, document(after))
     for each in chunks(driver):
         numbers = each["paragraphs"]
+        assert each["text"] == before[each["id"]], "the text of its vector"
         assert numbers == list(range(numbers[0], numbers[0] + len(numbers))), "no chunk over a gap, ever"
     run_jobs(graph)
     assert [each["id"] for each in chunks(driver)] == expected

@@ -215,6 +215,20 @@ def test_undo_does_not_restore_deleted_evidence(
     assert concepts(driver) == {ONE: 1}
 
 
+def test_undo_leaves_sources_extracted_since_pending(
+    graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
+) -> None:
+    more = record("more.md", [f"More of {MANY}."])
+    store_document(graph, more)
+    write(graph, *both(texts), labelled(more, 0, MANY))
+    merged(graph, MANY, ONE)
+    write(graph, labelled(texts, 1, MANY))
+    undone(graph)
+    assert concepts(driver) == {ONE: 3, MANY: 1, "list": 1}
+    pending = "MATCH (s:Source) WHERE s.unread RETURN s.paragraph AS paragraph, s.extracted_with AS mark"
+    assert rows(driver, pending) == [{"paragraph": 1, "mark": None}]
+
+
 def test_deletion_removes_text_from_the_merge_record(graph: Graph, driver: neo4j.Driver) -> None:
     other = record("other.md", [f"One {ONE} more.", f"And one {ONE} more."])
     private = record("private.md", [f"The {MANY} of Mr. X live here."])
@@ -285,6 +299,7 @@ def test_merges_into_one_concept_are_undone_in_reverse(
     with pytest.raises(Conflict, match=merge_of(graph, "gamma").merge_id):
         undo(graph, "beta")
     assert concepts(driver) == {"alpha": 4}
+    assert [each.merged for each in read_concept_merges(graph, "notes", 0, 5)[0]] == ["gamma", "beta"]
     undo(graph, "gamma")
     undo(graph, "beta")
     assert concepts(driver) == APART

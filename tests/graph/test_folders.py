@@ -20,14 +20,15 @@ from kg_api.convert.isolated.pool import ConverterPool
 from kg_api.convert.shared import ocr
 from kg_api.errors import Conflict, KgError
 from kg_api.graph.client import Graph, Transaction
-from kg_api.graph.document_writes import delete_ontology, store_document
+from kg_api.graph.document_writes import delete_document, delete_ontology, store_document
 from kg_api.graph.folders import enqueue_due, find_folder, list_folders, register, request_scan
 from kg_api.graph.jobs import find_job
+from kg_api.graph.review import list_waiting
 from kg_api.ingest import folders
 from kg_api.ingest.folder_listing import UnsettledFile
 from kg_api.ingest.folders import FolderService, FolderSync
 from kg_api.ingest.reader import DocumentReader
-from kg_api.ingest.records import Incoming
+from kg_api.ingest.records import Incoming, to_record
 from kg_api.jobs.runner import JobRun
 from kg_api.schemas.base import document_id
 from kg_api.schemas.folders import SCAN_KIND, Folder, NewFolder
@@ -99,7 +100,7 @@ def test_scans_do_not_pile_up(graph: Graph, folder: Path, driver: neo4j.Driver) 
     followed = follow(graph, folder)
     for _ in range(3):
         overdue(driver)
-        enqueue_due(graph)
+        assert enqueue_due(graph) == 0
         assert scans(driver) == 1, "one that waits is enough"
     work(graph)
     folder.rename(folder.with_name("away"))
@@ -339,6 +340,47 @@ def test_file_with_unchanged_content_is_not_parsed(
     assert calls == ["read_settled"]
     scan(graph, followed)
     assert calls == ["read_settled"], "how it looks now is remembered"
+
+
+def test_file_lost_during_its_scan_is_read_at_the_next(
+    graph: Graph,
+    two_notes: Path,
+    followed: str,
+    calls: list[str],
+    *,
+    driver: neo4j.Driver,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settle(monkeypatch)
+    scan(graph, followed)
+    os.utime(two_notes / "one.md", (1, 1))
+
+    def lose() -> None:
+        driver.execute_query("MATCH (d:Document) SET d.file_stamp = null, d.file_hash = null")
+
+    request_scan(graph, followed)
+    assert work(graph, handler=interrupting(graph, 1, lose)) == 1
+    calls.clear()
+    assert counts(scan(graph, followed)) == {"unchanged": 2}
+    assert calls.count("to_record") == 2
+
+
+@pytest.mark.parametrize("review", [False, True])
+def test_document_created_during_a_scan_is_kept(graph: Graph, two_notes: Path, *, review: bool) -> None:
+    followed = register(graph, NewFolder(path=str(two_notes), ontology="notes", review=review))
+    work(graph)
+    (two_notes / "one.md").unlink()
+    request_scan(graph, followed)
+    sent = to_record(Incoming("notes", "one.md", "By hand.", review=review))[0]
+
+    def send() -> None:
+        if not review:
+            delete_document(graph, sent.document_id)
+        store_document(graph, sent)
+
+    assert work(graph, handler=interrupting(graph, 2, send)) == 1
+    names = [each.document for each in list_waiting(graph, ontology=None, offset=0, limit=9).documents]
+    assert "one.md" in (names if review else documents(graph))
 
 
 def test_deleted_or_replaced_document_returns_while_its_file_exists(

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import neo4j
 import pytest
 
-from kg_api.errors import Conflict, InvalidInput, NotFound
+from kg_api.blobs.store import compute_blob_key
+from kg_api.errors import Conflict, FileLost, InvalidInput, NotFound
 from kg_api.graph.client import Graph
+from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import enqueue_slot
 from kg_api.graph.schema import index_states
 from kg_api.providers.pixels import DIMENSIONS
@@ -40,6 +43,14 @@ def test_replaced_image_is_embedded_again(album: Album, driver: neo4j.Driver) ->
     album.work()
     assert album.counts().embedded == 3
     assert _vector(driver, "red.png") == _vector(driver, "blue.png") != before
+    made = album.pictures.record(plain("blue"), "red.png")
+    store_document(album.graph, replace(made, title="Blue", content_hash="changed"))
+    assert album.counts().embedded == 3, "the file is the same"
+    album.pictures.damage(plain("green"))
+    with pytest.raises(FileLost):
+        album.pictures.read(compute_blob_key(plain("green")))
+    album.pictures.add(plain("green"), "green.png")
+    assert album.counts().embedded == 3, "it was embedded before its file was damaged"
 
 
 def test_image_rejected_by_the_model_is_retried(album: Album) -> None:

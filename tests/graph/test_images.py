@@ -4,6 +4,7 @@ import json
 import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -356,6 +357,10 @@ def test_pdf_file_is_stored_once_and_follows_its_document(
     assert store_document(graph, pictures.record(again, "a.pdf")).change.change == "updated"
     assert originals(driver) == {"a.pdf": compute_blob_key(again)}
     assert pictures.collect() == 1
+    made = pictures.record(again, "a.pdf")
+    store_document(graph, replace(made, original=None, content_hash="without its file"))
+    assert (originals(driver), pictures.collect()) == ({}, 1)
+    pictures.add(again, "a.pdf")
     delete_document(graph, one)
     assert pictures.collect() == 1
 

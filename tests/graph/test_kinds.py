@@ -10,8 +10,9 @@ import pytest
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.filters import count_facets, filter_sources, list_matching_document_ids
-from kg_api.graph.images import hold_blobs
+from kg_api.graph.images import hold_blobs, list_sources_on_page
 from kg_api.graph.library import list_documents
+from kg_api.schemas.base import document_id
 from kg_api.schemas.documents import DocumentRecord
 from kg_api.schemas.filters import DocumentFilter, FacetRequest
 from kg_api.schemas.image_search import RelatedSearch
@@ -202,6 +203,13 @@ def test_graph_contains_and_counts_matching_sources(decks: Kg) -> None:
         assert ({(each.document, each.paragraph) for each in whole.nodes}, whole.total) == (there, 2), where
         one = service.graph(asked(GraphRequest, where, ontology="notes", max_nodes=1))
         assert (len(one.nodes), one.total) == (1, 2), where
+
+
+def test_page_has_the_sources_that_touch_it(decks: Kg) -> None:
+    whole = [each.strip() for each in DECK]
+    for page, expected in {1: whole[:1], 2: whole[1:2], 3: whole[1:3], 9: []}.items():
+        found = list_sources_on_page(decks.graph, document_id("notes", "deck.pdf"), page)
+        assert [each.full_text.strip() for each in found] == expected
 
 
 def test_documents_are_selected_by_their_sources(decks: Kg) -> None:
