@@ -54,7 +54,7 @@ def container(monkeypatch: pytest.MonkeyPatch) -> RecordedContainer:
 
 
 def start_up(*, warms_up: bool = True) -> StartUp:
-    return StartUp(load_settings(), pytest.fail, warms_up=warms_up)
+    return StartUp(load_settings(), lambda error: pytest.fail(str(error)), warms_up=warms_up)
 
 
 def test_only_the_first_process_warms_up(
