@@ -111,7 +111,7 @@ END_SECONDS = 2.0
 PATH = "/v1/traces"
 WITHOUT_PACKAGES = (
     "OTEL_EXPORTER_OTLP_ENDPOINT is set, but the packages for tracing are not installed, so kg "
-    "exports no traces. Install them in the checkout of kg: .venv/bin/python -m pip install "
+    "exports no traces. Install them in the checkout of kg: .venv/bin/python -m pip install -e "
     "'.[tracing]'"
 )
 

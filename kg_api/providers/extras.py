@@ -29,7 +29,8 @@ def is_installed(extra: str) -> bool:
 
 
 def describe_installation(extras: Iterable[str]) -> str:
-    return f"in kg's checkout: .venv/bin/python -m pip install '.[{','.join(extras)}]'"
+    # Without -e, pip replaces the link to the checkout by a copy, and kg ignores every `git pull`.
+    return f"Install them in kg's checkout: .venv/bin/python -m pip install -e '.[{','.join(extras)}]'"
 
 
 def missing(extra: str) -> ConfigurationError:

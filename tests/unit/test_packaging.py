@@ -82,7 +82,7 @@ def test_start_names_all_settings_and_one_command(monkeypatch: pytest.MonkeyPatc
     said = str(raised.value)
     for variable in ("KG_BLOBS__S3__BUCKET", "KG_EMBEDDING__PROVIDER", "KG_RERANK__PROVIDER"):
         assert variable in said
-    assert "pip install '.[openai,rerank,s3]'" in said
+    assert "pip install -e '.[openai,rerank,s3]'" in said
 
 
 def test_another_model_or_folder_needs_no_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

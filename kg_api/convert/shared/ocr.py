@@ -51,7 +51,7 @@ def compute_mean_confidence(words: Sequence[tuple[str, float]]) -> float:
 # Availability
 
 OCR_IS_OFF = "OCR is off (KG_CONVERSION__OCR)"
-INSTALL = "install kg with the extra `ocr` (pip install '.[ocr]' in its checkout)"
+INSTALL = "install kg with the extra `ocr` (.venv/bin/python -m pip install -e '.[ocr]' in its checkout)"
 _DECIDE = {
     *("ocr_max_pages", "ocr_max_seconds", "ocr_max_megapixels"),
     *("max_memory_mb", "max_seconds", "images_within"),

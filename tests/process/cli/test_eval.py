@@ -98,4 +98,4 @@ def test_missing_packages_are_named(
     for name in [each for each in sys.modules if each.startswith(("kg_api.evaluation", "kg_cli.evaluate"))]:
         monkeypatch.delitem(sys.modules, name)  # another test of this process may have imported them
     assert main.run_command(["eval", "run", "--set", str(folder)]) == 78
-    assert "pip install '.[eval]'" in capsys.readouterr().err
+    assert "pip install -e '.[eval]'" in capsys.readouterr().err
