@@ -24,11 +24,11 @@ def confirm(question: str) -> None:
     try:
         agreed = typer.confirm(question, err=True)
     except typer.Abort:
-        if not sys.stdin.isatty():
-            complain(
-                "nothing was done, because no terminal can confirm. Pass --yes to skip the confirmation."
-            )
-        raise
+        if sys.stdin.isatty():
+            raise
+        say("")  # ends the line of the question
+        complain("nothing was done, because no terminal can confirm. Pass --yes to skip the confirmation.")
+        raise typer.Exit(DECLINED) from None
     if not agreed:
         say("nothing was done")
         raise typer.Exit(DECLINED)

@@ -1,3 +1,4 @@
+import io
 import re
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from kg_cli.documents.ingestion import read_changes, read_metadata
 from kg_cli.jobs.report import print_jobs
 from kg_cli.main import app, run_command
 from kg_cli.terminal.console import runnable
+from kg_cli.terminal.options import DECLINED, confirm
 
 
 @pytest.mark.parametrize("command", ["search", "relations", "show"])
@@ -26,6 +28,19 @@ def test_blank_query_message_names_the_argument(command: str, capsys: pytest.Cap
     said = capsys.readouterr().err
     assert f"'{'concept' if command == 'show' else 'QUERY'}': the text is empty. Write a query" in said
     assert "query_text" not in said
+
+
+def test_question_without_a_terminal_names_the_option(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    with pytest.raises(typer.Exit) as ended:
+        confirm("Delete 3 documents?")
+    asked, told, *rest = capsys.readouterr().err.splitlines()
+    assert asked.startswith("Delete 3 documents?")
+    assert told.startswith("kg: nothing was done")
+    assert told.endswith("Pass --yes to skip the confirmation.")
+    assert (ended.value.exit_code, rest) == (DECLINED, [])
 
 
 def test_file_path_and_short_interval_are_rejected(tmp_path: Path) -> None:
