@@ -215,8 +215,8 @@ LEFT_OUT: Final = (
     "which concepts and types of relationships were merged, and the stances of types",
     "proposals of links with their decisions, and communities: kg searches for them again",
     "judgements of passages. `kg eval make --kind judgements` writes them to files",
-    "followed folders, jobs, API keys and caches",
-    "when documents were stored: that is when they are imported",
+    "synced folders, jobs, API keys and caches",
+    "the times at which documents were stored: kg stores the time of the import",
 )
 
 ShortText = Annotated[Text, StringConstraints(max_length=1000)]
