@@ -226,6 +226,8 @@ def _below(
     chosen: FolderFilter | None,
 ) -> Iterator[Path]:
     if not path.exists():
+        if path.parts[:1] in {("http:",), ("https:",)}:
+            raise InvalidInput("kg does not fetch web pages. Save the page, and ingest the file")
         raise InvalidInput(f"{to_printable(path)}: no such file or folder")
     if not path.is_dir():
         yield path

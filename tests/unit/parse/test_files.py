@@ -3,9 +3,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kg_api.errors import InvalidInput
 from kg_api.text.files import NO_EXTENSION, FileSelection, select, to_printable
 
 SUFFIXES = {".md", ".txt"}
@@ -107,3 +109,8 @@ def test_name_without_valid_utf8_is_reported(tmp_path: Path) -> None:
 @given(st.binary(max_size=30))
 def test_everything_that_is_shown_can_be_printed(name: bytes) -> None:
     assert isinstance(to_printable(os.fsdecode(name)).encode(), bytes)
+
+
+def test_url_suggests_to_save_the_page() -> None:
+    with pytest.raises(InvalidInput, match="Save the page, and ingest the file"):
+        select([Path("https://example.org/a.html")], SUFFIXES)
