@@ -189,11 +189,23 @@ def _is_page_step(own: str, its: str, apart: int) -> bool:
     return all(int(after) - int(before) in {step * apart for step in _STEPS} for before, after in steps)
 
 
+def _strip_numbers(row: _Row) -> str:
+    """Return the words of a row without numbers and signs."""
+    return " ".join(_WORD.findall(row.words)).casefold()
+
+
 def _find_numbered_rows(ends: list[_Row], count: int) -> Iterable[_Row]:
-    """Yield rows that start or end with the page number, at a position where enough pages have one."""
+    """Yield rows that start or end with the page number, at a position where enough pages have one.
+
+    Other words of such a row recur. Words of one page only are text, such as the heading `2 Methods`.
+    """
     groups: dict[tuple[int, int], list[_Row]] = defaultdict(list)
+    pages_by_words: dict[str, set[int]] = defaultdict(set)
     for row in ends:
-        if row.is_title:
+        pages_by_words[_strip_numbers(row)].add(row.page)
+    for row in ends:
+        words = _strip_numbers(row)
+        if row.is_title or (words and len(pages_by_words[words]) == 1):
             continue
         found = (_FIRST_NUMBER.match(row.words), _LAST_NUMBER.search(row.words))
         for number in {int(match[1]) for match in found if match}:

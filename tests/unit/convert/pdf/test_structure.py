@@ -118,6 +118,19 @@ def test_numbered_titles_are_kept() -> None:
     assert found.notes == ("skipped: 4 repeated headers, footers, and page numbers on 4 pages",)
 
 
+def test_numbered_sections_are_kept() -> None:
+    names = ("Introduction", "Methods", "Results", "Discussion")
+    pages = [
+        _together(lines(f"{at + 1} {name}", y=780), lines(*STORY[at][:160].split(". "), y=700))
+        for at, name in enumerate(names)
+    ]
+    found = convert(drawn(*pages))
+    assert re.findall(r"(\d) (Introduction|Methods|Results|Discussion)", found.text) == [
+        (str(at + 1), name) for at, name in enumerate(names)
+    ]
+    assert found.notes == ()
+
+
 def test_page_starts_within_a_continued_paragraph() -> None:
     full = "the words of a paragraph that fills its line to the very end of it, and then goes on"
     found = convert(drawn(lines(full, full, y=90), lines(f"here {full}", full, y=740), lines("Last.", y=740)))
