@@ -117,7 +117,7 @@ def _sections(document: ParsedDocument, limits: SplitLimits) -> Iterator[_Sectio
             if section.body or (section.head and section.head.size + piece.size > limits.most):
                 yield section
                 section = _Section()
-            section.path = tuple(heading.title for heading in above)
+            section.path = tuple(heading.title for heading in above if heading.title)
             if section.head:
                 section.head.take(piece)
             else:

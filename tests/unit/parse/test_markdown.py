@@ -149,6 +149,11 @@ def test_invalid_yaml_stays_text_and_is_reported(said: str, reason: str) -> None
     assert split(parsed)[0].start == 0
 
 
+def test_empty_heading_adds_nothing_to_the_path() -> None:
+    parsed = parse("# A\n\na\n\n##\n\nb\n\n#\n\nc\n", "a.md")
+    assert [each.heading for each in split(parsed)] == [("A",), ("A",), ()]
+
+
 def test_file_with_only_front_matter_is_kept() -> None:
     text = "---\ntitle: Alone\ndate: 2025-03-01\n---\n\n"
     parsed = parse(text, "a.md")
