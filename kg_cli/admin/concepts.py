@@ -204,7 +204,7 @@ print_types = Table(
     "types",
     {"relationships": "relations", "type": "name", "stance": "stance", "merged into it": "also"},
     noun=("type",),
-    empty="No relationships. A language model extracts them: kg admin concepts config --extractor llm",
+    empty="No relationships. To find some: kg admin concepts config --ontology NAME --extractor llm",
 )
 
 
