@@ -41,9 +41,13 @@ FAILING_STATUSES = {
 }
 
 
+@cache
 def calls() -> list[tuple[str, str, frozenset[str] | None]]:
     """Yield the statement, the method, and the keywords from each call. If ** is used, the keywords are
-    None."""
+    None.
+
+    To parse all modules takes more than a second of CPU, which each process of tests would need to collect.
+    """
     found: list[tuple[str, str, frozenset[str] | None]] = []
     for path in sorted((ROOT / "kg_api").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -64,25 +68,22 @@ def method_of(call: ast.Call) -> str | None:
     return name if name in METHODS else None
 
 
-CALLS = calls()
-
-
 def parameters(name: str) -> frozenset[str]:
     return parameters_of(STATEMENTS[name])
 
 
 def test_every_name_that_is_called_has_a_file() -> None:
-    assert {name for name, _, _ in CALLS} - STATEMENTS.keys() == set()
+    assert {name for name, _, _ in calls()} - STATEMENTS.keys() == set()
 
 
 def test_every_file_is_called() -> None:
-    called = {name for name, _, _ in CALLS}
+    called = {name for name, _, _ in calls()}
     migrated = re.compile(r"schema/|migrations/\d")  # the schema runs each of its statements by its folder
     assert {name for name in STATEMENTS if not migrated.match(name)} - called == set()
 
 
 def test_call_keywords_match_statement_parameters() -> None:
-    wrong = [(name, told) for name, _, told in CALLS if told is not None and told != parameters(name)]
+    wrong = [(name, told) for name, _, told in calls() if told is not None and told != parameters(name)]
     assert wrong == []
 
 
@@ -139,8 +140,8 @@ WRITING = re.compile(
 
 def test_the_method_fits_the_statement() -> None:
     fitting = {True: {"write", "run"}, False: {"read", "run"}}
-    calls = {(name, method) for name, method, _ in CALLS}
-    wrong = [each for each in calls if each[1] not in fitting[bool(WRITING.search(STATEMENTS[each[0]]))]]
+    called = {(name, method) for name, method, _ in calls()}
+    wrong = [each for each in called if each[1] not in fitting[bool(WRITING.search(STATEMENTS[each[0]]))]]
     assert wrong == []
 
 
