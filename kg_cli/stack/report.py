@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Generator
 from dataclasses import asdict, dataclass
 from types import FrameType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import filelock
 from rich.progress import TaskID
@@ -21,16 +21,16 @@ from kg_api.local import neo4j, processes, supervisor
 from kg_api.local.processes import Home, OnWait
 from kg_api.local.supervisor import RoleStatus, State, Supervisor
 from kg_api.logs import configure_logs
-from kg_api.providers.model_files import ensure_model
-from kg_api.schemas.operations import QueueStatus
 from kg_api.settings import Settings
 from kg_api.wording import pluralize
-from kg_cli.jobs.report import print_failed
 from kg_cli.stack import roles
 from kg_cli.stack.roles import ALREADY, neo4j_uri, stack_roles, supervisor_role
 from kg_cli.terminal import console
 from kg_cli.terminal.connect import build_auth_headers, connect_client, shown_address
 from kg_cli.terminal.console import runnable
+
+if TYPE_CHECKING:
+    from kg_api.schemas.operations import QueueStatus
 
 T = TypeVar("T")
 READY_SECONDS = 10.0  # timeout of GET /ready, which takes seconds under load
@@ -43,6 +43,8 @@ def fetch_parts(settings: Settings) -> None:
         with _bar("fetching Neo4j (175 MB, once)") as on_progress:
             neo4j.fetch(settings.cache, on_progress)
     if settings.embedding.provider == "local":
+        from kg_api.providers.model_files import ensure_model
+
         with _bar("fetching the embedding model (24 MB, once)") as on_progress:
             ensure_model(settings, on_progress)
 
@@ -294,10 +296,16 @@ def print_started(status: StackStatus, *, open_page: bool = False) -> None:
         f"  stop     {kg} down",
     ]
     console.line("\n".join(lines))
-    if status.jobs:
-        print_failed(status.jobs.failed)
+    _print_failed(status)
     if open_page and status.page and console.is_watched():
         console.open_browser(status.page)
+
+
+def _print_failed(status: StackStatus) -> None:
+    if status.jobs:
+        from kg_cli.jobs.report import print_failed
+
+        print_failed(status.jobs.failed)
 
 
 def print_status(status: StackStatus) -> None:
@@ -325,8 +333,7 @@ def print_status(status: StackStatus) -> None:
         rows.append(("review", f"{pending}: {runnable()} documents waiting"))
     for name, value in rows:
         console.line(f"  {name:8} {value or '-'}")
-    if status.jobs:
-        print_failed(status.jobs.failed)
+    _print_failed(status)
     pids = {process.role: str(process.pid) for process in status.processes}
     if pids:
         away = [name for name in status.roles if name not in pids]

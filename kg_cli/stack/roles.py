@@ -19,7 +19,6 @@ from kg_api.local import processes, supervisor
 from kg_api.local.neo4j import build_neo4j_role, choose_bolt_port
 from kg_api.local.processes import Home, Role, choose_local_host
 from kg_api.settings import Settings
-from kg_api.transfer.backup import finish_swap
 
 if TYPE_CHECKING:
     from kg_api.graph.client import Graph
@@ -138,7 +137,7 @@ def neo4j_uri(home: Home, settings: Settings) -> str | None:
 def launch(home: Home, settings: Settings) -> None:
     """Choose the ports and start a supervisor. Replace a supervisor if a role keeps dying."""
     with changing(home):
-        finish_swap(home)  # of an interrupted restore
+        _finish_restore(home)
         require_same_database(home, settings)
         watcher = supervisor_role(home, settings)
         if supervisor.read(home).failed():
@@ -154,10 +153,18 @@ def register_supervisor(home: Home, settings: Settings) -> None:
         watcher = supervisor_role(home, settings)
         if processes.running(watcher):
             raise Conflict(ALREADY.format(home.path))
-        finish_swap(home)
+        _finish_restore(home)
         _begin(home, settings)
         if me := processes.identify(os.getpid()):
             processes.save(watcher.pid_file, me)
+
+
+def _finish_restore(home: Home) -> None:
+    """Finish an interrupted restore. Only this imports the driver of Neo4j, which takes a second of CPU."""
+    if home.restore_file.exists():
+        from kg_api.transfer.backup import finish_swap
+
+        finish_swap(home)
 
 
 def _begin(home: Home, settings: Settings) -> None:
