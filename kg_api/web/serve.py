@@ -7,11 +7,10 @@ import multiprocessing
 import os
 import signal
 import socket as socket_module
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Generator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import closing, suppress
 from functools import partial
 from itertools import chain
 from multiprocessing.context import SpawnProcess
@@ -43,7 +42,6 @@ from kg_api.web.shared.forwarded import Forwarded
 from kg_api.web.shared.security import warn_if_open
 from kg_api.wording import is_loopback
 
-METRICS = "PROMETHEUS_MULTIPROC_DIR"
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 """Seconds until a dead process is restarted. This is doubled, unless the process lived long enough."""
 LIVED_SECONDS = 60.0
@@ -52,17 +50,6 @@ ORPHAN_SECONDS = 15.0
 
 Serve = Callable[[socket_module.socket], None]
 """Main function for a child process. It has to be at module level, because a new interpreter calls it."""
-
-
-@contextmanager
-def shared_metrics(processes: int) -> Generator[None]:
-    """Share metrics between all processes. You have to use this before you import prometheus_client."""
-    if processes == 1 or METRICS in os.environ:
-        yield
-        return
-    with tempfile.TemporaryDirectory(prefix="kg-metrics-", ignore_cleanup_errors=True) as folder:
-        os.environ[METRICS] = folder
-        yield
 
 
 class Workers:

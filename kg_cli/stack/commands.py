@@ -103,7 +103,7 @@ def serve(
     Example: KG_NEO4J__URI=bolt://127.0.0.1:7687 KG_NEO4J__PASSWORD=... kg serve
     """
     from kg_api.settings import load_settings
-    from kg_api.web.serve import shared_metrics
+    from kg_api.web.shared.metrics_folder import shared_metrics
 
     settings = load_settings()
     with shared_metrics(settings.api.process_count):

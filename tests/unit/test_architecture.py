@@ -32,7 +32,7 @@ READS_THE_ENVIRONMENT = {
     "kg_api/local/processes.py": "hands it on to the processes it starts",
     "kg_api/metrics.py": "asks for a variable of prometheus_client, which reads it by itself",
     "kg_cli/terminal/console.py": "asks whether a desktop or a CI runs the command",
-    "kg_api/web/serve.py": "sets that variable, before prometheus_client is imported",
+    "kg_api/web/shared/metrics_folder.py": "sets that variable, before prometheus_client is imported",
 }
 """Other modules than settings.py that can read the environment, with the reason."""
 

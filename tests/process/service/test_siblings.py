@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,8 +39,11 @@ def opened(service: Service) -> int:
 def test_dead_process_restarts_and_signal_ends_all(service: Service) -> None:
     body = {"text": "Foxes sleep in dens.", "ontology": "notes", "document": "a.md"}
     assert httpx.post(f"{service.url}/documents", json=body).status_code == 202
+    answered = 0
     while opened(service) < COUNT:  # from the first /ready on nobody is told to wait
         assert_answers(service)
+        answered += 1
+    until_counted(service, answered)  # so that the kill loses none
     first = siblings(service)
     assert len(first) == COUNT - 1
     first[0].kill()
@@ -50,8 +54,22 @@ def test_dead_process_restarts_and_signal_ends_all(service: Service) -> None:
     for _ in range(20):
         assert_answers(service)
     assert "kg_workers" in httpx.get(f"{service.url}/metrics").text
+    until_counted(service, answered + 20)
     assert service.stop() == 0, service.output()
     assert not any(each.is_running() for each in again)
+
+
+def until_counted(service: Service, answered: int) -> None:
+    wait_until(lambda: counted(service) == answered, PATIENCE, lambda: f"{counted(service)}, not {answered}")
+
+
+def counted(service: Service) -> int:
+    """Return how many listings of documents all processes answered, also those that have ended."""
+    told = httpx.get(f"{service.url}/metrics").text
+    found = re.search(
+        r'^kg_http_requests_total\{method="GET",route="/documents",status="2xx"\} (\S+)', told, re.MULTILINE
+    )
+    return int(float(found[1])) if found else 0
 
 
 def test_processes_end_with_the_first_and_free_port(service: Service) -> None:
