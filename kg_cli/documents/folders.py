@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -185,12 +184,11 @@ def print_scanned(folder: Folder) -> None:
 
 def _describe_last_scan(folder: Folder) -> str:
     from kg_api.schemas.operations import FINISHED
-    from kg_cli.jobs.report import duration
+    from kg_cli.jobs.report import distance
 
     text = "not scanned yet"
     if scan := folder.last_scan:
-        ago = duration((datetime.now(UTC) - scan.finished_at).total_seconds())
-        text = f"scanned {ago} ago: {_counts(scan)}"
+        text = f"scanned {distance(scan.finished_at)}: {_counts(scan)}"
     if folder.state is None or folder.state in FINISHED:
         return text
     total = f" of {folder.total}" if folder.total else ""

@@ -94,9 +94,12 @@ def duration(seconds: float) -> str:
 
 def moment(time: dt.datetime) -> str:
     """Return a time and its distance from now."""
+    return f"{time.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC ({distance(time)})"
+
+
+def distance(time: dt.datetime) -> str:
     seconds = -_count_seconds_until(time)
-    away = f"{duration(seconds)} ago" if seconds >= 0 else f"in {duration(-seconds)}"
-    return f"{time.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC ({away})"
+    return f"{duration(seconds)} ago" if seconds >= 0 else f"in {duration(-seconds)}"
 
 
 def _count_seconds_until(time: dt.datetime) -> float:
@@ -156,9 +159,8 @@ def print_jobs(jobs: Sequence[Job], kind: str | None = None) -> None:
         state = "stalled" if job.stalled else job.state.value.replace("_", " ")
         moving = job.rate or job.set_aside
         progress = f"{progress_of(job)}, {describe_speed(job)}" if moving else progress_of(job)
-        ago = f"{duration(-_count_seconds_until(job.created_at))} ago"
         error = [[((job.error or "")[:MAX_ERROR_LENGTH], "red")]] if has_errors else []
-        rows.append([job.job_id[:SHORT_ID], name_of(job), state, progress, ago, *error])
+        rows.append([job.job_id[:SHORT_ID], name_of(job), state, progress, distance(job.created_at), *error])
     if rows:
         columns = ["job", "work", "state", "progress", "created", *(["error"] if has_errors else [])]
         console.print_table(columns, rows)

@@ -1,0 +1,142 @@
+"""All that the views print, so that each change of what people read is seen.
+
+After an intended change, run this test with KG_TEST_WRITE_VIEWS=1, and read the difference of the file.
+"""
+
+import importlib
+import inspect
+import os
+import pkgutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import is_dataclass
+from datetime import UTC, datetime, timedelta
+from enum import Enum
+from itertools import count
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import pytest
+from pydantic import BaseModel
+
+import kg_api.schemas
+import kg_cli
+from kg_cli.jobs import report
+from kg_cli.terminal.answers import ANSWERED, Table, call_view
+from tests.unit.cli.test_answers import answer_of
+
+STORED = Path(__file__).parents[2] / "data" / "views.txt"
+NOW = datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
+OPTIONS = {"as_json": False, "folder": Path("bundle"), "kg": None, "kind": None, "left_out": ["logs"]}
+OPTIONS |= {"ontology": "notes", "overlap_hours": 1.5}
+ELSEWHERE = {
+    *(
+        "admin.concepts.print_progress",
+        "admin.concepts.list_type_merges",
+        "documents.commands.print_page",
+        "search.views.print_passage",
+    ),
+    *("evaluate.run.print_comparison", "evaluate.run.print_result", "search.views.print_subgraph"),
+    *("terminal.answers.print_rows", "terminal.console.print_json", "terminal.console.print_table"),
+}
+"""Parts of views, views that call the service or write files, and answers whose parts name each other."""
+
+
+class Examples:
+    """Builder of answers. All values of an answer differ.
+
+    `full` has all optional parts. `sparse` has none, and one item in each list. `empty` has no items either.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self._kind, self._is_full, self._numbers = kind, kind == "full", count(2)
+
+    def build(self, annotation: Any, name: str = "") -> Any:  # noqa: PLR0911 - a case each
+        origin, arguments = get_origin(annotation), get_args(annotation)
+        if origin is Annotated:
+            return self.build(arguments[0], name)
+        if origin is Literal:
+            return self._choose(arguments)
+        if origin in {Union, UnionType}:
+            if not self._is_full and type(None) in arguments:
+                return None
+            return self.build(next(each for each in arguments if each is not type(None)), name)
+        if "Mapping" in str(origin) or origin is dict:
+            return {"total": self.build(arguments[1], name)} if self._is_full or name == "timings_ms" else {}
+        if arguments:
+            length = {"full": 2, "sparse": int(inspect.isclass(arguments[0]) and arguments[0] is not str)}
+            return [self.build(arguments[0], name) for _ in range(length.get(self._kind, 0))]
+        if is_dataclass(annotation):
+            hints = get_type_hints(annotation).items()
+            return annotation(**{each: self.build(kind, each) for each, kind in hints})
+        if issubclass(annotation, BaseModel):
+            known = annotation.model_fields.items()
+            return annotation.model_construct(**{each: self.build(f.annotation, each) for each, f in known})
+        if issubclass(annotation, Enum):
+            return self._choose([*annotation])
+        number = next(self._numbers) if self._is_full else 0
+        further = 1000 if name == "total" and self._is_full else 0  # more than this page has
+        plain = {
+            str: f"{name}{number or ''}",
+            int: number + further,
+            float: 1.01 * number,
+            bool: self._is_full,
+        }
+        return plain.get(annotation, NOW - timedelta(hours=number))
+
+    def _choose(self, values: Sequence[Any]) -> Any:
+        return values[next(self._numbers) % len(values) if self._is_full else -1]
+
+
+def list_views() -> Iterator[tuple[str, Callable[..., None], Any]]:
+    """Yield the name, the view, and the type of its answer for all views."""
+    modules = {
+        module.name: vars(importlib.import_module(module.name))
+        for package in (kg_cli, kg_api.schemas)
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    }
+    types = {name: each for known in modules.values() for name, each in known.items()}
+    for command, (method, view, _) in ANSWERED.items():
+        name = command.removeprefix("kg_cli.")
+        if isinstance(view, Table) and name not in ELSEWHERE:
+            yield name, view, answer_of(method)
+    for module, known in modules.items():
+        for function, view in known.items():
+            name = f"{module}.{function}".removeprefix("kg_cli.")
+            is_own = inspect.isfunction(view) and view.__module__ == module
+            if is_own and function.startswith("print_") and name not in ELSEWHERE:
+                answer = next(iter(inspect.signature(view).parameters.values())).annotation
+                yield name, view, eval(answer.replace("schemas.", ""), types)  # noqa: S307 - an annotation
+
+
+@pytest.fixture
+def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "UTC")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("own_consoles", "utc")
+def test_views_print_what_is_stored(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr(report, "_count_seconds_until", lambda at: (at - NOW).total_seconds())
+    printed: dict[str, list[str]] = {}
+    for name, view, answer in list_views():
+        for kind in ("full", "sparse", "empty"):
+            built = Examples(kind).build(answer)
+            first = next(iter(inspect.signature(view).parameters))
+            call_view(view, built, {each: value for each, value in OPTIONS.items() if each != first})
+            told = capsys.readouterr()
+            lines = [line.rstrip() for line in (told.out + told.err).splitlines() if line.strip(" ─")]
+            if kind != "empty" or lines != printed[f"{name}, sparse"]:
+                printed[f"{name}, {kind}"] = lines
+    text = "".join("\n".join([f"=== {each}", *lines, ""]) for each, lines in printed.items())
+    if "KG_TEST_WRITE_VIEWS" in os.environ:
+        STORED.write_text(text, "utf-8")
+    stored = (each.splitlines() for each in STORED.read_text("utf-8").split("=== ")[1:])
+    assert printed == {name: lines for name, *lines in stored}
