@@ -69,6 +69,10 @@ def format_metadata_field(key: str) -> str:
     return f"{METADATA}{key}" if key in KNOWN_FIELDS or key.startswith(METADATA) else key
 
 
+def get_metadata_key(field: str) -> str | None:
+    return None if field in KNOWN_FIELDS else field.removeprefix(METADATA) or field
+
+
 _WRITTEN = re.compile(
     r"\s*(?P<field>'[^']+'|[^\s=!<>]+)\s*(?P<op>!=|<=|>=|=|<|>|(?<=\s)(?:in|contains)(?=\s))\s*(?P<value>.*?)\s*",
     re.DOTALL,
@@ -101,9 +105,7 @@ class Condition(Body):
 
     @property
     def key(self) -> str | None:
-        if self.field in KNOWN_FIELDS:
-            return None
-        return self.field.removeprefix(METADATA) or self.field
+        return get_metadata_key(self.field)
 
     @property
     def is_of_source(self) -> bool:
@@ -307,7 +309,7 @@ class Facet(Body):
 
     @property
     def key(self) -> str | None:
-        return None if self.field in KNOWN_FIELDS else self.field.removeprefix(METADATA) or self.field
+        return get_metadata_key(self.field)
 
     @model_validator(mode="after")
     def _fits(self) -> Facet:

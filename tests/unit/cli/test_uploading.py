@@ -21,6 +21,7 @@ from kg_cli.documents.ingestion import (
     sum_costs,
     upload,
 )
+from kg_cli.terminal.console import cost_rows
 from tests.support.images import drawn, encoded
 
 Answer = Callable[[dict[str, Any]], DocumentOutcome]
@@ -179,3 +180,6 @@ def test_total_cost_is_unknown_if_one_is() -> None:
     known = Cost(documents=1, sampled_documents=1, sources=2, chunks=3, tokens=4, seconds=5, price=0.5)
     total = sum_costs([known, known.model_copy(update={"price": None})])
     assert (total.tokens, total.seconds, total.price) == (8, 10, None)
+    assert cost_rows(known)[0] == ("to embed", "2 sources: 3 chunks, 4 tokens")
+    sampled = known.model_copy(update={"documents": 2})
+    assert cost_rows(sampled)[0] == ("to embed", "2 sources: about 3 chunks, about 4 tokens")

@@ -155,8 +155,9 @@ def test_id_is_one_escaped_path_segment(identity: str) -> None:
 
 def test_invalid_id_is_rejected_before_sending() -> None:
     for method in ("follow_job", "job", "document", "source_context", "delete_ontology"):
-        with pytest.raises(InvalidInput, match="an id or a name was expected, not None"):
-            call_of(lambda kg, name=method: getattr(kg, name)(None))
+        for identity, told in ((None, "not None"), (" ", "but the value is blank")):
+            with pytest.raises(InvalidInput, match=f"an id or a name was expected, {told}"):
+                call_of(lambda kg, name=method, identity=identity: getattr(kg, name)(identity))
 
 
 def test_only_nondefault_values_are_sent() -> None:

@@ -68,6 +68,11 @@ def test_content_elements_are_kept(page: str) -> None:
     assert got.notes == ()
 
 
+def test_content_beside_the_main_part_is_counted() -> None:
+    got = convert(f"<main><p>{'Text. ' * 40}</main><div>An advert</div>".encode())
+    assert got.notes == ("skipped: content next to the main part (2 words)",)
+
+
 WORDS = "<p>Über naïve 10 €</p>"
 
 

@@ -194,8 +194,13 @@ def test_hidden_shapes_are_noted() -> None:
 
 
 def test_text_of_merged_cells_is_noted() -> None:
-    made = read(table(cell("Wide", 'gridSpan="2"') + cell("covered 7", 'hMerge="1"'), cell("1") + cell("2")))
-    assert made.notes == ('skipped: 2 words of the slides, e.g. "covered 7"',)
+    made = read(
+        table(
+            cell("Wide", 'gridSpan="2"') + cell("covered 7", 'hMerge="1"'),
+            cell("8", 'vMerge="1"') + cell("2"),
+        )
+    )
+    assert made.notes == ('skipped: 3 words of the slides, e.g. "covered 7"',)
 
 
 def add_box(shapes: Any, left: float, top: float, text: str) -> None:

@@ -339,8 +339,8 @@ def test_xlsx_superscript_subscript_and_strikethrough_stay_separate() -> None:
 
 def test_hidden_rows_columns_and_sheets_are_reported() -> None:
     rows = rows_of(["Site", "Load", "Owner"], ["Harbour", number("40"), "A"], ["Dock", number("1"), "B"], [])
-    for at, hidden in ((2, "1"), (3, "true")):
-        rows = rows.replace(f'<row r="{at}">', f'<row r="{at}" hidden="{hidden}">')
+    for at, hidden in ((2, 'hidden="true"'), (3, 'ht="0"')):
+        rows = rows.replace(f'<row r="{at}">', f'<row r="{at}" {hidden}>')
     columns = '<cols><col min="3" max="16384" hidden="1"/></cols>'
     got = convert(raw(rows, around=columns, sheet='state="veryHidden"'))
     assert body_of(got.text) == ["| Harbour | 40 | A |", "| Dock | 1 | B |"]

@@ -43,6 +43,7 @@ def recorded(text: str, metadata: dict[str, MetadataValue], modified: str | None
         ("---\ndate: 2020-02-01\n---\nText.", {}, {"date": "2020-02-01"}),
         ("---\nmodified: 2020-02-01\n---\nText.", {}, {"modified": "2020-02-01"}),
         ("Plain.", {"date": 2024}, {"date": 2024}),
+        ("Plain.", {"date": 9999}, {"date": 9999, "modified": FILE}),
         ("Plain.", {"created": "2019-05"}, {"created": "2019-05"}),
     ],
 )

@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from kg_api.schemas.filters import Clause, Condition, Where, list_alternatives, parse_condition
+from kg_api.schemas.filters import (
+    Clause,
+    Condition,
+    Where,
+    format_metadata_field,
+    list_alternatives,
+    parse_condition,
+)
 from kg_api.schemas.metadata import moment
 
 WHERE: TypeAdapter[list[Clause]] = TypeAdapter(Where)
@@ -32,6 +39,7 @@ def test_condition_line_is_parsed(line: str, field: str, op: str, value: object)
     assert isinstance(found, Condition)
     assert (found.field, found.op, found.value) == (field, op, value)
     assert type(found.value) is type(value)
+    assert found.key is None or format_metadata_field(found.key) == field
 
 
 @pytest.mark.parametrize(
@@ -48,6 +56,19 @@ def test_alternatives_on_one_line(line: str, groups: list[list[str]]) -> None:
     (found,) = WHERE.validate_python([line])
     assert [[each.field for each in group] for group in list_alternatives(found)] == groups
     assert WHERE.validate_python([found.model_dump()]) == [found]
+
+
+@pytest.mark.parametrize(
+    "most",
+    [
+        ["a=1"] * 20,
+        [f"a in {','.join('1' * 100)}"],
+        [{"any_of": [["a=1"]] * 20}],
+        [{"any_of": [["a=1"] * 20] * 5}],
+    ],
+)
+def test_filter_may_reach_each_limit(most: list[object]) -> None:
+    assert WHERE.validate_python(most)
 
 
 @pytest.mark.parametrize(

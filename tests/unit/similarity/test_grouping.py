@@ -199,7 +199,7 @@ def test_edges_are_nearest_first_with_links_and_copies() -> None:
     places = [place(each) for each in "abcd"]
     pairs = {(0, 1): 0.7, (1, 2): 1.0000001, (0, 3): 0.7}
     links = {(0, 1): source_graph._Link("p", 0.7), (2, 3): source_graph._Link("q", 0.1)}
-    edges = source_graph._build_edges(places, pairs, {1: 5, 2: 5, 3: 6}, links)
+    edges = source_graph._build_edges(places, pairs, {0: 6, 1: 5, 2: 5, 3: 7}, links)
     assert [(each.a, each.b, each.similarity, each.near_duplicate, each.linked) for each in edges] == [
         ("b", "c", 1.0, True, None),
         ("a", "b", 0.7, False, "p"),

@@ -93,7 +93,7 @@ def test_single_year_of_modification_is_hidden(field: str, narrows: bool) -> Non
 IN_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 
 
-@pytest.mark.parametrize("seconds", [0.4, 7.0, 90.0, 4000.0, 200_000.0])
+@pytest.mark.parametrize("seconds", [0.4, 7.0, 25.0, 90.0, 4000.0, 200_000.0])
 @pytest.mark.parametrize(("moved", "left"), [(1, 3), (20, 5), (3, 100), (5000, 12_000)])
 def test_remaining_time_follows_the_rate(moved: int, left: int, seconds: float) -> None:
     rate, rest = speed(moved, seconds, left)
