@@ -58,6 +58,7 @@ def test_rejected_files_are_listed_and_set_exit_code(kg: Kg, folder: Path) -> No
     shown = kg("jobs", "show", listed(kg)[0]["job_id"])
     assert "program.md" in shown.stdout, shown.stderr
     assert "the file is a program" in " ".join(shown.stdout.split())
+    assert kg("folders", "scan", str(folder)).returncode == 0, "the result of this scan is not known yet"
 
 
 def test_folder_of_two_ontologies_needs_an_ontology(kg: Kg, folder: Path) -> None:

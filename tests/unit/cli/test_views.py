@@ -22,8 +22,11 @@ from pydantic import BaseModel
 
 import kg_api.schemas
 import kg_cli
+from kg_api.evaluation.comparing import compare
+from kg_cli.evaluate.run import SavedResult, print_comparison, print_result
 from kg_cli.jobs import report
 from kg_cli.terminal.answers import ANSWERED, Table, call_view
+from tests.support.evaluations import measured
 from tests.unit.cli.test_answers import answer_of
 
 STORED = Path(__file__).parents[2] / "data" / "views.txt"
@@ -126,15 +129,22 @@ def test_views_print_what_is_stored(
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setattr(report, "_count_seconds_until", lambda at: (at - NOW).total_seconds())
     printed: dict[str, list[str]] = {}
+
+    def record(name: str, kind: str, view: Callable[..., None], answer: Any) -> None:
+        first = next(iter(inspect.signature(view).parameters))
+        call_view(view, answer, {each: value for each, value in OPTIONS.items() if each != first})
+        told = capsys.readouterr()
+        lines = [line.rstrip() for line in (told.out + told.err).splitlines() if line.strip(" ─")]
+        if kind != "empty" or lines != printed[f"{name}, sparse"]:
+            printed[f"{name}, {kind}"] = lines
+
     for name, view, answer in list_views():
         for kind in ("full", "sparse", "empty"):
-            built = Examples(kind).build(answer)
-            first = next(iter(inspect.signature(view).parameters))
-            call_view(view, built, {each: value for each, value in OPTIONS.items() if each != first})
-            told = capsys.readouterr()
-            lines = [line.rstrip() for line in (told.out + told.err).splitlines() if line.strip(" ─")]
-            if kind != "empty" or lines != printed[f"{name}, sparse"]:
-                printed[f"{name}, {kind}"] = lines
+            record(name, kind, view, Examples(kind).build(answer))
+    ranks = {"text": [3] * 12, "hybrid": [1] * 11 + [4], "vector": [3] * 11 + [4], "graph": [4] * 12}
+    results = [measured(label, each) for label, each in ranks.items()]
+    record("evaluation", "result", print_result, SavedResult(results[0], Path("result.json")))
+    record("evaluation", "comparison", print_comparison, compare(results, ["mrr@10", "recall@5"], "first"))
     text = "".join("\n".join([f"=== {each}", *lines, ""]) for each, lines in printed.items())
     if "KG_TEST_WRITE_VIEWS" in os.environ:
         STORED.write_text(text, "utf-8")
