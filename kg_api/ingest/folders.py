@@ -448,8 +448,7 @@ class FolderService:
         granted = self._access.is_granted(new.path, new.ontology, grant)
         if objection := self._access.objection(new.path, granted=granted):
             raise InvalidInput(objection)
-        kept = grant if granted else None
-        return folders.find_folder(self._graph, folders.register(self._graph, new, grant=kept))
+        return folders.find_folder(self._graph, folders.register(self._graph, new, grant=grant))
 
     def all(self) -> FolderList:
         return FolderList(folders=folders.list_folders(self._graph))

@@ -12,7 +12,7 @@ from kg_api.graph import document_writes
 from kg_api.graph.cache import prune_cache, read_vectors, store_vectors
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
-from kg_api.graph.jobs import enqueue_slot
+from kg_api.graph.jobs import SOURCE_EMBEDDING, enqueue_slot, set_paused
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.providers.embedding_port import TextPart, Vectors
 from kg_api.schemas.documents import DocumentRecord
@@ -102,8 +102,11 @@ def test_changed_strategy_makes_chunks_stale_and_replaces_them(graph: Graph, dri
     assert (status(graph).embedded, status(graph).refused) == (2, 1)
 
 
-def test_embedding_at_ingestion_can_be_off(graph: Graph) -> None:
-    configure(graph, embed_on_ingest=False)
+@pytest.mark.parametrize("is_paused", [False, True])
+def test_embedding_at_ingestion_can_be_off_or_paused(graph: Graph, *, is_paused: bool) -> None:
+    configure(graph, embed_on_ingest=is_paused)
+    if is_paused:
+        graph.transaction(lambda tx: set_paused(tx, SOURCE_EMBEDDING, "notes", paused=True))
     assert store_document(graph, document([1])).job_id is None
     enqueue_slot(graph, "backfill", "1")
     run_jobs(graph)

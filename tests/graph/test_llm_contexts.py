@@ -9,6 +9,7 @@ import pytest
 from kg_api.graph import document_writes, jobs
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
+from kg_api.graph.reach import limit_visible_ontologies
 from kg_api.graph.spaces import reset_rejected
 from kg_api.graph.vectors import read_rejected_sources
 from kg_api.providers.embedding import DeterministicEmbedder
@@ -175,3 +176,7 @@ def test_preview_reports_cost_without_requests(
     sent = sum(len(each["content"].encode()) for r in writer.requests for each in r.body["messages"])
     least = sent / 4 * 2 / 1e6
     assert least < cost.context_price < least + 50 * 70 * 8 / 1e6
+    store_document(graph, record("a.md", PARAGRAPHS, ontology="copies"))
+    assert service.set("copies", LLM, dry_run=True).regeneration.context_price == 0
+    with limit_visible_ontologies(frozenset({"copies"})):  # to whom it must not tell the texts of others
+        assert service.set("copies", LLM, dry_run=True).regeneration.context_price != 0

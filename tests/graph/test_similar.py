@@ -247,6 +247,9 @@ def test_filtered_similar_sources_equal_a_plain_scan(harbour: Kg, own: int, *, e
     assert {hit.source_id for hit in found.sources} == set(wanted)
     assert len(found.sources) == 2 * sum(fits(str(n)) for n in range(DOCUMENTS) if n != own)
     assert found.degraded == []
+    beside = [each.source_id for each in numbered(own).sources[1:] if fits(str(own))]
+    within = service.similar(source, asked.model_copy(update={"same_document": True})).sources
+    assert {hit.source_id for hit in within} == {*wanted, *beside}
     few = service.similar(source, asked.model_copy(update={"limit": 7}))
     assert [round(hit.score, 5) for hit in few.sources] == [
         round(hit.score, 5) for hit in every if fits(hit.document)

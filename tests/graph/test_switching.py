@@ -47,7 +47,8 @@ def test_space_is_built_checked_activated_restored_and_dropped(kg: Kg, driver: n
     assert kg.states() == {"default": "retiring", "other": "active"}
     hits = kg.search()
     assert (hits.space, first(hits)) == ("other", TEXTS[7])
-    kg.switch.rollback("other")
+    back = kg.switch.rollback("other")
+    assert not any("cancelled" in each for each in back.notes), "its build was complete"
     assert (kg.search().space, kg.states()["other"]) == ("default", "retiring")
     kg.switch.rollback("default")
     assert kg.search().space == "other", "there and back again"
@@ -105,6 +106,9 @@ def test_one_ontology_can_be_switched(kg: Kg) -> None:
     assert {each.ontology for each in hits.sources[:2]} == {"notes", "second"}
     spaces = {each.ontology: each.space for each in hits.sources}
     assert spaces == {"notes": "default", "second": "other"}
+    kg.switch.rollback("other", ["second"])
+    kg.switch.build("other", SpaceBuild(ontologies=["second"]))
+    assert kg.switch.activate("other", ["second"]).space_of_new == "default"
 
 
 @pytest.mark.plans_anew

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from kg_api.errors import DatabaseUnavailable, LeaseLost, LlmUnavailable
-from kg_api.graph.jobs import ClaimedJob, Owner, must_wait_to_restart
+from kg_api.graph.jobs import OF_THE_MACHINE, ClaimedJob, Owner, build_job, must_wait_to_restart
+from kg_api.graph.reach import limit_visible_ontologies
 from kg_api.jobs.backfill import enqueue_periodically
 from kg_api.jobs.runner import (
     MAX_DELAY_SECONDS,
@@ -28,6 +29,7 @@ from kg_api.jobs.runner import (
 )
 from kg_api.providers.retrying import RetryCancelled, ask_at_once, cancel_waits_on, wait
 from tests.support.running import wait_until
+from tests.unit.cli.test_job_words import USUAL
 from tests.unit.jobs.fakes import FakeGraph
 
 TICK = "jobs/enqueue_slot"
@@ -276,3 +278,14 @@ def test_first_error_cancels_unstarted_requests() -> None:
     with pytest.raises(LlmUnavailable, match="503"):
         ask_at_once([partial(question, number) for number in range(40)], 2)
     assert set(begun) <= {0, 1, 2}
+
+
+@pytest.mark.parametrize(
+    ("visible", "told"), [(None, "/srv/notes is not mounted"), (["notes"], OF_THE_MACHINE)]
+)
+def test_paths_of_the_machine_are_told_to_keys_of_all_ontologies(
+    visible: list[str] | None, told: str
+) -> None:
+    failed = {"kind": "folder_sync", "state": "failed", "error": "/srv/notes is not mounted"}
+    with limit_visible_ontologies(visible):
+        assert build_job({**USUAL, **failed, "done_at_claim": 0}).error == told

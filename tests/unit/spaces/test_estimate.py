@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
+from kg_api.graph.concept_writes import ExtractionCounts, StoredExtraction
 from kg_api.graph.vectors import DocumentAbout, SourceText
+from kg_api.schemas.concepts import ExtractionCost, UsedExtraction
 from kg_api.schemas.embedding import Chunking
+from kg_api.spaces.configuration import _advice
 from kg_api.spaces.contexts import WrittenContexts
 from kg_api.spaces.estimate import SAMPLED_SOURCES, Estimator
 from tests.support.embedders import small_embedder
@@ -31,3 +34,14 @@ def test_sampled_cost_is_scaled_to_the_document() -> None:
     assert "20 contexts in 5 requests. It reads about 250 tokens and writes 25" in told
     assert "10 contexts were written before" in told
     assert "estimated from 1 of 2.5 parts" in told
+
+
+@pytest.mark.parametrize(
+    ("spent", "told"), [(1.0, []), (1.5, ["remaining budget of $0.5"]), (3.0, ["of $0."])]
+)
+def test_cost_is_compared_with_the_rest_of_the_budget(spent: float, told: list[str]) -> None:
+    used = UsedExtraction(extractor="llm", per_source=5, budget=2.0)
+    nothing: Any = dict.fromkeys(ExtractionCounts.__annotations__, 0)
+    cost = ExtractionCost(sources=1, price=1.0)
+    notes = _advice(StoredExtraction("notes", spent=spent), used, cost, nothing, 0)
+    assert [words in note for words, note in zip(told, notes, strict=True)] == [True] * len(told)
