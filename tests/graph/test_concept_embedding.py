@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from kg_api.concepts import merging
 from kg_api.errors import Conflict, InvalidInput
 from kg_api.graph.client import Graph
 from kg_api.graph.concept_vectors import get_min_neighbour_cosine
@@ -24,7 +25,7 @@ from kg_api.search.near import NO_VECTORS
 from kg_api.spaces.open_spaces import OpenSpace
 from kg_api.spaces.plans import activate, read_embedding_state, read_embedding_states
 from tests.graph.conftest import store_texts
-from tests.support.concept_work import DOCUMENT, LABELS, Merging, counts, kinds, learn, vectors, work
+from tests.support.concept_work import DOCUMENT, LABELS, counts, kinds, learn, vectors
 from tests.support.concepts import extraction, found, quote, write
 from tests.support.cypher import rows
 from tests.support.embedders import calibrates
@@ -93,15 +94,16 @@ def test_regeneration_of_concepts(kg: Kg, driver: neo4j.Driver) -> None:
     }
 
 
-def test_a_switch_takes_concepts_along(kg: Kg, driver: neo4j.Driver) -> None:
+def test_a_switch_takes_concepts_along(kg: Kg, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     learn(kg.graph)
     kg.work()
     kg.add("other")
     kg.switch.build("other", SpaceBuild(activate=False))
-    merging = Merging()
-    work(kg, merging)
-    assert merging.seen == [], "what is being built does not decide"
-    kg.work()
+    merged: list[object] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(merging, "merge_near", lambda *given: merged.append(given))
+        kg.work()
+    assert merged == [], "what is being built does not decide"
     assert {len(each) for each in vectors(driver, "embedding_other").values()} == {64}
     assert len(vectors(driver)) == 5, "what answers stays"
     assert kg.switch.check("other").ok

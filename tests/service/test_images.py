@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,25 @@ def test_names_that_no_header_takes_are_cleaned(http: httpx.Client) -> None:
     answer = http.get(f"/images/{image['source_id']}")
     assert answer.status_code == 200
     assert answer.headers["content-disposition"] == "attachment; filename*=UTF-8''b%3B%20x%3D%22y.png"
+
+
+@pytest.mark.usefixtures("empty")
+@pytest.mark.parametrize(
+    "delete",
+    [
+        lambda http: http.post("/documents/delete", json={"where": ["kind=image"], "dry_run": False}),
+        lambda http: http.delete("/documents/boat.jpg"),
+        lambda http: http.delete("/ontologies/holidays"),
+    ],
+    ids=["filter", "name", "ontology"],
+)
+def test_deletion_deletes_the_files(
+    http: httpx.Client, service: Service, delete: Callable[[httpx.Client], httpx.Response]
+) -> None:
+    upload(http, BOAT, "boat.jpg", ontology="holidays")
+    assert len(blobs(service)) == 2, "the image and its thumbnail"
+    assert delete(http).json()["documents"] == 1
+    assert blobs(service) == []
 
 
 def test_text_source_has_no_image(http: httpx.Client) -> None:
