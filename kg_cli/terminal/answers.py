@@ -58,8 +58,6 @@ def cell(column: Column, row: Any) -> Shown:
     if not isinstance(column, str):
         return column(row)
     value = attrgetter(column)(row)
-    if isinstance(value, bool):
-        return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.2f}"
     if isinstance(value, datetime):
