@@ -270,6 +270,16 @@ def test_each_write_is_seen(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> No
     assert right() == 1
     assert len(asked) == before + 1
 
+    def slow(*given: Any) -> dict[str, list[str]]:
+        now[0] += SETTLED_SECONDS
+        return counted(*given)
+
+    monkeypatch.setattr("kg_api.graph.filters.find_matching_documents", slow)
+    store_document(graph, about("third"))
+    for number in (1, 2):
+        assert len(remembered.matching(OPS, None)["notes"]) == 1
+        assert len(asked) == before + 1 + number, "an answer that began with the write is not kept"
+
 
 def test_every_statement_writing_filtered_fields_is_counted() -> None:
     found = set[str]()

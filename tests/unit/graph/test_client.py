@@ -9,7 +9,7 @@ from neo4j.exceptions import ClientError, Neo4jError, ResultFailedError, Service
 
 from kg_api.errors import DatabasePanicked, DatabaseUnavailable, StorageFull, TooMuchAtOnce
 from kg_api.graph import client
-from kg_api.graph.client import classify_fault
+from kg_api.graph.client import Graph, classify_fault
 from kg_api.graph.search import CachedRead
 from tests.support.running import wait_until
 
@@ -190,3 +190,21 @@ def test_unavailable_database_is_queried_once_for_all_waiters() -> None:
     database.away = False
     database.let.release()
     assert reading.read(anew=True) == 2
+
+
+def test_full_disk_is_the_reason_of_an_unavailable_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = iter([False, True])
+
+    def require_room() -> None:
+        if next(found):
+            raise StorageFull("the disk is full")
+
+    def commit(*_: object) -> None:
+        raise DatabaseUnavailable("no answer")
+
+    monkeypatch.setattr(Graph, "_commit", commit)
+    with (
+        Graph("bolt://127.0.0.1:9", "neo4j", "", require_room=require_room) as graph,
+        pytest.raises(StorageFull),
+    ):
+        graph.transaction(lambda _: None)
