@@ -82,13 +82,13 @@ def _spec(patterns: Iterable[str]) -> GitIgnoreSpec:
 
 def _above(root: Path) -> Iterator[tuple[Path, GitIgnoreSpec]]:
     """Yield the .gitignore files between the root of the repository and the folder, highest first."""
+    if (root / ".git").exists():
+        return
     above = [*root.parents]
     for at, folder in enumerate(above):
         if (folder / ".git").exists():
             for each in reversed(above[: at + 1]):
                 yield from _read(each)
-            return
-        if (root / ".git").exists():
             return
 
 

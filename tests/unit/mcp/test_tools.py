@@ -86,6 +86,19 @@ def test_matched_chunk_at_another_position_is_cited(begin: int, end: int, told: 
     assert build_hit(found).get("matched") == (f"{found.source_id}#{begin}-{end}" if told else None)
 
 
+@pytest.mark.parametrize(
+    ("page", "last_page", "told"),
+    [(None, None, {}), (3, 3, {"page": 3}), (3, 4, {"page": 3, "last_page": 4})],
+)
+def test_hit_on_several_pages_names_the_last(
+    library: MemoryLibrary, page: int | None, last_page: int | None, told: dict[str, int]
+) -> None:
+    found = library.search(SourceSearch(query_text="dance")).sources[0]
+    found.page, found.last_page = page, last_page
+    hit = build_hit(found)
+    assert {name: hit[name] for name in ("page", "last_page") if name in hit} == told
+
+
 def test_degradations_are_returned(server: Server[Any], library: MemoryLibrary) -> None:
     library.degraded = [Degradation(part="embedding", effect="searched by words only")]
     found = answer(call(server, "search_sources", query="dance"))

@@ -53,6 +53,18 @@ def test_file_time_is_stored_without_a_stated_date(
     assert json.loads(recorded(text, metadata).metadata) == stored
 
 
+@pytest.mark.parametrize(
+    ("own", "title"),
+    [
+        ({}, "Heading"),
+        ({"own_title": "Of the file"}, "Of the file"),
+        ({"own_title": "Of the file", "title": "Given"}, "Given"),
+    ],
+)
+def test_title_of_the_file_comes_before_its_headings(own: dict[str, str], title: str) -> None:
+    assert to_record(Incoming("o", "d.md", "# Heading\n\nText.", **own))[0].title == title
+
+
 def test_file_time_does_not_change_a_document() -> None:
     same = [recorded("Text.", {"a": 1}, modified) for modified in (None, FILE, OTHER)]
     assert len({each.content_hash for each in same}) == 1

@@ -104,6 +104,8 @@ def test_gitignore_applies_only_within_a_repository(
     (folder / ".git").mkdir()
     (link := tmp_path_factory.mktemp("outside") / "link").symlink_to(folder / "docs")
     assert taken(folder / "docs") == taken(link) == ["build/e.md"]
+    (folder / "docs" / ".git").mkdir()
+    assert taken(folder / "docs") == ["build/e.md", "d.md"], "a repository within the other"
 
 
 def test_patterns_narrow_down(folder: Path) -> None:
