@@ -253,10 +253,8 @@ class JsonClient:
     def receive(self, stream: ReplyStream) -> Reply:
 
         def receive() -> Reply:
-            try:
+            with closing(stream):
                 return Reply(stream.status, stream.headers, _parse(b"".join(stream.pieces)))
-            finally:
-                stream.close()
 
         return self._send(receive)
 

@@ -1,10 +1,20 @@
+from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
 from kg_api.errors import ConfigurationError, InvalidInput, RerankUnavailable
-from kg_api.providers.http import JsonClient, Provider, Service, Variables, classify
+from kg_api.providers.http import (
+    JsonClient,
+    Provider,
+    ReplyStream,
+    ReplyTooLarge,
+    Service,
+    Variables,
+    classify,
+)
 from kg_api.providers.openai_chat import CHAT
 from kg_api.providers.remote_embedding import EMBEDDING
 from kg_api.providers.remote_rerank import RERANKING
@@ -87,4 +97,19 @@ def test_each_service_has_errors_of_its_own(
     assert type(client.build_error(400, {}, None)) is rejected
     assert type(client.build_error(401, {}, None)) is misconfigured
     assert type(client.build_error(503, {}, None)) is RetryableError
+    client.close()
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_reply_of_a_stream_is_closed(*, broken: bool) -> None:
+    def pieces() -> Iterator[bytes]:
+        yield b'{"error": "no"}'
+        if broken:
+            raise ReplyTooLarge("longer than allowed")
+
+    closed: list[bool] = []
+    client = JsonClient(provider_of(CHAT), "/path")
+    with pytest.raises(CHAT.unusable) if broken else nullcontext():
+        client.receive(ReplyStream(500, {}, pieces(), lambda: closed.append(True)))
+    assert closed == [True]
     client.close()
