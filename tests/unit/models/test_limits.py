@@ -1,0 +1,58 @@
+"""The defaults and limits of all requests, so that each change of them is seen.
+
+After an intended change, run this test with KG_TEST_WRITE_LIMITS=1, and read the difference of the file.
+"""
+
+import json
+import os
+from collections import defaultdict
+from pathlib import Path
+from typing import Any, cast
+
+from kg_api.mcp.tools import TOOLS
+from kg_api.settings import load_settings
+from kg_api.web.app import create_app
+
+STORED = Path(__file__).parents[2] / "data" / "limits.txt"
+LIMITS = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "minLength", "maxLength")
+LIMITS += ("minItems", "maxItems", "minProperties", "maxProperties", "default")
+
+
+class Limits(defaultdict[str, dict[str, None]]):
+    """The limits of fields, by their paths."""
+
+    def __init__(self) -> None:
+        super().__init__(dict)
+
+    def add(self, path: str, schema: object) -> None:
+        """Add the limits of a JSON schema and of its parts."""
+        if isinstance(schema, list):
+            for each in cast("list[object]", schema):
+                self.add(path, each)
+        elif isinstance(schema, dict):
+            known = cast("dict[str, Any]", schema)
+            for name in LIMITS:
+                if known.get(name) is not None:
+                    self[path][f"{name} {json.dumps(known[name])}"] = None
+            for name, field in known.get("properties", {}).items():
+                self.add(f"{path}.{name}", field)
+            for name in ("anyOf", "oneOf", "items", "additionalProperties"):
+                self.add(path, known.get(name))
+
+
+def test_defaults_and_limits_are_those_stored() -> None:
+    limits = Limits()
+    described = create_app(load_settings(), lambda _: None).openapi()
+    for path, methods in described["paths"].items():
+        for method, about in methods.items():
+            for each in about.get("parameters", ()):
+                limits.add(f"{method.upper()} {path} {each['name']}", each["schema"])
+    for name, schema in described["components"]["schemas"].items():
+        if schema.get("additionalProperties") is False:  # a request
+            limits.add(name, schema)
+    for name, tool in TOOLS.items():
+        limits.add(f"MCP {name}", tool.arguments.model_json_schema())
+    lines = [f"{path}: {', '.join(each)}" for path, each in limits.items()]
+    if "KG_TEST_WRITE_LIMITS" in os.environ:
+        STORED.write_text("\n".join([*lines, ""]), "utf-8")
+    assert lines == STORED.read_text("utf-8").splitlines()
