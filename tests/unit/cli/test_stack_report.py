@@ -3,6 +3,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,7 +13,7 @@ from kg_api.local.supervisor import RoleStatus
 from kg_api.schemas.operations import QueueStatus, WorkerInfo
 from kg_api.settings import Settings
 from kg_cli import main
-from kg_cli.stack import report
+from kg_cli.stack import doctor, report
 from kg_cli.stack.report import RunningProcess, StackStatus, read_status
 from kg_cli.terminal import console
 
@@ -111,3 +112,12 @@ def test_service_is_not_queried_if_neo4j_is_missing(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(processes, "ask_ready", lambda *_, **__: pytest.fail("it was asked"))
     found = read_status(Settings(home=tmp_path))
     assert (found.waiting_for, found.ready, found.serves) == ("`kg up`: neo4j does not run", False, False)
+
+
+@pytest.mark.parametrize(("free", "state"), [(2.0, "ok"), (1.9, "warn"), (0.5, "warn"), (0.4, "fail")])
+def test_doctor_grades_the_free_space(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: float, state: str
+) -> None:
+    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _: SimpleNamespace(free=free * doctor.GIB))
+    *_, disk = doctor.examine_home(Home(tmp_path), Settings(home=tmp_path))
+    assert (disk.name, disk.state) == ("disk", state)
