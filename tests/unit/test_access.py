@@ -15,9 +15,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from kg_api.access.keys import ANYONE, LOCAL, Access, KeyCheck, make_token, parse_token
+from kg_api.access.keys import ANYONE, LOCAL, Access, KeyCheck, find_key, make_token, parse_token
 from kg_api.access.proofs import GOOD_SECONDS, is_proof, make_proof, verify_proof
-from kg_api.errors import Forbidden, Unavailable
+from kg_api.errors import Conflict, Forbidden, Unavailable
 from kg_api.graph import reach as module
 from kg_api.graph.client import Graph
 from kg_api.graph.reach import (
@@ -29,7 +29,8 @@ from kg_api.graph.reach import (
     resolve_ontology,
 )
 from kg_api.providers.retrying import Limiter, RetryableError
-from kg_api.schemas.operations import extract_key_id, redact_keys
+from kg_api.schemas.operations import ApiKey, extract_key_id, redact_keys
+from kg_api.schemas.vocabulary import KeyState
 from kg_api.sections import OpenAISettings
 from tests.unit.test_retrying import Time
 
@@ -228,3 +229,14 @@ def test_command_proves_its_home_without_the_database_driver(tmp_path: Path) -> 
     )
     environment = {**os.environ, "KG_HOME": str(tmp_path)}
     assert subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("states", [("revoked", "active"), ("active", "expired"), ("revoked", "expired")])
+def test_name_of_several_keys_means_the_usable_one(states: tuple[KeyState, ...]) -> None:
+    about = {"name": "ada", "scope": "read", "created_at": "2026-01-01T00:00:00Z", "created_by": "local"}
+    keys = [ApiKey.model_validate({**about, "key_id": state, "state": state}) for state in states]
+    if "active" in states:
+        assert find_key(keys, "ada").state == "active"
+        return
+    with pytest.raises(Conflict, match="2 keys have the name 'ada'"):
+        find_key(keys, "ada")

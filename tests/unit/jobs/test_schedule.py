@@ -210,7 +210,7 @@ def test_handler_that_never_returns_ends_the_process() -> None:
 
 
 def job_run(
-    *, stopping: bool = False, lost: bool = False, others: bool = False, seconds: float = 0.0
+    *, stopping: bool = False, lost: bool = False, others: bool = False, seconds: float = 0.0, **row: Any
 ) -> JobRun:
     """Return a run whose time slice ends after some seconds if other jobs wait."""
     stop, gone = threading.Event(), threading.Event()
@@ -219,9 +219,16 @@ def job_run(
     if lost:
         gone.set()
     job = ClaimedJob("job-1", "test", "running", "notes", 7, "cursor", 1, 0, 0)
-    graph = FakeGraph(lambda _, __: [{"others": others}]).graph
+    graph = FakeGraph(lambda _, __: [{"others": others, **row}]).graph
     turn = TimeSlice(graph, ["test"], seconds)
     return JobRun(graph, job, OWNER, stopping=stop, lost=gone, turn=turn)
+
+
+def test_job_begins_anew_with_work_requested_meanwhile() -> None:
+    row = {"owned": True, "finished": False, "wanted": 2, "selection": "all", "forced_at": None}
+    run = job_run(**row)
+    assert not run.finish()
+    assert (run.cursor, run.job.wanted, run.job.selection) == ("", 2, "all")
 
 
 @pytest.mark.parametrize(

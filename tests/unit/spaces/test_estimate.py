@@ -9,6 +9,7 @@ from kg_api.graph.concept_writes import ExtractionCounts, StoredExtraction
 from kg_api.graph.vectors import DocumentAbout, SourceText
 from kg_api.schemas.concepts import ExtractionCost, UsedExtraction
 from kg_api.schemas.embedding import Chunking
+from kg_api.spaces import estimate
 from kg_api.spaces.configuration import _advice
 from kg_api.spaces.contexts import WrittenContexts
 from kg_api.spaces.estimate import SAMPLED_SOURCES, Estimator
@@ -34,6 +35,15 @@ def test_sampled_cost_is_scaled_to_the_document() -> None:
     assert "20 contexts in 5 requests. It reads about 250 tokens and writes 25" in told
     assert "10 contexts were written before" in told
     assert "estimated from 1 of 2.5 parts" in told
+
+
+def test_nothing_to_embed_takes_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimate, "sample_texts", lambda *_: [])
+    spaces: Any = SimpleNamespace(of=lambda _: SimpleNamespace(embedder=small_embedder))
+    nothing: Any = None
+    plan: Any = SimpleNamespace(space=SPACE, ontology="notes")
+    cost = Estimator(nothing, spaces, nothing, lambda _: 2.0).estimate_texts("concept", plan, due=0)
+    assert (cost.tokens, cost.seconds, cost.price) == (0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize(
