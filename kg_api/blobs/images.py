@@ -50,8 +50,7 @@ class StoreCheck:
         self._graph = graph
         self._store = store
         self._looking = threading.Lock()
-        self._refused: tuple[str | None, float, str] = (None, 0, "")
-        """Marker of the last rejected store, end of the cached rejection, and reason."""
+        self._refused = (0.0, "")  # end of the cached rejection, and reason
 
     def require(self) -> None:
         """Check the store. kg caches only rejections, because a store can disappear at any time.
@@ -63,18 +62,17 @@ class StoreCheck:
         if known is not None and self._store.identity() == known:
             return
         with self._looking:
-            marked = self._store.identity()
-            refused, until, reason = self._refused
-            if reason and refused == marked and time.monotonic() < until:
+            until, reason = self._refused
+            if time.monotonic() < until:
                 raise Unavailable(reason)
-            if expected := self._take(marked):
+            if expected := self._take(self._store.identity()):
                 reason = (
                     f"{self._store.place} is missing or does not contain the files of this database. "
                     "Mount the storage, or correct the setting. If it is the correct storage and its "
                     f"files are lost, write {format_store_marker(expected)} to {MARKER} there"
                 )
                 # Cache only a wrong store. A store that did not answer may answer the next time.
-                self._refused = (marked, time.monotonic() + REFUSED_SECONDS, reason)
+                self._refused = (time.monotonic() + REFUSED_SECONDS, reason)
                 raise Unavailable(reason)
 
     def _take(self, marked: str | None) -> str | None:

@@ -4,10 +4,11 @@ from typing import Any
 import pytest
 
 from kg_api.convert.shared import ocr
+from kg_api.graph.images import SourceOnPage
 from kg_api.ingest.records import DocumentPages
 from kg_api.local.processes import Home
 from kg_api.mcp.tools import build_hit
-from kg_api.schemas.documents import WordBox, unpack
+from kg_api.schemas.documents import WordBox, pack, unpack
 from kg_api.schemas.search import DescribedPlace, Place
 from kg_api.settings import load_settings
 from kg_cli.search.views import format_title
@@ -29,6 +30,8 @@ def test_passage_has_its_ocr_words_and_confidence() -> None:
     found = pages.of(100, "word and so word... \n")
     assert found[:3] == (2, 2, 0.85)
     assert unpack(found.word_boxes or b"", 100) == [box(100, 2, 90), box(110, 2, 80)]
+    both = SourceOnPage("s", "", 0, pack([box(0, 1, 90), box(5, 2, 90)], 0))
+    assert (both.words(1), both.words(2)) == ([box(0, 1, 90)], [box(5, 2, 90)])
 
 
 def test_longer_words_weigh_more_in_the_confidence() -> None:

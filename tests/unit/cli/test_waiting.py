@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import cast
 
@@ -9,7 +10,7 @@ from kg_api.errors import DatabaseUnavailable, InvalidInput, KgError
 from kg_api.schemas.documents import EmbeddingStatus
 from kg_api.schemas.embedding import Build, Finding, SpaceBuilding, SpaceCheck
 from kg_cli.admin.embedding import wait_until_built
-from kg_cli.jobs import report
+from kg_cli.jobs import commands, report
 from kg_cli.jobs.report import _missing_sources, retry_while_unavailable
 from tests.unit.cli.test_stack_report import QUEUE, WORKER
 
@@ -86,3 +87,12 @@ def test_build_waits_for_later_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert waited == [["a"], ["b"]]
     wait_until_built(cast("KgClient", client), SpaceBuilding(slug="s", builds=[]))
     assert waited[2:] == [[]]
+
+
+def test_watching_one_job_does_not_ask_for_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys of some ontologies may not see the queue."""
+    watched: list[list[str]] = []
+    monkeypatch.setattr(commands, "open_client", lambda: nullcontext(SimpleNamespace()))
+    monkeypatch.setattr(report, "wait_for_jobs", lambda _, ids: watched.append(ids))
+    commands.watch("job-1")
+    assert watched == [["job-1"]]
