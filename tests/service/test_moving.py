@@ -177,6 +177,14 @@ def test_missing_image_fails_only_its_document(kg: KgClient, http: httpx.Client)
     assert kg.documents("notes").total == 2
 
 
+def test_pending_documents_are_counted_for_the_exported_ontologies(kg: KgClient) -> None:
+    for ontology in ("notes", "others"):
+        kg.ingest_text("Stored.", ontology=ontology, document="stored.md")
+        kg.ingest_text("Pending.", ontology=ontology, document="pending.md", review=True)
+    assert kg.export_offer(["notes"]).waiting == {"notes": 1}
+    assert kg.export_offer().waiting == {"notes": 1, "others": 1}
+
+
 def test_vectors_are_accepted_only_with_equal_fingerprint(
     kg: KgClient, http: httpx.Client, graph: Graph, driver: neo4j.Driver
 ) -> None:

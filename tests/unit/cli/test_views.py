@@ -31,8 +31,15 @@ from tests.unit.cli.test_answers import answer_of
 
 STORED = Path(__file__).parents[2] / "data" / "views.txt"
 NOW = datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
-OPTIONS = {"as_json": False, "folder": Path("bundle"), "kg": None, "kind": None, "left_out": ["logs"]}
-OPTIONS |= {"ontology": "notes", "overlap_hours": 1.5}
+OPTIONS = {
+    "as_json": False,
+    "folder": Path("bundle"),
+    "kg": None,
+    "kind": None,
+    "left_out": ["logs"],
+    "ontology": "notes",
+    "overlap_hours": 1.5,
+}
 ELSEWHERE = {
     *(
         "admin.concepts.print_progress",
@@ -70,7 +77,7 @@ class Examples:
         if arguments:
             length = {"full": 2, "sparse": int(inspect.isclass(arguments[0]) and arguments[0] is not str)}
             return [self.build(arguments[0], name) for _ in range(length.get(self._kind, 0))]
-        if is_dataclass(annotation):
+        if isinstance(annotation, type) and is_dataclass(annotation):
             hints = get_type_hints(annotation).items()
             return annotation(**{each: self.build(kind, each) for each, kind in hints})
         if issubclass(annotation, BaseModel):

@@ -225,7 +225,13 @@ def job_run(
 
 
 def test_job_begins_anew_with_work_requested_meanwhile() -> None:
-    row = {"owned": True, "finished": False, "wanted": 2, "selection": "all", "forced_at": None}
+    row: dict[str, Any] = {
+        "owned": True,
+        "finished": False,
+        "wanted": 2,
+        "selection": "all",
+        "forced_at": None,
+    }
     run = job_run(**row)
     assert not run.finish()
     assert (run.cursor, run.job.wanted, run.job.selection) == ("", 2, "all")

@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -61,7 +62,7 @@ def test_file_time_is_stored_without_a_stated_date(
         ({"own_title": "Of the file", "title": "Given"}, "Given"),
     ],
 )
-def test_title_of_the_file_comes_before_its_headings(own: dict[str, str], title: str) -> None:
+def test_title_of_the_file_comes_before_its_headings(own: dict[str, Any], title: str) -> None:
     assert to_record(Incoming("o", "d.md", "# Heading\n\nText.", **own))[0].title == title
 
 

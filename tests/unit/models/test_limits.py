@@ -14,8 +14,10 @@ from kg_api.settings import load_settings
 from kg_api.web.app import create_app
 
 STORED = Path(__file__).parents[2] / "data" / "limits.txt"
-LIMITS = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "minLength", "maxLength")
-LIMITS += ("minItems", "maxItems", "minProperties", "maxProperties", "default")
+LIMITS = (
+    *("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "minLength", "maxLength"),
+    *("minItems", "maxItems", "minProperties", "maxProperties", "default"),
+)
 
 
 class Limits(defaultdict[str, dict[str, None]]):
