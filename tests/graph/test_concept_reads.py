@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from typing import NoReturn

@@ -1,7 +1,5 @@
 """Tests that a job of each kind resumes at its cursor. Commits are interrupted before and after."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path

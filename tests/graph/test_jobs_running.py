@@ -1,8 +1,6 @@
 """Tests for the loop of the worker using a real database: time slices, pauses, and ends (G8, G18,
 G27)."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, MutableMapping

@@ -1,8 +1,6 @@
 """Tests that new text is embedded before stale text, and stale text before concepts (G33). If a job has
 to wait, you can see the reason."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Generator, Sequence

@@ -2,8 +2,6 @@
 OpenAPI document using schemathesis, without its pytest plugin because this does not work with pytest
 9."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import httpx

@@ -5,8 +5,6 @@ queries (2-17) are in test_strange_words.py and stored data (29, 30, 34, 44, 46,
 test_bad_inputs_stored.py.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

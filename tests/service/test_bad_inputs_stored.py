@@ -1,7 +1,5 @@
 """Tests with harmful requests that store data or run at once: HARDENING 29-47. See test_bad_inputs.py."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor

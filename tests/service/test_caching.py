@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import httpx
 
 from kg_api.web.shared.security import OWN as KEPT_BY_ONE

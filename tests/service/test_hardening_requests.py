@@ -4,8 +4,6 @@ Authorization (73-75) is in test_key_matrix.py, test_keys.py, and test_keys_of_o
 81) in test_mcp.py and tests/process/mcp, and slow clients (83) in test_slow_clients.py.
 """
 
-from __future__ import annotations
-
 import json
 import secrets
 import socket

@@ -1,8 +1,6 @@
 """Tests that a key for one ontology cannot see others using REST or MCP. Routes are taken from the
 OpenAPI document, so that new routes are tested as well."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import fields

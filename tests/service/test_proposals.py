@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from kg_api.client import KgClient
 from kg_api.graph.client import Graph
 from kg_api.schemas.vocabulary import LINKED

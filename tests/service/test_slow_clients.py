@@ -1,7 +1,5 @@
 """Tests that slow clients are disconnected and do not block others (G36)."""
 
-from __future__ import annotations
-
 import resource
 import socket
 import threading

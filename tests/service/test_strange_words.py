@@ -1,7 +1,5 @@
 """Tests that you can use any text as a query for full-text search: HARDENING 1-17."""
 
-from __future__ import annotations
-
 import time
 
 import httpx

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import datetime as dt
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -8,8 +8,6 @@
 `python -m tests.support.embedding_server PORT` runs a server that never fails.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -4,8 +4,6 @@ Each fork starts in milliseconds. A request has its own connection and passes th
 server returns the pid at once and the exit code at the end. A fork ends like any program.
 """
 
-from __future__ import annotations
-
 import atexit
 import gc
 import json

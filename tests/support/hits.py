@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from typing import Any
 
 from kg_api.schemas.search import MatchedChunk, Place, Ranks, SourceHit

@@ -4,8 +4,6 @@ The image tower uses the mean colour, and the text tower a table of colour words
 image.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

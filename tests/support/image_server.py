@@ -3,8 +3,6 @@
 An image's vector is its mean colour. A text's vector uses its colour words.
 """
 
-from __future__ import annotations
-
 import base64
 import io
 from email.parser import BytesParser

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from pathlib import Path

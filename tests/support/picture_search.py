@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from typing import Any
 
 from kg_api.convert.image.embedded import read_image

@@ -3,8 +3,6 @@
 `tasks.py test` runs `python -m tests.support.prepare`. Tests are slower without it.
 """
 
-from __future__ import annotations
-
 import sys
 
 from tests.neo4j_server import managed_server

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Literal, Self

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from kg_api.schemas.base import content_hash, digest, document_id, source_ids

@@ -1,7 +1,5 @@
 """Minimal S3 server for one bucket. obstore signs the requests, so the server checks only the key id."""
 
-from __future__ import annotations
-
 import hashlib
 import threading
 from collections.abc import Generator

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from xdist.scheduler import LoadFileScheduling
 
 ONE_PROCESS = ("tests/graph/", "tests/service/")

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from kg_api.graph.client import Graph
 from kg_api.graph.concept_merges import merge_concepts
 from kg_api.graph.concepts import Text

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass, fields
 from typing import Any, Final

@@ -1,8 +1,6 @@
 """Tests for searching, listing, and reading. People get 80 columns, and programs get the REST response
 (SPEC I)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -5,8 +5,6 @@ Request bodies (49, 50) are in `tests/service/test_bodies.py`, images (55-57) in
 (61) in `tests/service/test_bad_inputs_stored.py`.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

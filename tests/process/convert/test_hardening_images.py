@@ -1,7 +1,5 @@
 """Tests that you can still read the text if a document contains harmful images (HARDENING 55-59)."""
 
-from __future__ import annotations
-
 import base64
 import http.server
 import json

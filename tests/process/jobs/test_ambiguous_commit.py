@@ -1,7 +1,5 @@
 """Tests that a commit can be run again if its response was lost (G11)."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,8 +1,6 @@
 """Tests that an accepted document outlives the service (G1), that equal requests use the same job (G12,
 G13), and that kg rejects requests if there are too many jobs (G24)."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests that each document is stored only once if a batch is interrupted and sent again (G34)."""
 
-from __future__ import annotations
-
 import random
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Tests that workers wait and the service returns 503 if Neo4j is killed (G25, G34)."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

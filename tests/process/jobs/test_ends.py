@@ -1,8 +1,6 @@
 """Tests how a job ends if it makes no progress (G8), if texts are rejected (G16), if it fails (G17), and if
 you cancel it (G18), and that it resumes exactly (G9, G10)."""
 
-from __future__ import annotations
-
 import httpx
 import neo4j
 import pytest

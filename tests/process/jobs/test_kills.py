@@ -1,8 +1,6 @@
 """Tests that nothing is lost or stored twice if workers are killed, and that progress does not decrease
 (G2, G3, G21)."""
 
-from __future__ import annotations
-
 import json
 import random
 import threading

@@ -1,8 +1,6 @@
 """Tests that only one worker can own a job, and that another one can take it over if the worker dies (G4
 to G7)."""
 
-from __future__ import annotations
-
 import signal
 import time
 from collections import defaultdict

@@ -1,8 +1,6 @@
 """Tests for small jobs that have to run next to a large one (G27), unknown kinds (G28), and old jobs
 (G29)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import neo4j

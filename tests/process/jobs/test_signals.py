@@ -1,7 +1,5 @@
 """Tests that a worker finishes its batch and releases the job when it gets a signal (G19, G20)."""
 
-from __future__ import annotations
-
 import signal
 import time
 

@@ -1,8 +1,6 @@
 """Tests that there is one job for each slot of the schedule (G22), only one if several were missed (G23),
 and that only the clock of the database is used (G26)."""
 
-from __future__ import annotations
-
 import json
 import signal
 import time

@@ -1,7 +1,5 @@
 """Tests that embedding continues if workers are killed again and again by a real supervisor (G30)."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

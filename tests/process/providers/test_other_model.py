@@ -1,7 +1,5 @@
 """Tests that vectors are not mixed if a provider changes the model under the same name (SPEC D6)."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

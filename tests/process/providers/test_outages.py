@@ -1,7 +1,5 @@
 """Tests that jobs wait and searches use keywords if a provider is not available (SPEC C4, F13)."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Generator

@@ -1,7 +1,5 @@
 """Tests that create spaces, measure their requests, and preview the cost (SPEC C9)."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tests that you cannot see secrets in any output (HARDENING 90)."""
 
-from __future__ import annotations
-
 import json
 import secrets
 from collections.abc import Iterator

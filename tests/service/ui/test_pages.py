@@ -1,7 +1,5 @@
 """The pages as they come over HTTP, without scripts."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

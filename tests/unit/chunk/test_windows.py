@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from itertools import groupby, pairwise
 from typing import cast
 

@@ -1,8 +1,6 @@
 """Tests with texts that are made to be slow (HARDENING 5, 62). They measure CPU time, so that you can run
 them on a busy machine."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
