@@ -49,8 +49,8 @@ def tree_of(path: Path) -> ast.Module:
 @cache
 def references(path: Path) -> tuple[ast.Import | ast.ImportFrom | ast.Attribute, ...]:
     """List the imports and attributes of a module, as it takes long to walk through all nodes."""
-    kinds = ast.Import | ast.ImportFrom | ast.Attribute
-    return tuple(node for node in ast.walk(tree_of(path)) if isinstance(node, kinds))
+    nodes = ast.walk(tree_of(path))
+    return tuple(node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom | ast.Attribute))
 
 
 @cache
