@@ -23,6 +23,7 @@ from pydantic import BaseModel
 import kg_api.schemas
 import kg_cli
 from kg_api.evaluation.comparing import compare
+from kg_api.schemas import operations
 from kg_cli.evaluate.run import SavedResult, print_comparison, print_result
 from kg_cli.jobs import report
 from kg_cli.terminal.answers import ANSWERED, Table, call_view
@@ -78,7 +79,7 @@ class Examples:
             length = {"full": 2, "sparse": int(inspect.isclass(arguments[0]) and arguments[0] is not str)}
             return [self.build(arguments[0], name) for _ in range(length.get(self._kind, 0))]
         if isinstance(annotation, type) and is_dataclass(annotation):
-            hints = get_type_hints(annotation).items()
+            hints = get_type_hints(annotation, localns=vars(operations)).items()
             return annotation(**{each: self.build(kind, each) for each, kind in hints})
         if issubclass(annotation, BaseModel):
             known = annotation.model_fields.items()
