@@ -366,6 +366,11 @@ def _advice(
 # Configuration of embeddings
 
 Along = Callable[[Transaction], object]  # writes more in the same transaction, which may run twice
+TRIES = 3
+
+
+def _describe_change(ontology: str) -> Conflict:
+    return Conflict(f"{ontology} was reconfigured in the meantime: check, and try again")
 
 
 class ConfigurationService:
@@ -397,6 +402,21 @@ class ConfigurationService:
         dry_run: bool,
         along: Along = lambda _: None,
     ) -> EmbeddingConfiguration:
+        """Apply a change, again if the worker has activated new vectors since kg read the configuration."""
+        for _ in range(TRIES):
+            if done := self._try_to_configure(ontology, change, dry_run=dry_run, along=along):
+                return done
+        raise _describe_change(ontology)
+
+    def _try_to_configure(
+        self,
+        ontology: str,
+        change: Callable[[EmbeddingConfig], EmbeddingConfig],
+        *,
+        dry_run: bool,
+        along: Along,
+    ) -> EmbeddingConfiguration | None:
+        """Return None if the configuration has changed in the meantime."""
         spaces = read_spaces(self._graph)
         before = read_embedding_states(self._graph, ontology).get(ontology)
         config = change(before.target.config if before else EmbeddingConfig(space=space_of_new(spaces).slug))
@@ -414,7 +434,8 @@ class ConfigurationService:
         if dry_run:
             answer = self._present(state, ["nothing was changed: this is a dry run"])
             return answer.model_copy(update={"applied": False})
-        self._store(before, state, along=along)
+        if not self._store(before, state, along=along):
+            return None
         notes = list[str]()
         if state.serving is not None:
             how = "by itself" if anew.texts.activates else "when you activate it"
@@ -435,8 +456,8 @@ class ConfigurationService:
         if modality == "text":
             _require_space(spaces, wanted.space)
             self._estimator.require_usable(state.target)
-        if not dry_run:
-            self._store(before, state, modality)
+        if not dry_run and not self._store(before, state, modality):
+            raise _describe_change(before.ontology)
         return state, self._count(state, modality)
 
     def _store(
@@ -445,23 +466,24 @@ class ConfigurationService:
         state: EmbeddingState,
         modality: Modality = "text",
         along: Along = lambda _: None,
-    ) -> None:
-        """Store a configuration with a new target for texts or images."""
+    ) -> bool:
+        """Store a configuration with a new target, unless it has changed since kg read `before`."""
         name, anew = state.ontology, state.configured
         use = anew.of(modality)
         ensure_index(self._graph, state.targets(MAIN_KINDS[modality])[-1].space)
 
-        def write(tx: Transaction) -> None:
+        def write(tx: Transaction) -> bool:
             hold_spaces(tx, {layout.space for layout in use.kept_up})
             held = hold_configurations(tx, [name]).get(name)
             if held is not None and use.target.key in held.leftovers:
                 raise Conflict(f"what {name} had there is being removed: try again in a moment")
             if held not in (before.configured if before else None, anew):  # a transaction may run twice
-                raise Conflict(f"{name} was reconfigured in the meantime: check, and try again")
+                return False
             write_configuration(tx, name, anew)
             along(tx)
+            return True
 
-        self._graph.transaction(write)
+        return self._graph.transaction(write)
 
     def cost_of_new(
         self, record: DocumentRecord, new: Sequence[SourceRecord]

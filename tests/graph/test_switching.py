@@ -12,7 +12,7 @@ from kg_api.graph.spaces import (
     set_default_space,
 )
 from kg_api.schemas.base import document_id
-from kg_api.schemas.embedding import EmbeddingConfig, SpaceBuild
+from kg_api.schemas.embedding import EmbeddingConfig, EmbeddingConfigChange, SpaceBuild
 from kg_api.schemas.vocabulary import JobState
 from kg_api.spaces.plans import find_searchable, read_embedding_state
 from tests.support.cypher import rows
@@ -226,3 +226,28 @@ def test_frozen_worker_does_not_drop_a_recreated_space(kg: Kg, driver: neo4j.Dri
     assert not kg.graph.transaction(lambda tx: is_still_wanted(tx, known))
     kg.drop.drop("other")
     assert not kg.graph.transaction(lambda tx: is_still_wanted(tx, known)), "that was another wish"
+
+
+def test_configuration_changes_what_the_worker_activated_meanwhile(kg: Kg) -> None:
+    kg.configure.change("notes", EmbeddingConfigChange(strategy="sentence"), dry_run=False)
+    seen = list[EmbeddingConfig]()
+
+    def activate_first(config: EmbeddingConfig) -> EmbeddingConfig:
+        if not seen:
+            kg.work()
+        seen.append(config)
+        return EmbeddingConfigChange(context="template").applied(config)
+
+    kg.configure._configure("notes", activate_first, dry_run=False)
+    stored = kg.configure.show("notes").config
+    assert len(seen) == 2, "the first attempt finds another configuration than it has read"
+    assert (stored.strategy, stored.context) == ("sentence", "template")
+
+    def reconfigure(config: EmbeddingConfig) -> EmbeddingConfig:
+        seen.append(config)
+        sizes = EmbeddingConfigChange(strategy="count", chunk_size=100 + len(seen))
+        kg.configure.change("notes", sizes, dry_run=False)
+        return EmbeddingConfigChange(context="none").applied(config)
+
+    with pytest.raises(Conflict, match="notes was reconfigured in the meantime"):
+        kg.configure._configure("notes", reconfigure, dry_run=False)
