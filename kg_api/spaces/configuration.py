@@ -67,6 +67,7 @@ from kg_api.spaces.plans import (
     build_embedding_state,
     read_embedding_state,
     read_embedding_states,
+    report_other_change,
 )
 from kg_api.spaces.registry import space_of_new
 from kg_api.wording import are, pluralize
@@ -369,10 +370,6 @@ Along = Callable[[Transaction], object]  # writes more in the same transaction, 
 TRIES = 3
 
 
-def _describe_change(ontology: str) -> Conflict:
-    return Conflict(f"{ontology} was reconfigured in the meantime: check, and try again")
-
-
 class ConfigurationService:
     def __init__(self, graph: Graph, estimator: Estimator, requests: EmbeddingRequests) -> None:
         self._graph = graph
@@ -406,7 +403,7 @@ class ConfigurationService:
         for _ in range(TRIES):
             if done := self._try_to_configure(ontology, change, dry_run=dry_run, along=along):
                 return done
-        raise _describe_change(ontology)
+        raise report_other_change(ontology)
 
     def _try_to_configure(
         self,
@@ -457,7 +454,7 @@ class ConfigurationService:
             _require_space(spaces, wanted.space)
             self._estimator.require_usable(state.target)
         if not dry_run and not self._store(before, state, modality):
-            raise _describe_change(before.ontology)
+            raise report_other_change(before.ontology)
         return state, self._count(state, modality)
 
     def _store(

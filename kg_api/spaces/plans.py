@@ -181,6 +181,10 @@ def count_unbuilt_items(tx: Transaction, state: EmbeddingState, kind: EmbeddedKi
     return sum(behind for behind, _ in counts), sum(refused for _, refused in counts)
 
 
+def report_other_change(ontology: str) -> Conflict:
+    return Conflict(f"{ontology} was reconfigured in the meantime: check, and try again")
+
+
 def activate(
     tx: Transaction, states: Sequence[EmbeddingState], modality: Modality, *, accept_rejected: bool = False
 ) -> None:
@@ -191,7 +195,7 @@ def activate(
         name, configured = state.ontology, state.configured
         activated = configured.using(modality, configured.of(modality).activated())
         if held.get(name) not in (configured, activated):  # a repeated transaction finds its own result
-            raise Conflict(f"{name} was reconfigured in the meantime: check, and try again")
+            raise report_other_change(name)
         for kind in get_embedded_kinds(modality):
             behind, refused = count_unbuilt_items(tx, state, kind)
             if behind:

@@ -150,9 +150,8 @@ def _decode_unmarked(data: bytes) -> tuple[str, tuple[str, ...]]:
         pass
     if declaration := _TEXT_DECLARES.match(data[:_HEAD_BYTES]):
         codec = _find_codec((declaration[1] or declaration[2]).decode("ascii", "replace"))
-        for encoding in (codec, *_SUPERSETS.get(codec, ())):
-            if (text := _try(data, encoding)) is not None:
-                return text, ()
+        if (text := _try_with_supersets(data, codec)) is not None:
+            return text, ()
     return _guess(data, READS)
 
 
@@ -212,10 +211,15 @@ def decode_declared(data: bytes, declared: str = "") -> tuple[str, tuple[str, ..
         codec = "utf-8"
     if codec in _ONE_BYTE and not data.isascii() and (text := _try(data, "utf-8")) is not None:
         return text, (f"read as UTF-8: the file declares {declared}, which does not match its bytes",)
-    for encoding in (codec, *_SUPERSETS.get(codec, ()), "utf-8"):
-        if (text := _try(data, encoding)) is not None:
+    for encoding in (codec, "utf-8"):
+        if (text := _try_with_supersets(data, encoding)) is not None:
             return text, ()
     return _guess(data, "Save the file again, as UTF-8.")
+
+
+def _try_with_supersets(data: bytes, codec: str) -> str | None:
+    found = (_try(data, each) for each in (codec, *_SUPERSETS.get(codec, ())))
+    return next((text for text in found if text is not None), None)
 
 
 def _try(data: bytes, codec: str) -> str | None:

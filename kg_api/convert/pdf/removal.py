@@ -91,7 +91,7 @@ class _Row(NamedTuple):
     place: int
     words: str
     pieces: list[TextRun]
-    is_title: bool = False  # such as `Exercise 3` on the third page
+    is_title: bool  # such as `Exercise 3` on the third page
 
 
 def remove_headers(pages: Sequence[PageText]) -> tuple[int, int]:
@@ -201,10 +201,10 @@ def _find_numbered_rows(ends: list[_Row], count: int) -> Iterable[_Row]:
     """
     groups: dict[tuple[int, int], list[_Row]] = defaultdict(list)
     pages_by_words: dict[str, set[int]] = defaultdict(set)
-    for row in ends:
-        pages_by_words[_strip_numbers(row)].add(row.page)
-    for row in ends:
-        words = _strip_numbers(row)
+    with_words = [(row, _strip_numbers(row)) for row in ends]
+    for row, words in with_words:
+        pages_by_words[words].add(row.page)
+    for row, words in with_words:
         if row.is_title or (words and len(pages_by_words[words]) == 1):
             continue
         found = (_FIRST_NUMBER.match(row.words), _LAST_NUMBER.search(row.words))

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from kg_api.mcp.tools import TOOLS
-from kg_api.settings import load_settings
-from kg_api.web.app import create_app
+from tests.support.routes import build_openapi
 
 STORED = Path(__file__).parents[2] / "data" / "limits.txt"
 LIMITS = (
@@ -44,7 +43,7 @@ class Limits(defaultdict[str, dict[str, None]]):
 
 def test_defaults_and_limits_are_those_stored() -> None:
     limits = Limits()
-    described = create_app(load_settings(), lambda _: None).openapi()
+    described = build_openapi()
     for path, methods in described["paths"].items():
         for method, about in methods.items():
             for each in about.get("parameters", ()):
