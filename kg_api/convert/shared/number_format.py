@@ -8,11 +8,12 @@ point, and thousands are not grouped.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Context, Decimal, InvalidOperation
 from functools import lru_cache
-from itertools import takewhile
+from operator import eq, ge, gt, le, lt, ne
 from typing import Literal
 
 _BUILTIN = {
@@ -25,11 +26,15 @@ _BUILTIN = {
 """Formats with only a number in files, by their kind. Others change nothing that kg shows."""
 
 _TOKEN = re.compile(
-    r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|[_*].|\[\$(?P<currency>[^\]-]*)[^\]]*\]|(?P<elapsed>\[[hmsHMS]+\])|\[[^\]]*\]'
+    r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|[_*].|\[\$(?P<currency>[^\]-]*)[^\]]*\]|(?P<elapsed>\[[hmsHMS]+\])'
+    r"|(?P<condition>\[[<>=][^\]]*\])|\[[^\]]*\]"
     r"|(?P<sign>General|[Ee][+-]|AM/PM|A/P|上午/下午|.)",
     re.DOTALL,
 )
-_CONDITION = re.compile(r"\[[<>=]")
+_CONDITION = re.compile(r"\[(<=|>=|<>|[<>=])\s*(-?\d+(?:\.\d+)?)\s*\]")
+_COMPARE = {"<": lt, "<=": le, "=": eq, "<>": ne, ">=": ge, ">": gt}
+_USUAL_CONDITIONS = ("[>0]", "[<0]", "")  # of the parts for numbers. A fourth part is for text
+_SIGNS = " -–—+()"  # text of a part that is not a word
 _INTEGER = re.compile(r"(-?\d+)(?:\.0*)?")
 _EXCEL_DIGITS = Context(prec=15)
 """Excel computes with 15 significant digits. Further digits in a file are binary rounding noise."""
@@ -47,8 +52,12 @@ class NumberFormat:
     percent: int = 0
     kind: Literal["number", "date", "time", "duration"] = "number"
     fractions: bool = False  # shows fractions of a second
+    has_digits: bool = True  # False: shows only a word, after which kg writes the number
+    parts: tuple[tuple[str, Decimal, NumberFormat], ...] = ()
+    """Comparison and limit of the numbers that another part is for, and this part."""
 
 
+_Token = tuple[str, str]  # group of the pattern, text
 GENERAL = NumberFormat()
 
 
@@ -56,9 +65,50 @@ GENERAL = NumberFormat()
 def parse_number_format(code: str) -> NumberFormat:
     """Parse a format code such as `#,##0.00 [$€-407];[Red]-#,##0.00`."""
     found = [(each.lastgroup or "", each[each.lastgroup or 0]) for each in _TOKEN.finditer(code)]
-    tokens = [
-        *takewhile(lambda token: token != ("sign", ";"), ((kind, text) for kind, text in found if kind))
+    parts: list[list[_Token]] = [[]]
+    for token in found:
+        if token == ("sign", ";"):
+            parts.append([])
+        elif token[0]:
+            parts[-1].append(token)
+    first, *others = forms = [_parse_part(part) for part in parts[: len(_USUAL_CONDITIONS)]]
+    if first.kind != "number":
+        return first
+    if any(kind == "condition" for kind, _ in found):
+        return _combine_conditions(parts, forms)
+    named = [
+        (sign, Decimal(0), _put_minus(form) if sign == "<" else form)
+        for sign, form in zip("<=", others, strict=False)
+        if (words := _get_words(form)) and words != _get_words(first)
     ]
+    return replace(first, parts=tuple(named))
+
+
+def _combine_conditions(parts: Sequence[Sequence[_Token]], forms: Sequence[NumberFormat]) -> NumberFormat:
+    """Combine the parts of a format such as `[=1]0" item";0" items"`. The last is for all other numbers."""
+    cases, rest = list[tuple[str, Decimal, NumberFormat]](), GENERAL
+    for at, (part, form) in enumerate(zip(parts, forms, strict=False)):
+        usual = _USUAL_CONDITIONS[at] if at + 1 < len(forms) else ""
+        found = _CONDITION.fullmatch(next((text for kind, text in part if kind == "condition"), usual))
+        if found:
+            sign, limit = found[1], Decimal(found[2])
+            cases.append((sign, limit, _put_minus(form) if sign == "<" and limit <= 0 else form))
+        elif at:
+            rest = form
+    return replace(rest, parts=tuple(cases))
+
+
+def _put_minus(form: NumberFormat) -> NumberFormat:
+    """Put a minus before the digits, because programs show none in a part for negative numbers."""
+    return replace(form, before=f"{form.before}-") if form.has_digits and "-" not in form.before else form
+
+
+def _get_words(form: NumberFormat) -> str:
+    return f"{form.before} {form.after}".strip(_SIGNS)
+
+
+def _parse_part(tokens: Sequence[_Token]) -> NumberFormat:
+    tokens = [token for token in tokens if token[0] != "condition"]
     signs = [text if kind == "sign" else "" for kind, text in tokens]
     marks = "".join(signs).lower()
     is_elapsed = any(kind == "elapsed" for kind, _ in tokens)
@@ -71,8 +121,11 @@ def parse_number_format(code: str) -> NumberFormat:
     is_plain = "/" in signs or any(each[0] in "Ee" for each in signs if each[1:] and each != "General")
     digits = "#?0123456789/" if is_plain else "#?0"
     numbers = [at for at, sign in enumerate(signs) if sign == "General" or (sign and sign in digits)]
-    # kg does not evaluate conditions and scaling to thousands, because a wrong unit is worse than none.
-    if not numbers or _CONDITION.search(code) or signs[numbers[-1] + 1 :][:1] == [","]:
+    if not numbers:
+        word = "" if "@" in signs else "".join(text for _, text in tokens).strip()
+        return NumberFormat(word, has_digits=False) if word.strip(_SIGNS) else GENERAL
+    # kg does not scale to thousands, because a wrong unit is worse than none.
+    if signs[numbers[-1] + 1 :][:1] == [","]:
         return GENERAL
     before, after = (
         "".join(text for kind, text in part if kind != "sign" or text not in ".,@")
@@ -100,10 +153,17 @@ def format_number(literal: str, form: NumberFormat = GENERAL, *, since_1904: boo
     try:
         value = Decimal(literal)
     except InvalidOperation:
+        value = Decimal("NaN")
+    if not value.is_finite():
         return literal
+    for sign, limit, part in form.parts:
+        if _COMPARE[sign](value, limit):
+            return format_number(literal, part)
+    if not form.has_digits:
+        return f"{form.before} ({write_digits(literal)})"
     sign = "-" if value < 0 and "-" not in form.before else ""
     digits = write_digits(literal).lstrip("-")
-    if form.percent and value.is_finite():
+    if form.percent:
         digits = write_digits(str(abs(_EXCEL_DIGITS.plus(value)).scaleb(2 * form.percent)))
     if "E" not in digits:
         whole, point, decimals = digits.partition(".")
