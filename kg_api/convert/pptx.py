@@ -31,6 +31,7 @@ _FILE_NAME = re.compile(r"\S+\.(?:png|jpe?g|gif|emf|wmf|svg|tiff?|bmp)", re.IGNO
 _COMMENTS = re.compile(r"ppt/comments/[^/]+\.xml")
 _COMMENT = re.compile(rb"<(?:\w+:)?cm[ >]")
 _CHARTS, _HIDDEN = "charts and diagrams that could not be read", "hidden shapes"
+_ALTERNATIVES = "alternative texts of shapes and charts"
 _GRAPHICS = (q("c:chart"), q("cx:chart"), q("dgm:relIds"))  # refer to a chart or the data of a diagram
 _MAX_LEVELS = 9
 _ON = frozenset({"1", "true"})
@@ -88,28 +89,12 @@ class _Deck:
         )
         for shape in self._find_shapes(slide.shapes):
             if title is None or shape.shape_id != title.shape_id:
-                kind = str(shape.placeholder_format.type).partition(" ")[0] if shape.is_placeholder else ""
-                if kind in _FOOTERS:
-                    words = "" if kind == "SLIDE_NUMBER" else " ".join(read_lines(shape.element))
-                    self.left_out["words of footers"] += len(words.split())
-                elif getattr(shape, "has_table", False):
-                    self.writer.add(write_table(map(_read_row, shape.element.iter(q("a:tr")))))
-                elif shape.has_text_frame:
-                    self._write_text(shape, listed=bool(kind) and kind not in _TITLES)
-                elif (graphic := next(shape.element.iter(*_GRAPHICS), None)) is not None:
-                    part = graphic.get(q("r:dm") if graphic.tag == q("dgm:relIds") else q("r:id"), "")
-                    try:
-                        is_written = write_graphic(
-                            parse_part(shape.part.related_part(part).blob, part), self.writer
-                        )
-                    except (KeyError, UnreadableDocument):
-                        is_written = False
-                    self.left_out[_CHARTS] += not is_written
-                else:
-                    self.left_out["embedded objects"] += (
-                        next(shape.element.iter(q("p:oleObj")), None) is not None
-                    )
-                    self._write_embedded_image(shape)
+                start, described = writer.position, _get_alternative_text(shape)
+                if not self._write_shape(shape, described) and described:
+                    if writer.position > start:
+                        self.left_out[_ALTERNATIVES] += 1
+                    else:
+                        writer.add(write_paragraph(described))
         if slide.has_notes_slide:
             resolve_alternatives(slide.notes_slide.element)
             place = slide.notes_slide.notes_placeholder
@@ -128,19 +113,38 @@ class _Deck:
             else:
                 yield shape
 
-    def _write_embedded_image(self, shape: Any) -> None:
-        """Write an embedded image, or the alternative text of a shape without one."""
-        descriptions = (str(each.get("descr") or "") for each in shape.element.iter())
-        described = next(filter(None, descriptions), "")
-        described = "" if _FILE_NAME.fullmatch(described.strip()) else described
+    def _write_shape(self, shape: Any, described: str) -> bool:
+        """Write a shape, and return whether it is an image with its alternative text."""
+        kind = str(shape.placeholder_format.type).partition(" ")[0] if shape.is_placeholder else ""
+        if kind in _FOOTERS:
+            words = "" if kind == "SLIDE_NUMBER" else " ".join(read_lines(shape.element))
+            self.left_out["words of footers"] += len(words.split())
+        elif getattr(shape, "has_table", False):
+            self.writer.add(write_table(map(_read_row, shape.element.iter(q("a:tr")))))
+        elif shape.has_text_frame:
+            self._write_text(shape, listed=bool(kind) and kind not in _TITLES)
+        elif (graphic := next(shape.element.iter(*_GRAPHICS), None)) is not None:
+            part = graphic.get(q("r:dm") if graphic.tag == q("dgm:relIds") else q("r:id"), "")
+            try:
+                root = parse_part(shape.part.related_part(part).blob, part)
+                is_written = write_graphic(root, self.writer)
+            except (KeyError, UnreadableDocument):
+                is_written = False
+            self.left_out[_CHARTS] += not is_written
+        else:
+            self.left_out["embedded objects"] += next(shape.element.iter(q("p:oleObj")), None) is not None
+            return self._write_embedded_image(shape, described)
+        return False
+
+    def _write_embedded_image(self, shape: Any, described: str) -> bool:
         try:
             content = bytes(shape.image.blob)
         except (AttributeError, KeyError, ValueError, OSError):  # no image, or an external one
             content = None
-        if (found := self.images.read(content)) is not None:
-            self.writer.add_image(found, described, shape.image.filename or f"image.{shape.image.ext}")
-        elif described:
-            self.writer.add(write_paragraph(described))
+        if (found := self.images.read(content)) is None:
+            return False
+        self.writer.add_image(found, described, shape.image.filename or f"image.{shape.image.ext}")
+        return True
 
     def _write_text(self, shape: Any, *, listed: bool) -> None:
         paragraphs = shape.element.iterfind(f"{q('p:txBody')}/{q('a:p')}")
@@ -158,6 +162,12 @@ class _Deck:
                 depth = -1
                 lists.close()
                 self.writer.add(write_paragraph(text))
+
+
+def _get_alternative_text(shape: Any) -> str:
+    descriptions = (str(each.get("descr") or "").strip() for each in shape.element.iter())
+    described = next(filter(None, descriptions), "")
+    return "" if _FILE_NAME.fullmatch(described) else described
 
 
 def _read_row(row: XmlElement) -> list[str]:

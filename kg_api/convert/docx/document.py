@@ -106,6 +106,7 @@ class _Document:
     def write(self) -> None:
         root = self._package.parse(self._main)
         self.reader.fields.find_unmatched(root)
+        self._left_out["subdocuments in other files"] += sum(1 for _ in root.iter(q("w:subDoc")))
         for body in root.findall(q("w:body")):
             self._write_blocks(body)
         self._close()

@@ -143,8 +143,10 @@ def read_control_state(properties: XmlElement | None) -> str:
 
 HIDDEN, DELETED, OBJECTS = "hidden words", "words of tracked deletions", "embedded objects"
 SYMBOLS = "signs of fonts that are not known"
+ALTERNATIVES = "alternative texts of shapes and charts"
 _MAX_MOVED = 8
 _RUN_PROPERTIES, _TEXT = q("w:rPr"), q("w:t")
+_CONTENT = (_TEXT, q("a:t"), q("v:textpath"), q("c:chart"), q("cx:chart"), q("dgm:relIds"))  # of a graphic
 _SKIPPED = frozenset(
     q(f"w:{name}")
     for name in (
@@ -322,6 +324,18 @@ class TextReader:
     def _add_graphic(self, element: XmlElement, look: Look) -> None:
         self._left_out[OBJECTS] += sum(1 for _ in element.iter(q("o:OLEObject")))
         self._read_graphic(element, "", look)
+        if next(element.iter(q("a:blip"), q("v:imagedata")), None) is None:  # images have their own
+            self._add_alternatives(element, look)
+
+    def _add_alternatives(self, element: XmlElement, look: Look) -> None:
+        """Add the alternative texts of a graphic without other content, or count them."""
+        texts = {
+            text for each in element.iter() if (text := (each.get("descr") or each.get("alt", "")).strip())
+        }
+        if next(element.iter(*_CONTENT), None) is None:
+            self._text.inline.add(f" {' '.join(sorted(texts))} ", struck=look.struck)
+        else:
+            self._left_out[ALTERNATIVES] += len(texts)
 
     def _read_graphic(self, element: XmlElement, words: str, look: Look) -> None:
         for child in element:

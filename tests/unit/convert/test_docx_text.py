@@ -192,6 +192,20 @@ def test_text_box_is_read_once_behind_its_paragraph() -> None:
         assert (made.text, made.notes) == (f"Near by\n\n{shown}\n\nEnd\n", ())
 
 
+def test_alternative_text_replaces_a_shape_without_text() -> None:
+    name = '<wp:docPr id="1" name="Shape 1" descr="Three pumps in a row"/>'
+    shape = text_box("").replace("<wp:inline>", f"<wp:inline>{name}")
+    made = read(paragraph(run("See") + shape))
+    assert (made.text, made.notes) == ("See Three pumps in a row\n", ())
+    made = read(
+        paragraph(run("See") + shape.replace("<w:txbxContent>", f"<w:txbxContent>{paragraph(run('Pump'))}"))
+    )
+    assert (made.text, made.notes) == (
+        "See\n\nPump\n",
+        ("skipped: alternative texts of shapes and charts (1)",),
+    )
+
+
 def test_table_with_controls_merged_and_deleted_rows() -> None:
     def cell(text: str, properties: str = "") -> str:
         return f"<w:tc><w:tcPr>{properties}</w:tcPr>{paragraph(run(text))}</w:tc>"
@@ -277,8 +291,10 @@ def test_strict_document_with_another_main_part_is_read() -> None:
 
 def test_embedded_documents_are_reported() -> None:
     thing = '<w:r><w:object><o:OLEObject xmlns:o="urn:schemas-microsoft-com:office:office"/></w:object></w:r>'
-    made = read(paragraph(run("See") + thing) + '<w:altChunk r:id="x"/>')
+    part = '<w:subDoc r:id="y"/>'
+    made = read(paragraph(run("See") + thing + part) + f'<w:altChunk r:id="x"/>{part}')
     assert made.notes == (
+        "skipped: subdocuments in other files (2)",
         "skipped: embedded objects (1)",
         "skipped: documents embedded as another format (1)",
     )

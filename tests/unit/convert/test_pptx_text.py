@@ -193,6 +193,15 @@ def test_hidden_shapes_are_noted() -> None:
     assert (made.text, made.notes) == ("## Slide 1\n\nLoad limit 40\n", ("skipped: hidden shapes (1)",))
 
 
+def test_alternative_text_replaces_a_shape_without_text() -> None:
+    about = 'descr="Three pumps in a row"'
+    made = read(box(paragraph(""), about=about), box(paragraph(run("Pump")), about=about))
+    assert (made.text, made.notes) == (
+        "## Slide 1\n\nThree pumps in a row\n\nPump\n",
+        ("skipped: alternative texts of shapes and charts (1)",),
+    )
+
+
 def test_text_of_merged_cells_is_noted() -> None:
     made = read(
         table(
