@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from kg_api.convert.pdf.characters import PageText
@@ -81,9 +82,18 @@ _FIRST_NUMBER, _LAST_NUMBER = re.compile(r"(\d{1,5})(?=\s|$)"), re.compile(r"(?:
 _ROMAN = re.compile(r"[ivxlc]+|[IVXLC]+")
 _PAGE_TOKEN = re.compile(r"\W*\d{1,5}(?:\W+\d{1,5})?\W*")
 """Token such as `3`, `(3)`, or `3/12`, but not `2025-03-12` or `88.50`."""
+_ONE_NUMBER = re.compile(r"\W*(\d{1,5})\W*")
+_PAGE_WORDS = frozenset({
+    *("page", "pages", "pg", "pag", "pagina", "página", "pàgina", "pagină", "seite", "seiten", "blatt"),
+    *("folie", "sida", "sidan", "side", "sivu", "blad", "bladzijde", "blz", "strona", "str"),
+    *("strana", "stránka", "oldal", "lehekülg", "lappuse", "puslapis", "sayfa", "halaman", "trang", "folio"),
+    *("sheet", "slide", "diapositive", "diapositiva", "страница", "стр", "сторінка", "σελίδα", "σελ"),
+    *("ページ", "페이지"),
+})  # fmt: skip
 _STEPS = (0, 1, 2)  # a sheet may show two pages
 _NEAR = 4  # rows before and after a row to compare it with
 _TITLE = 1.2  # size of a title relative to that of most text
+_BODY = 0.95  # of the body text
 
 
 class _Row(NamedTuple):
@@ -92,6 +102,7 @@ class _Row(NamedTuple):
     words: str
     pieces: list[TextRun]
     is_title: bool  # such as `Exercise 3` on the third page
+    records: frozenset[int]  # positions of words that are numbers of records, such as `Invoice 1001`
 
 
 def remove_headers(pages: Sequence[PageText]) -> tuple[int, int]:
@@ -99,10 +110,10 @@ def remove_headers(pages: Sequence[PageText]) -> tuple[int, int]:
     if len(pages) < _MIN_PAGES:
         return 0, 0
     ends = list[_Row]()
-    title = _TITLE * _find_usual_size(pages)
+    size = _find_usual_size(pages)
     for number, page in enumerate(pages):
-        ends += _list_edge_rows(number, page.pieces, page.height, title)
-        ends += _list_edge_rows(number, page.across, page.breadth, title) if page.is_vertical else ()
+        ends += _list_edge_rows(number, page.pieces, page.height, size)
+        ends += _list_edge_rows(number, page.across, page.breadth, size) if page.is_vertical else ()
     repeated = [*_find_recurring_rows(ends), *_find_numbered_rows(ends, len(pages))]
     gone: dict[int, set[int]] = defaultdict(set)
     lines: set[tuple[int, int]] = set()
@@ -134,15 +145,34 @@ def _find_usual_size(pages: Sequence[PageText]) -> float:
 
 
 def _list_edge_rows(
-    number: int, pieces: Sequence[TextRun], height: float, title_size: float
+    number: int, pieces: Sequence[TextRun], height: float, usual_size: float
 ) -> Iterable[_Row]:
     top, bottom = height * (1 - _ZONE), height * _ZONE
     above = group_into_rows(piece for piece in pieces if piece.baseline > top)[:_MAX_ROWS]
     below = group_into_rows(piece for piece in pieces if piece.baseline < bottom)[-_MAX_ROWS:]
-    for row in above + below:
+    for at, row in enumerate(above + below):
         words = " ".join(" ".join(piece.text for piece in row).split())
-        is_title = max(piece.size for piece in row) >= title_size and not _PAGE_TOKEN.fullmatch(words)
-        yield _Row(number, round(row[0].baseline / 4), words, row, is_title)
+        size = max(piece.size for piece in row)
+        is_title = size >= _TITLE * usual_size and not _PAGE_TOKEN.fullmatch(words)
+        page_number = number + 1 if at >= len(above) else None
+        is_body = size >= _BODY * usual_size
+        records = frozenset(_find_records(row, page_number) if is_body else ())
+        yield _Row(number, round(row[0].baseline / 4), words, row, is_title, records)
+
+
+def _find_records(row: Sequence[TextRun], page_number: int | None) -> Iterable[int]:
+    """Yield the positions of numbers right after another word than `page`.
+
+    At the bottom of a page, the number of the page may follow a title.
+    """
+    position = 0
+    for piece in row:
+        for before, word in pairwise(["", *piece.text.split()]):
+            found, label = _ONE_NUMBER.fullmatch(word), before.strip(".:#").casefold()
+            is_named = _WORD.fullmatch(label) and label not in _PAGE_WORDS
+            if found and is_named and int(found[1]) != page_number:
+                yield position
+            position += 1
 
 
 def _find_recurring_rows(ends: list[_Row]) -> Iterable[_Row]:
@@ -177,9 +207,14 @@ def _count_pages_alike(row: _Row, other: _Row) -> bool:
         return False
     if _ROMAN.fullmatch(row.words) or _ROMAN.fullmatch(other.words):
         return True
-    tokens = list(zip(row.words.split(), other.words.split(), strict=True))
-    changed = [pair for pair in tokens if pair[0] != pair[1]]
-    return bool(changed) and all(_is_page_step(own, its, apart) for own, its in changed)
+    tokens = enumerate(zip(row.words.split(), other.words.split(), strict=True))
+    changed = {at: pair for at, pair in tokens if pair[0] != pair[1]}
+    is_record = not row.records.isdisjoint(changed)
+    return (
+        bool(changed)
+        and not is_record
+        and all(_is_page_step(own, its, apart) for own, its in changed.values())
+    )
 
 
 def _is_page_step(own: str, its: str, apart: int) -> bool:
@@ -207,7 +242,8 @@ def _find_numbered_rows(ends: list[_Row], count: int) -> Iterable[_Row]:
     for row, words in with_words:
         if row.is_title or (words and len(pages_by_words[words]) == 1):
             continue
-        found = (_FIRST_NUMBER.match(row.words), _LAST_NUMBER.search(row.words))
+        is_record = len(row.words.split()) - 1 in row.records
+        found = (_FIRST_NUMBER.match(row.words), None if is_record else _LAST_NUMBER.search(row.words))
         for number in {int(match[1]) for match in found if match}:
             groups[row.place, number - row.page].append(row)
     pages = Counter({key: len({row.page for row in group}) for key, group in groups.items()})

@@ -104,6 +104,24 @@ def test_values_in_rows_of_equal_form_are_kept() -> None:
     assert "Order" not in found.text
 
 
+@pytest.mark.parametrize(
+    ("name", "first", "y"), [("Invoice", 1001, 780), ("Exercise", 1, 780), ("No.", 40, 60)]
+)
+def test_records_numbered_like_pages_are_kept(name: str, first: int, y: float) -> None:
+    pages = [
+        _together(
+            lines(f"Page {at + 1}", y=810),
+            lines(f"{name} {first + at}", y=y),
+            lines(*STORY[at][:160].split(". "), y=700),
+            lines(f"The Harbour {at + 1}", y=30),
+        )
+        for at in range(4)
+    ]
+    found = convert(drawn(*pages))
+    assert re.findall(rf"{name} (\d+)", found.text) == [str(first + at) for at in range(4)]
+    assert found.notes == ("skipped: 8 repeated headers, footers, and page numbers on 4 pages",)
+
+
 def test_numbered_titles_are_kept() -> None:
     pages = [
         _together(
