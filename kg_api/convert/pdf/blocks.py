@@ -401,14 +401,19 @@ def _is_indented(block: PdfBlock, line: Line) -> bool:
 
 def _stops_early(last: Line, line: Line) -> bool:
     """Check if the next line's first word fits into the last line, so the line break is intended."""
-    word = line.text.split(maxsplit=1)[0] if line.text else ""
-    letter = (line.right - line.left) / max(1, len(line.text))
-    room = last.column.right - last.right - letter * (len(word) + 1)
+    room = _compute_room(last, line, last.column.right)
     if last.column.is_ragged and room > 2 * line.size:
         return True
     if room > 0.3 * last.column.width and not line.text[:1].islower():
         return True
     return room > 2 * line.size and _ends_sentence(last.text) and not line.text[:1].islower()
+
+
+def _compute_room(last: Line, line: Line, right: float) -> float:
+    """Return the space that is left in the last line after the first word of the next line."""
+    word = line.text.split(maxsplit=1)[0] if line.text else ""
+    letter = (line.right - line.left) / max(1, len(line.text))
+    return right - last.right - letter * (len(word) + 1)
 
 
 def _is_short(line: Line, share: float) -> bool:
@@ -423,6 +428,12 @@ def _is_rest(held: PdfBlock, block: PdfBlock) -> bool:
     first, last = block.lines[0], held.last
     if held.kind not in {"paragraph", "item"} or block.kind != "paragraph" or first.column is last.column:
         return False
+    if held.kind == "item":  # most items end without a full stop
+        is_aligned = abs(first.column.left - last.column.left) < last.size
+        measured = held.lines if len(held.lines) > 1 else [last.column, *([first.column] * is_aligned)]
+        right = max(each.right for each in measured)
+        if _compute_room(last, first, right) > 2 * last.size:
+            return False
     size = abs(first.size - last.size) <= _SAME_SIZE
     goes_on = first.text[:1].islower() and not _ends_sentence(last.text) and not _LEADERS.search(last.text)
     return size and goes_on and 0 <= first.page - last.page <= 1

@@ -149,6 +149,22 @@ def test_numbered_sections_are_kept() -> None:
     assert found.notes == ()
 
 
+def test_paragraph_after_a_page_break_does_not_continue_a_list() -> None:
+    items: list[Any] = [ListItem(Paragraph(text, BODY)) for text in ("Bring the rope", "Count the lamps")]
+    bullets = ListFlowable(items, bulletType="bullet")
+    for before in (STORY[:1], ()):  # without a paragraph, the items define the width of their page
+        flow = (*paragraphs(before), bullets, PageBreak(), *paragraphs([f"eBay sold them. {STORY[1]}"]))
+        found = convert(story(*flow)).text
+        assert found.endswith(f"- Bring the rope\n- Count the lamps\n\neBay sold them. {STORY[1]}")
+
+
+def test_item_continues_on_the_next_page() -> None:
+    long = " ".join(STORY[2].rstrip(".").split()[:-1] * 30)
+    found = convert(story(*paragraphs(STORY[:2]), ListFlowable([Paragraph(long, BODY)], bulletType="bullet")))
+    assert found.pages[1] > 0
+    assert found.text.endswith(f"\n\n- {long}")
+
+
 def test_page_starts_within_a_continued_paragraph() -> None:
     full = "the words of a paragraph that fills its line to the very end of it, and then goes on"
     found = convert(drawn(lines(full, full, y=90), lines(f"here {full}", full, y=740), lines("Last.", y=740)))
