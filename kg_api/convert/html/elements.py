@@ -136,6 +136,8 @@ _VOID = "area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr"
 _EMPTY = re.compile(rf"<((?!(?:{_VOID})\b)[a-zA-Z][\w.-]*)((?:\s[^<>]*)?)/>")
 _PREFIX = re.compile(r"(</?)(?:m|mml|math|svg|h|html|xhtml):(?=[a-zA-Z])")
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+_END = re.compile(r"</(?:body|html)\s*>", re.IGNORECASE)
+"""End tags of the page. Browsers show text after them, and the parser skips this text."""
 _HEAD_CHARACTERS = 2_000
 _FULL_SHARE = 0.5
 
@@ -146,6 +148,7 @@ def parse(text: str) -> Element:
         if _XHTML.search(text[:_HEAD_CHARACTERS])
         else _SELF_CLOSED.sub(r"<\1\2></\1>", text)
     )
+    text = _END.sub("", text)
     tree, deep = _parse(text)
     if deep:
         tree, deep = _parse(_NEUTRAL.sub(" ", text))

@@ -60,6 +60,7 @@ def test_a_page_as_markdown() -> None:
         f"<main><p>Kept title Kept note</main><div>Text. {'Longer than what calls itself main. ' * 4}</div>",
         "<table><tr><td><h1>Kept title</h1><table><tr><td>Kept note</table><tr><td>Text.</table>",
         "<ul><li><h2>Kept title</h2>Kept note<li>Text.</ul>",
+        "<html><body><h2>Kept title</h2></body></html><html><body><p>Kept note</p></body> Text.</html>",
     ],
 )
 def test_content_elements_are_kept(page: str) -> None:
