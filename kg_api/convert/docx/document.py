@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import unescape
 
 from kg_api.convert.docx.styles import VALUE, Numbering, ParagraphNumber, Styles, is_switched_on
@@ -247,7 +247,7 @@ class _Document:
         self._close()
         rows = list(self._find(element, _ROW))
         cells = [list(self._find(row, _CELL)) for row in rows]
-        if sum(map(len, cells)) == 1 or self._is_layout(element):
+        if sum(map(len, cells)) == 1 or self._is_layout(element, cells):
             for cell in (cell for row in cells for cell in row):
                 self._write_blocks(cell)
                 self._close()
@@ -287,15 +287,13 @@ class _Document:
             elif child.tag not in {_TABLE, _ROW, _CELL, _PARAGRAPH} and not str(child.tag).endswith("Pr"):
                 yield from self._find(child, tag)
 
-    def _is_layout(self, element: XmlElement) -> bool:
-        """Check if a table only arranges blocks: tables, headings, code."""
-        return any(
-            each is not element
-            if each.tag == _TABLE
-            else self._styles.get_heading_level(each.find(_SETTINGS))
-            or self._styles.is_code(each.find(_SETTINGS))
-            for each in element.iter(_TABLE, _PARAGRAPH)
-        )
+    def _is_layout(self, element: XmlElement, rows: Sequence[Sequence[XmlElement]]) -> bool:
+        """Check if a table only arranges blocks: headings, code, or tables in at least half of its rows."""
+        has_tables = next(element.iterdescendants(_TABLE), None) is not None
+        if has_tables and sum(map(_is_data, rows)) * 2 <= len(rows):
+            return True
+        settings = [each.find(_SETTINGS) for each in element.iter(_PARAGRAPH)]
+        return any(self._styles.get_heading_level(each) or self._styles.is_code(each) for each in settings)
 
     def _read_row(self, row: XmlElement, cells: list[XmlElement]) -> tuple[list[str], list[Anchored]]:
         """Read the cell texts of a row. A merged cell has its text in the first cell."""
@@ -329,6 +327,11 @@ class _Document:
                         anchored += more
                     else:
                         texts.append(read_paragraph(each))
+            elif child.tag == _TABLE:
+                rows = [row for row in self._find(child, _ROW) if not self._skip_row(row)]
+                lines = [self._read_row(row, list(self._find(row, _CELL))) for row in rows]
+                texts.append("; ".join(", ".join(filter(None, line)) for line, _ in lines))
+                anchored += [each for _, more in lines for each in more]
             elif child.tag in {q("m:oMathPara"), q("m:oMath")}:
                 texts.append(f" {write_formula(child)} ")
             elif not str(child.tag).endswith("Pr"):
@@ -356,6 +359,12 @@ class _Document:
             mark = format_number(count, _NOTE_FORMS[reference.kind]) or str(count)
         self._references.append((reference, mark))
         return mark
+
+
+def _is_data(cells: Sequence[XmlElement]) -> bool:
+    """Check if a row has several cells with text and no table."""
+    filled = sum(any((text.text or "").strip() for text in cell.iter(q("w:t"))) for cell in cells)
+    return filled > 1 and all(next(cell.iter(_TABLE), None) is None for cell in cells)
 
 
 def _get_span(element: XmlElement | None, default: int) -> int:

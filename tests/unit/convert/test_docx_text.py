@@ -357,3 +357,21 @@ def test_table_around_a_table_is_opened() -> None:
     )
     outer = f"<w:tbl><w:tr><w:tc>{paragraph(run('Left'))}<w:tbl>{inner}</w:tbl></w:tc><w:tc>{paragraph(run('Right'))}</w:tc></w:tr></w:tbl>"
     assert read(outer).text == "Left\n\n| A | B |\n| --- | --- |\n| 1 | 2 |\n\nRight\n"
+
+
+def test_table_with_a_table_in_one_row_keeps_its_rows() -> None:
+    def row(*cells: str) -> str:
+        return f"<w:tr>{''.join(f'<w:tc>{each}</w:tc>' for each in cells)}</w:tr>"
+
+    hidden = row(paragraph(run("secret"))).replace("<w:tr>", "<w:tr><w:trPr><w:hidden/></w:trPr>")
+    inner = (
+        row(paragraph(run("red")), paragraph(run("3"))) + hidden + row(paragraph(run("blue")), paragraph(""))
+    )
+    names = (
+        row(paragraph(run(name)), paragraph(run(value))) for name, value in (("Name", "Parts"), ("Bob", "7"))
+    )
+    made = read(f"<w:tbl>{''.join(names)}{row(paragraph(run('Ann')), f'<w:tbl>{inner}</w:tbl>')}</w:tbl>")
+    assert (made.text, made.notes) == (
+        "| Name | Parts |\n| --- | --- |\n| Bob | 7 |\n| Ann | red, 3; blue |\n",
+        ("skipped: hidden words (1)",),
+    )
