@@ -16,7 +16,7 @@ from pydantic import AwareDatetime, BeforeValidator, Field, StringConstraints, m
 from kg_api.schemas.base import VISIBLE, Answer, Body, DocumentName, Flag, OntologyName, Page, Text, text_hash
 from kg_api.schemas.formats import Format, OcrMode
 from kg_api.schemas.images import FoundImage, StoredImage
-from kg_api.schemas.metadata import FileTime, Metadata, MetadataValue
+from kg_api.schemas.metadata import FileTime, GivenMetadata, MetadataValue
 from kg_api.schemas.problems import Problem
 
 MAX_MESSAGES = 10_000
@@ -54,7 +54,7 @@ class Conversation(Body):
     title: Annotated[DocumentName, *VISIBLE]
     """Title and name. The same title replaces the document, and kg embeds only new messages."""
     messages: Messages
-    metadata: Metadata = Field(default_factory=dict)
+    metadata: GivenMetadata = Field(default_factory=dict)
 
 
 # Output of parsers and of the splitter. Offsets are code points of `text`, end excluded.
@@ -185,7 +185,7 @@ class DocumentRequest(Body):
     title: Annotated[Text, StringConstraints(min_length=1, max_length=1000)] | None = None
     """Title. Full-text search finds it. Default: title in the document, or its name."""
     uri: Annotated[Text, StringConstraints(max_length=4000)] | None = None
-    metadata: Metadata = Field(default_factory=dict)
+    metadata: GivenMetadata = Field(default_factory=dict)
     modified: FileTime | None = None
     """Modification time of the file (ISO 8601). kg stores it in the metadata as `modified`, unless the
     document or `metadata` contains a date (`date`, `modified`, `published`, `updated`, or `created`). A new
@@ -204,7 +204,7 @@ class DocumentChange(Body):
 
     title: Annotated[Text, StringConstraints(min_length=1, max_length=1000)] | None = None
     uri: Annotated[Text, StringConstraints(min_length=1, max_length=4000)] | None = None
-    metadata: Metadata = Field(default_factory=dict)
+    metadata: GivenMetadata = Field(default_factory=dict)
     """Changes by key. Null deletes a key."""
 
 

@@ -115,6 +115,19 @@ Metadata = Annotated[
 ]
 
 
+def _require_calendar_dates(metadata: dict[str, MetadataValue]) -> dict[str, MetadataValue]:
+    for key in ("date", MODIFIED):
+        value = metadata.get(key)
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, str) and LIKE_A_DAY.fullmatch(each.strip()) and moment(each) is None:
+                raise ValueError(f"{each!r} is not a calendar day or month, so no filter by {key} finds it")
+    return metadata
+
+
+GivenMetadata = Annotated[Metadata, AfterValidator(_require_calendar_dates)]
+"""Metadata of a request. In a file, kg keeps a date that does not exist as text."""
+
+
 def _to_utc(text: str) -> str:
     if (found := moment(text)) is None:
         raise ValueError(f"{text[:100]!r} is not a time. Write 2025-03-31T09:30:00Z")

@@ -26,9 +26,9 @@ from kg_api.errors import Forbidden, InvalidInput, KgError, Unauthorized, Unavai
 from kg_api.schemas.base import OntologyName
 from kg_api.schemas.documents import DocumentOutcome, Ingested
 from kg_api.schemas.embedding import Cost, DocumentPreview
-from kg_api.schemas.filters import OF_TIME, read_value
+from kg_api.schemas.filters import read_value
 from kg_api.schemas.formats import CONVERTED_SUFFIXES, NOT_READ, UNREAD_PICTURES, OcrMode
-from kg_api.schemas.metadata import LIKE_A_DAY, Metadata, MetadataValue, format_file_time, moment
+from kg_api.schemas.metadata import GivenMetadata, MetadataValue, format_file_time
 from kg_api.schemas.problems import PASSING
 from kg_api.schemas.vocabulary import MAX_PAGE
 from kg_api.text.documents import SUFFIXES
@@ -355,7 +355,7 @@ def run(client: KgClient, selection: FileSelection, into: Destination, *, wait: 
             "'_', '-', '.' and inner spaces, 100 characters at most"
         ) from None
     try:
-        TypeAdapter[dict[str, MetadataValue]](Metadata).validate_python(into.metadata)
+        TypeAdapter[dict[str, MetadataValue]](GivenMetadata).validate_python(into.metadata)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         about = f"{str(first['loc'][0])[:40]!r}: " if first["loc"] else ""
@@ -481,7 +481,4 @@ def _divide(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
         raise typer.BadParameter(f"{text!r} is not KEY=VALUE.")
-    key, value = key.strip(), value.strip()
-    if key in OF_TIME and LIKE_A_DAY.fullmatch(value) and moment(value) is None:
-        raise typer.BadParameter(f"{value!r} is not a calendar day or month, so no filter by {key} finds it")
-    return key, value
+    return key.strip(), value.strip()

@@ -51,6 +51,8 @@ def test_metadata_keeps_its_types(value: object) -> None:
         ),
         *({"a": value} for value in ([1, "b"], [[1]], [2**63], [float("nan")], ["\x00"], [1] * 101)),
         *({key: 1} for key in ("\x00", "\ud800", "k" * 201, "a\nb")),
+        *({"date": value} for value in ("2025-13-31", "2025-02-30", "2025-13", ["2025-01", "2025-00"])),
+        {"modified": "2025-02-30"},
         {f"k{n}": n for n in range(65)},
         {f"k{n}": "x" * 9000 for n in range(8)},
         [],
@@ -60,6 +62,11 @@ def test_metadata_keeps_its_types(value: object) -> None:
 def test_metadata_that_cannot_be_stored(metadata: Any) -> None:
     with pytest.raises(ValidationError):
         document_with(metadata)
+
+
+def test_uncertain_dates_are_stored() -> None:
+    given = {"date": "someday", "modified": "2025-02", "part": "2025-13"}
+    assert document_with(given).metadata == given
 
 
 def document_with(metadata: Any) -> DocumentText:
