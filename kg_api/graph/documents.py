@@ -15,15 +15,10 @@ from kg_api.graph.fulltext import require_language
 from kg_api.graph.jobs import SOURCE_EMBEDDING, request_job
 from kg_api.graph.spaces import StoredConfiguration, read_configuration
 from kg_api.graph.text_analysis import build_row_scope, build_source_scope, detect_language, get_aliases
-from kg_api.schemas.documents import (
-    DocumentChange,
-    DocumentRecord,
-    DocumentUpload,
-    SourceRecord,
-    StoredChange,
-)
+from kg_api.schemas.base import Body
+from kg_api.schemas.documents import DocumentChange, DocumentRecord, SourceRecord, StoredChange
 from kg_api.schemas.embedding import Chunking, select_context_fields
-from kg_api.schemas.metadata import MetadataValue
+from kg_api.schemas.metadata import Metadata, MetadataValue
 from kg_api.schemas.problems import valid
 
 
@@ -284,13 +279,19 @@ def note_same_words(form: str, change: DocumentChange) -> list[str]:
     ]
 
 
+class _Changed(Body):
+    """Metadata of a document after a change. A date from its file may not exist."""
+
+    metadata: Metadata
+
+
 def _change(tx: Transaction, document_id: str, change: DocumentChange) -> str | None:
     rows = tx.run("documents/hold_about", document_id=document_id)
     if not rows:
         raise NotFound(f"the document {document_id!r} was deleted at this moment")
     before = rows[0]
     metadata = change_metadata(_metadata(before), change.metadata)
-    valid(DocumentUpload, {"ontology": "o", "document": "d", "metadata": metadata})
+    valid(_Changed, {"metadata": metadata})
     after = {
         "title": change.title or before["title"],
         "uri": change.uri or before["uri"],

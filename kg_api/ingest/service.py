@@ -163,7 +163,7 @@ class IngestService:
         try:
             body = DocumentText.model_validate(given)
         except ValidationError as error:
-            return build_field_problem(error.errors())
+            return build_field_problem(error.errors(), DocumentText)
         if (body.ontology, body.document) in named:
             return build_problem(
                 InvalidInput(

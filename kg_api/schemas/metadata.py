@@ -128,10 +128,15 @@ GivenMetadata = Annotated[Metadata, AfterValidator(_require_calendar_dates)]
 """Metadata of a request. In a file, kg keeps a date that does not exist as text."""
 
 
-def _to_utc(text: str) -> str:
+def read_time(text: str) -> datetime:
+    """Return the time of an ISO 8601 text in UTC. Raise ValueError for other texts."""
     if (found := moment(text)) is None:
-        raise ValueError(f"{text[:100]!r} is not a time. Write 2025-03-31T09:30:00Z")
-    return _iso_utc(found.start)
+        raise ValueError(f"{text[:100]!r} is not a time. Write 2025-03-31 or 2025-03-31T09:30:00Z")
+    return found.start
+
+
+def _to_utc(text: str) -> str:
+    return _iso_utc(read_time(text))
 
 
 def _iso_utc(at: datetime) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -35,7 +35,12 @@ _IN_WORDS = {
     SLUG_PATTERN: "lower-case letters, digits and '_' are allowed, 40 at most. The first character "
     "is a letter",
 }
-_BY_TYPE = {"timezone_aware": "add the time zone, such as 2026-03-01T09:30:00+01:00 or 2026-03-01T08:30:00Z"}
+_BY_TYPE = {
+    "timezone_aware": "add the time zone, such as 2026-03-01T09:30:00+01:00 or 2026-03-01T08:30:00Z",
+    **dict.fromkeys(("model_type", "model_attributes_type"), "write a JSON object"),
+    "union_tag_invalid": "unknown {discriminator}: {tag!r}. Write {expected_tags}",
+    "union_tag_not_found": "{discriminator} is required",
+}
 _WITH_ITEMS = (list, tuple, dict, set, frozenset)
 _STEP = re.compile(r"steps\.(\d+)(?:\.(?=.))?")  # Step in a field path. Paths count from 0, messages from 1.
 _ADVICE = {"query_text": ". For a longer text: kg augment, POST /queries/augment"}
@@ -78,7 +83,9 @@ def to_unicode(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def build_field_problem(errors: Sequence[Mapping[str, Any]]) -> Problem:
+def build_field_problem(errors: Sequence[Any], model: type[BaseModel] | None = None) -> Problem:
+    if model is not None:
+        explain_unknown_fields(errors, model)
     return build_problem(InvalidInput(describe_problems(errors)), list_field_problems(errors))
 
 
@@ -105,11 +112,42 @@ def valid(model: type[ModelT], values: Mapping[str, Any]) -> ModelT:
         return model.model_validate(values)
     except ValidationError as error:
         errors = error.errors(include_url=False)
-        for each in errors:
-            if each["type"] == "extra_forbidden" and len(each["loc"]) == 1:
-                meant = get_close_matches(str(each["loc"][0]), model.model_fields, 1)
-                each["msg"] = f"unknown field{f'. Did you mean {meant[0]!r}?' if meant else ''}"
+        explain_unknown_fields(errors, model)
         raise InvalidInput(describe_problems(errors)) from None
+
+
+def explain_unknown_fields(errors: Sequence[Any], model: type[BaseModel]) -> None:
+    """Add the closest known field, or all of them, to pydantic's errors about unknown fields of the model."""
+    for each in errors:
+        if each["type"] == "extra_forbidden":
+            *path, name = (str(part) for part in each["loc"] if part != "body" and not isinstance(part, int))
+            known = _list_fields(model, path)
+            if meant := get_close_matches(name, known, 1):
+                each["msg"] = f"unknown field. Did you mean {meant[0]!r}?"
+            elif known:
+                each["msg"] = f"unknown field. Known fields: {', '.join(known)}"
+
+
+def _list_fields(model: type[BaseModel], path: Sequence[str]) -> list[str]:
+    """List the fields of the models at a path of fields and tags of unions."""
+    models = [model]
+    for part in path:
+        tagged = [each for each in models if len(models) > 1 and _has_tag(each, part)]
+        fields = (each.model_fields[part] for each in models if part in each.model_fields)
+        models = tagged or [inner for field in fields for inner in _find_models(field.annotation)]
+    return [*dict.fromkeys(name for each in models for name in each.model_fields)]
+
+
+def _has_tag(model: type[BaseModel], tag: str) -> bool:
+    return any(get_args(each.annotation) == (tag,) for each in model.model_fields.values())
+
+
+def _find_models(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Yield the models in a type such as `list[A | B] | None`."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for each in get_args(annotation):
+        yield from _find_models(each)
 
 
 def _message(error: Mapping[str, Any]) -> str:
@@ -117,8 +155,10 @@ def _message(error: Mapping[str, Any]) -> str:
     about: Mapping[str, Any] = error.get("ctx") or {}
     if text := _length_message(error, about):
         return text
-    if text := _IN_WORDS.get(about.get("pattern", "")) or _BY_TYPE.get(error["type"]):
+    if text := _IN_WORDS.get(about.get("pattern", "")):
         return text
+    if text := _BY_TYPE.get(error["type"]):
+        return text.format_map(about)
     whole = error["type"] != "value_error" and _field(error["loc"]) == "body"
     return ("the body: " if whole else "") + str(error["msg"]).removeprefix("Value error, ")
 

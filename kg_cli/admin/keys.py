@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
 from kg_api.schemas.vocabulary import (
     MAX_KEY_DAYS,
     MAX_KEY_NAME,
@@ -39,6 +41,13 @@ def print_entries(page: AuditPage) -> None:
         console.note(f"{page.total - last:,} older ones: --offset {last}")
 
 
+def read_local_time(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError):
+        raise typer.BadParameter(f"{text!r} is not a time. Write 2026-01-31 or 2026-01-31T09:30") from None
+
+
 @command(show=print_entries)
 def audit(
     kg: KgClient,
@@ -47,7 +56,9 @@ def audit(
         str | None,
         option("Only show changes by this key (id or name), or by `local`, the service's machine."),
     ] = None,
-    since: Annotated[datetime | None, option("Only show changes made after this local time.")] = None,
+    since: Annotated[
+        datetime | None, option("Only show changes made after this local time.", parser=read_local_time)
+    ] = None,
     offset: options.Offset = 0,
     limit: Annotated[int, option("Maximum number of entries to return.", min=1, max=MAX_PAGE)] = 50,
 ) -> Any:
@@ -55,7 +66,7 @@ def audit(
 
     Example: kg admin audit --key ada --since 2026-01-31
     """
-    return kg.audit(key, since=since and since.astimezone(), offset=offset, limit=limit)
+    return kg.audit(key, since=since, offset=offset, limit=limit)
 
 
 # `kg admin keys`

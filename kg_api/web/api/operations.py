@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cache
 from importlib.metadata import distribution
 from pathlib import Path as PathlibPath
@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse, RedirectResponse
+from pydantic import BeforeValidator
 
 from kg_api import __version__
 from kg_api.access import keys
@@ -21,6 +22,7 @@ from kg_api.graph.names import identify_job, require_ontologies
 from kg_api.graph.reach import limit_visible_ontologies
 from kg_api.metrics import CONTENT_TYPE, QueueGauges, render_metrics
 from kg_api.schemas.base import Text
+from kg_api.schemas.metadata import read_time
 from kg_api.schemas.operations import (
     ApiKey,
     ApiKeys,
@@ -47,7 +49,10 @@ OfKey = Annotated[
     Text | None,
     Query(min_length=1, max_length=MAX_KEY_NAME, description="Id or name of a key, `local` or `anyone`."),
 ]
-Since = Annotated[datetime | None, Query(description="Only from this time. Without a zone, it is UTC.")]
+Since = Annotated[
+    Annotated[datetime, BeforeValidator(read_time)] | None,
+    Query(description="Only from this time. Without a zone, it is UTC."),
+]
 NO_KEYS = frozenset({"local", "anyone"})
 
 
@@ -58,8 +63,7 @@ def list_audit(
     """You can see a change within a second after the response. Changes are kept for a year."""
     graph = container.graph
     key_ids = None if key is None else [key] if key in NO_KEYS else find_key_ids(read_keys(graph), key)
-    from_then = since.replace(tzinfo=UTC) if since is not None and since.tzinfo is None else since
-    entries, total = page_of_audit(graph, key_ids=key_ids, since=from_then, offset=offset, limit=limit)
+    entries, total = page_of_audit(graph, key_ids=key_ids, since=since, offset=offset, limit=limit)
     return AuditPage(entries=entries, total=total, offset=offset, limit=limit)
 
 

@@ -89,8 +89,10 @@ def _on_kg_error(_: Request, error: KgError) -> Response:
     return of_error(error)
 
 
-def _on_invalid(_: Request, error: RequestValidationError) -> Response:
-    return _response(build_field_problem(error.errors()))
+def _on_invalid(request: Request, error: RequestValidationError) -> Response:
+    field = getattr(request.scope.get("route"), "body_field", None)
+    model = None if field is None else field.field_info.annotation
+    return _response(build_field_problem(error.errors(), model))
 
 
 def _on_http_error(request: Request, error: HTTPException) -> Response:

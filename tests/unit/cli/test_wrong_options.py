@@ -14,6 +14,7 @@ from kg_api.graph.targets import KINDS
 from kg_api.jobs import backfill, extraction
 from kg_api.schemas.folders import SCAN_KIND
 from kg_api.schemas.operations import JOB_KINDS
+from kg_cli.admin.keys import read_local_time
 from kg_cli.documents.folders import absolute, parse_duration, parse_interval
 from kg_cli.documents.ingestion import read_changes, read_metadata
 from kg_cli.jobs.report import print_jobs
@@ -70,6 +71,17 @@ def test_job_kinds_equal_the_handlers() -> None:
 )
 def test_a_time_is_read_as_people_write_it(written: str, seconds: int) -> None:
     assert parse_duration(written) == seconds
+
+
+@pytest.mark.parametrize("written", ["2026-01-31", "2026-01-31T00:00"])
+def test_time_without_zone_is_local(written: str) -> None:
+    assert read_local_time(written).isoformat().startswith("2026-01-31T00:00:00")
+
+
+@pytest.mark.parametrize("written", ["yesterday", "5", "2026-02-30", "9999-12-31T23:59:59-14:00"])
+def test_invalid_time_is_rejected(written: str) -> None:
+    with pytest.raises(typer.BadParameter, match=r"is not a time\. Write 2026-01-31"):
+        read_local_time(written)
 
 
 @pytest.mark.parametrize("written", ["", "m", "5 m", "5x", "-5m", "1.5h", "5m30s", "٥m", "9" * 10])

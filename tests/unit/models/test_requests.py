@@ -3,12 +3,14 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from kg_api.errors import InvalidInput
 from kg_api.schemas.answers import AnswerRequest, AugmentRequest
 from kg_api.schemas.base import Body
+from kg_api.schemas.constructive import ConstructiveQuery
 from kg_api.schemas.documents import DocumentText, Message
 from kg_api.schemas.filters import DocumentDeletion
 from kg_api.schemas.image_search import ImageSearch
-from kg_api.schemas.problems import MAX_ERRORS, describe_problems, list_field_problems
+from kg_api.schemas.problems import MAX_ERRORS, describe_problems, list_field_problems, valid
 from kg_api.schemas.search import SourceSearch
 from kg_api.schemas.similarity import GraphRequest
 from kg_api.schemas.spaces import NewSpace
@@ -135,6 +137,37 @@ def test_invalid_requests_have_clear_messages(model: type[Body], body: dict[str,
     with pytest.raises(ValidationError) as raised:
         model.model_validate(body)
     assert told in describe_problems(raised.value.errors())
+
+
+@pytest.mark.parametrize(
+    ("model", "body", "told"),
+    [
+        (ConstructiveQuery, {"steps": [], "second": 1}, "second: unknown field. Did you mean 'seconds'?"),
+        (Message, {**MESSAGE, "colour": 1}, "colour: unknown field. Known fields: author, timestamp, text"),
+        (
+            AugmentRequest,
+            {"messages": [{**MESSAGE, "tex": 1}]},
+            "messages.0.tex: unknown field. Did you mean 'text'?",
+        ),
+        (
+            ConstructiveQuery,
+            {"steps": [{"step": "limit", "nodes": 1, "colour": 1}]},
+            "step 1, limit.colour: unknown field. Known fields: step, nodes, kinds",
+        ),
+        (
+            ConstructiveQuery,
+            {"steps": [{"step": "sed"}]},
+            "step 1: unknown 'step': 'sed'. Write 'seed', 'expand', 'filter', 'rank', 'limit'",
+        ),
+        (ConstructiveQuery, {"steps": [{}, "a"]}, "step 1: 'step' is required; step 2: write a JSON object"),
+    ],
+)
+def test_message_about_an_unknown_name_lists_others(
+    model: type[Body], body: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(InvalidInput) as raised:
+        valid(model, body)
+    assert told in str(raised.value)
 
 
 def test_problems_are_not_endless() -> None:

@@ -13,7 +13,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.testing import capture_logs
 
 from kg_api.errors import ConfigurationError, Conflict, KgError, Unavailable
+from kg_api.schemas.documents import Message as DocumentMessage
 from kg_api.schemas.operations import Check, Readiness
+from kg_api.web.api.operations import Since
 from kg_api.web.middleware import RequestLog
 from kg_api.web.shared import problems
 from kg_api.web.shared.health import without_names
@@ -55,6 +57,16 @@ def app() -> FastAPI:
     def _() -> Row:
         return Row.model_validate({"number": "not one"})
 
+    @made.get("/since")
+    @public()
+    def _(since: Since = None) -> str:
+        return str(since)
+
+    @made.post("/message")
+    @public()
+    def _(message: DocumentMessage) -> None:
+        del message
+
     return made
 
 
@@ -87,6 +99,30 @@ def test_query_parameter_is_known_and_unique(query: str, told: str) -> None:
     body: dict[str, Any] = response.json()
     assert response.status_code == 422
     assert told in body["detail"]
+
+
+@pytest.mark.parametrize(
+    ("since", "read"),
+    [
+        ("2026-01-31", "2026-01-31 00:00:00+00:00"),
+        ("2026-01-31T10:00:00%2B01:00", "2026-01-31 09:00:00+00:00"),
+    ],
+)
+def test_time_of_a_query_is_in_utc(since: str, read: str) -> None:
+    assert get(f"/since?since={since}").json() == read
+
+
+@pytest.mark.parametrize("since", ["yesterday", "20260131", "2026-02-30", "0001-01-01T00:00:00%2B14:00"])
+def test_invalid_time_of_a_query_is_rejected(since: str) -> None:
+    response = get(f"/since?since={since}")
+    assert response.status_code == 422
+    assert "is not a time. Write 2025-03-31 or 2025-03-31T09:30:00Z" in response.json()["detail"]
+
+
+def test_unknown_field_of_a_body_names_the_known_ones() -> None:
+    content = b'{"author": "a", "txt": "t", "text": "t"}'
+    response = send(app(), "POST", "/message", content=content, headers={"content-type": "application/json"})
+    assert response.json()["detail"] == "txt: unknown field. Did you mean 'text'?"
 
 
 @pytest.mark.parametrize(
