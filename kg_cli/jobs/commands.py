@@ -65,7 +65,7 @@ def watch(
 
     Example: kg jobs watch
     """
-    from kg_cli.jobs.report import print_failed, unfinished_jobs, wait_for_jobs
+    from kg_cli.jobs.report import report_failed_jobs, unfinished_jobs, wait_for_jobs
 
     with open_client() as client:
         ids = [job_id] if job_id else unfinished_jobs(client, ontology=ontology)
@@ -73,7 +73,7 @@ def watch(
             console.say("No job is waiting or running.")
         wait_for_jobs(client, ids)
         if job_id is None:
-            print_failed(client.queue().failed)
+            report_failed_jobs(client, ontology)
 
 
 @command(

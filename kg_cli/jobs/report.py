@@ -254,6 +254,14 @@ def print_failed(failed: int) -> None:
         )
 
 
+def report_failed_jobs(client: KgClient, ontology: str | None) -> None:
+    """Count failed jobs without the queue, which keys of some ontologies cannot see."""
+    if failed := client.jobs(state="failed", ontology=ontology, limit=1).total:
+        within = "" if ontology is None else f" --ontology {ontology!r}"
+        reasons = f"kg jobs list --state failed{within}"
+        console.say(f"{pluralize(failed, 'earlier job')} failed. For the reasons: {reasons}")
+
+
 # Waiting for jobs and for an unavailable service
 
 T = TypeVar("T")

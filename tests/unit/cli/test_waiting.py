@@ -89,10 +89,16 @@ def test_build_waits_for_later_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert waited[2:] == [[]]
 
 
-def test_watching_one_job_does_not_ask_for_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("job_id", [None, "job-1"])
+def test_watching_does_not_ask_for_the_queue(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], job_id: str | None
+) -> None:
     """Keys of some ontologies may not see the queue."""
     watched: list[list[str]] = []
-    monkeypatch.setattr(commands, "open_client", lambda: nullcontext(SimpleNamespace()))
+    client = SimpleNamespace(jobs=lambda **_: SimpleNamespace(jobs=[], total=2))
+    monkeypatch.setattr(commands, "open_client", lambda: nullcontext(client))
     monkeypatch.setattr(report, "wait_for_jobs", lambda _, ids: watched.append(ids))
-    commands.watch("job-1")
-    assert watched == [["job-1"]]
+    commands.watch(job_id, ontology="a b")
+    assert watched == [[job_id] if job_id else []]
+    told = "2 earlier jobs failed. For the reasons: kg jobs list --state failed --ontology 'a b'"
+    assert (told in capsys.readouterr().err) == (job_id is None)
