@@ -552,7 +552,7 @@ def search_images(library: Library, arguments: ImageArguments, pager: Pager) -> 
         source_id, kind = source.source_id, source.kind
     if source_id is not None and kind == "passage":
         related = library.related(source_id, valid(RelatedSearch, {"kinds": ["image"], **options}))
-        found, degraded = related.sources, related.degraded
+        found, degraded, note = related.sources, related.degraded, related.note
     else:
         fields = {"query_text": arguments.query} if source_id is None else {"source_id": source_id}
         images = library.images(valid(ImageSearch, {**fields, **options}))

@@ -38,6 +38,8 @@ class RelatedSources(Answer):
     source: Place
     kinds: list[SourceKind]
     sources: list[RelatedSource]
+    note: str | None = None
+    """Whether the sources only have similar text, and none of them is a close match."""
     degraded: list[Degradation]
     timings_ms: dict[str, float]
 

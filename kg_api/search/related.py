@@ -23,6 +23,7 @@ from kg_api.schemas.filters import KIND, list_conditions
 from kg_api.schemas.image_search import RelatedSearch, RelatedSource, RelatedSources, RelatedThrough
 from kg_api.schemas.search import Degradation, Place
 from kg_api.schemas.vocabulary import RelatedLane, SourceKind
+from kg_api.search.fusion import MARGIN, get_relevance_floor
 from kg_api.search.near import NO_VECTORS, comparable, describe_embedding_progress, sample_evenly
 from kg_api.search.notes import Stopwatch
 from kg_api.search.question import PictureQuestions, PictureVector
@@ -210,6 +211,21 @@ class SeenLane:
             yield question.space.slug, hit._replace(similarity=hit.score)
 
 
+def note_no_close_match(space: Space, lanes: Iterable[Found]) -> str | None:
+    """Add a note if sources only have similar text, and none of them has close text."""
+    ways = [way for lane in lanes for way in lane.values()]
+    floor = get_relevance_floor(space, 0)
+    if not ways or floor is None or any(each.lane != "words" for each in ways):
+        return None
+    nearest = max(each.similarity or 0 for each in ways)
+    if nearest >= floor - MARGIN:
+        return None
+    return (
+        f"no close match: the most similar text has a similarity of {nearest:.2f}, "
+        f"and close matches start at {floor:.2f}"
+    )
+
+
 # Service: several retrievers, fused by rank
 
 DEPTH = 50  # minimum results per retriever
@@ -252,6 +268,7 @@ class RelatedService:
             source=own,
             kinds=within.sources.kinds,
             sources=self._join(lanes, request.limit),
+            note=note_no_close_match(known.space_of(own.ontology), lanes),
             degraded=degradations,
             timings_ms=watch.milliseconds(),
         )

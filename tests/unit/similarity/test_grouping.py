@@ -12,6 +12,7 @@ from kg_api.graph.similar import NearSource, VectorPart
 from kg_api.schemas.image_search import RelatedThrough
 from kg_api.schemas.search import Place
 from kg_api.schemas.similarity import SimilarSearch
+from kg_api.schemas.spaces import SimilarityCalibration
 from kg_api.search import related, similar, source_graph
 from kg_api.search.near import (
     comparable,
@@ -21,7 +22,7 @@ from kg_api.search.near import (
     to_matched_chunk,
 )
 from kg_api.search.passage_map import Projection
-from kg_api.search.related import RelatedService, rank_by_similarity
+from kg_api.search.related import Found, RelatedService, note_no_close_match, rank_by_similarity
 from kg_api.search.similar import MAX_COMPARED, MAX_EXACT, SimilarityService, sample_evenly
 from kg_api.search.source_graph import Vectors, find_nearest_pairs
 from tests.unit.search.found import SPACE, found, place
@@ -172,6 +173,25 @@ def test_related_source_has_its_nearest_part() -> None:
         "b": (1, 0.9, "t"),
         "a": (2, 0.5, "s"),
     }
+
+
+def test_only_distant_texts_are_noted() -> None:
+    space = replace(SPACE, calibration=SimilarityCalibration(related=0.65, unrelated=0.38))
+
+    def texts(*similarities: float) -> Found:
+        ways = enumerate(similarities, start=1)
+        return {str(n): RelatedThrough(lane="words", rank=n, similarity=each) for n, each in ways}
+
+    note = note_no_close_match(space, [{}, texts(0.5, 0.45)])
+    assert (
+        note
+        == "no close match: the most similar text has a similarity of 0.50, and close matches start at 0.60"
+    )
+    document = {"a": RelatedThrough(lane="document", rank=1, distance=9)}
+    assert note_no_close_match(space, [document, texts(0.5)]) is None
+    assert note_no_close_match(space, [texts(0.61, 0.45)]) is None
+    assert note_no_close_match(space, [{}]) is None
+    assert note_no_close_match(replace(space, calibration=None), [texts(0.5)]) is None
 
 
 def test_deleted_related_sources_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
