@@ -261,7 +261,7 @@ states the problem and the fix.
 COMMON = {
     "ontology": "Name of an ontology, or a list of names. Default: all visible ontologies.",
     "documents": "Documents to search, by name, `ONTOLOGY/NAME`, or id.",
-    "where": "Filter such as `date>=2025-01-01` or `tags=oncall`. If you pass a list, all must match.",
+    "where": 'List of filters, such as `["date>=2025-01-01", "tags=oncall"]`. All must match.',
     "mode": "`hybrid` (default), `vector`, or `text`.",
     "kinds": "Kinds of sources to return, such as `image`.",
     "limit": "Maximum number of results to return.",
