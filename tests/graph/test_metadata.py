@@ -161,7 +161,7 @@ def test_edited_keys_survive_another_ingest(graph: Graph, driver: neo4j.Driver) 
 
 
 def test_document_with_an_impossible_date_can_be_changed(graph: Graph) -> None:
-    store_document(graph, to_record(Incoming("notes", "a.md", "---\ndate: 2025-13-31\n---\n\nText."))[0])
+    store_document(graph, to_record(Incoming("notes", "a.md", '---\ndate: "2025-13-31"\n---\n\nText.'))[0])
     changed = change_by_name(graph, "a.md", DocumentChange(title="Pumps"))
     assert (changed.title, changed.metadata) == ("Pumps", {"date": "2025-13-31"})
 
