@@ -83,6 +83,8 @@ def list_documents(
             notes = [
                 each.effect for each in describe_unknown_fields(graph, where, resolve_ontology(ontology))
             ]
+        if where and not ids:
+            notes.append("no document fits the conditions of the filter")
         summaries = read_summaries(graph, ids[offset : offset + limit])
         return DocumentPage(documents=summaries, total=len(ids), offset=offset, limit=limit, notes=notes)
     rows = graph.read("documents/page", ontologies=resolve_ontology(ontology), offset=offset, limit=limit)

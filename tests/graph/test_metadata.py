@@ -115,7 +115,11 @@ def test_a_field_that_no_document_has(graph: Graph) -> None:
         describe_unknown_fields(graph, WHERE.validate_python(["auhtor=Ada"]), None)
     with pytest.raises(InvalidInput, match="year counts need the field 'date' itself, as in date=2015"):
         describe_unknown_fields(graph, WHERE.validate_python(["date:year=2015"]), None)
-    told = describe_unknown_fields(graph, WHERE.validate_python(["zzz=1", "author=Bob"]), ["notes"])
+    where = WHERE.validate_python(["zzz=1", "author=Bob"])
+    absent, unmatched = list_documents(graph, ontology=None, offset=0, limit=1, where=where).notes
+    assert absent == "no document has the field 'zzz'"
+    assert unmatched == "no document fits the conditions of the filter"
+    told = describe_unknown_fields(graph, where, ["notes"])
     assert [each.effect for each in told] == ["no document has the field 'zzz'"]
 
 
