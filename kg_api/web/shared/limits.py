@@ -18,6 +18,7 @@ from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope
 
 from kg_api.errors import ConfigurationError, TooBusy, TooLarge
+from kg_api.schemas.problems import explain_unknown_fields
 from kg_api.settings import ApiSettings
 from kg_api.web.shared.forwarded import FORWARDED_HOST
 from kg_api.web.shared.scopes import is_page
@@ -245,7 +246,9 @@ def valid(model: type[ModelT], given: Any) -> ModelT:
     try:
         return model.model_validate(given)
     except ValidationError as error:
-        raise RequestValidationError(error.errors()) from None
+        errors = error.errors()
+        explain_unknown_fields(errors, model)
+        raise RequestValidationError(errors) from None
 
 
 async def read_model(request: Request, model: type[ModelT]) -> ModelT:

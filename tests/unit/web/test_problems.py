@@ -19,7 +19,7 @@ from kg_api.web.api.operations import Since
 from kg_api.web.middleware import RequestLog
 from kg_api.web.shared import problems
 from kg_api.web.shared.health import without_names
-from kg_api.web.shared.limits import BodyLimit
+from kg_api.web.shared.limits import BodyLimit, read_model
 from kg_api.web.shared.problems import of_error, problem
 from kg_api.web.shared.routes import ApiRoute
 from kg_api.web.shared.scopes import public
@@ -66,6 +66,11 @@ def app() -> FastAPI:
     @public()
     def _(message: DocumentMessage) -> None:
         del message
+
+    @made.post("/form", openapi_extra={"requestBody": {}})
+    @public()
+    async def _(request: Request) -> DocumentMessage:
+        return await read_model(request, DocumentMessage)
 
     return made
 
@@ -119,9 +124,10 @@ def test_invalid_time_of_a_query_is_rejected(since: str) -> None:
     assert "is not a time. Write 2025-03-31 or 2025-03-31T09:30:00Z" in response.json()["detail"]
 
 
-def test_unknown_field_of_a_body_names_the_known_ones() -> None:
+@pytest.mark.parametrize("path", ["/message", "/form"])
+def test_unknown_field_of_a_body_names_the_known_ones(path: str) -> None:
     content = b'{"author": "a", "txt": "t", "text": "t"}'
-    response = send(app(), "POST", "/message", content=content, headers={"content-type": "application/json"})
+    response = send(app(), "POST", path, content=content, headers={"content-type": "application/json"})
     assert response.json()["detail"] == "txt: unknown field. Did you mean 'text'?"
 
 
