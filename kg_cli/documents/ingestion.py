@@ -394,7 +394,7 @@ def run(client: KgClient, selection: FileSelection, into: Destination, *, wait: 
                     }
                 )
             else:
-                _report(outcome, selection, ontology, waited=wait)
+                _report(outcome, selection, ontology, waited=wait and ended)
     if any(each.change != "unchanged" for each in outcome.ingested) and not as_json:
         with suppress(KgError):  # the command itself has succeeded
             listed = client.ontologies().ontologies

@@ -1,6 +1,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
+from unittest.mock import Mock
 
 import pytest
 
@@ -15,6 +16,7 @@ from kg_cli.documents.ingestion import (
     BYTES_A_BATCH,
     FILES_A_BATCH,
     Destination,
+    Uploaded,
     describe_notes,
     divide,
     show_preview,
@@ -183,3 +185,17 @@ def test_total_cost_is_unknown_if_one_is() -> None:
     assert cost_rows(known)[0] == ("to embed", "2 sources: 3 chunks, 4 tokens")
     sampled = known.model_copy(update={"documents": 2})
     assert cost_rows(sampled)[0] == ("to embed", "2 sources: about 3 chunks, about 4 tokens")
+
+
+def test_interrupted_wait_names_the_remaining_work(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = FileToIngest(Path("a.md"), "a.md")
+    new = ingested("a.md").model_copy(update={"job_id": "a"})
+    monkeypatch.setattr(ingestion, "upload", lambda *_: [Uploaded(file, new)])
+    monkeypatch.setattr(ingestion, "unfinished_jobs", Mock(side_effect=KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        ingestion.run(Mock(), FileSelection(files=[file]), Destination("notes"), wait=True, as_json=False)
+    printed = capsys.readouterr()
+    assert "1 document created" in printed.out
+    assert "Embedding continues: kg jobs watch" in printed.err
