@@ -1,8 +1,12 @@
 import contextlib
 import inspect
 import json
-from collections.abc import Callable, Generator, Iterator
-from typing import Any, cast
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from itertools import pairwise
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 import httpx
 import pytest
@@ -12,7 +16,7 @@ from hypothesis import strategies as st
 from kg_api import errors
 from kg_api.client import KgClient
 from kg_api.client.answers import parse_problem, read
-from kg_api.client.call import Call, build_body
+from kg_api.client.call import Call, Unset, build_body
 from kg_api.errors import InvalidInput, KgError, NotFound, ServiceUnreachable
 from kg_api.schemas.operations import Health, Job
 from kg_api.schemas.search import SourceHits, SourceSearch
@@ -41,7 +45,7 @@ def call_of(ask: Callable[[KgClient], object]) -> Call[Any]:
         if isinstance(asked, Generator):
             list(cast("Generator[Any]", asked))
     (call,) = kg.calls
-    return call
+    return replace(call, convert=None, events=None)
 
 
 VALUES: dict[str, Any] = {
@@ -112,6 +116,60 @@ def test_dry_run_is_requested() -> None:
         if "dry_run" in options and not options["dry_run"].default:
             call = call_of(lambda kg, name=name: ask_method(kg, name, dry_run=True))
             assert (call.params | (call.json or {}))["dry_run"] in {True, "true"}, name
+
+
+CHOSEN: dict[str, Any] = {
+    "context_template": "{title}",
+    "expected_digest": "0" * 32,
+    "modified": "2026-01-31",
+    "where": ["b=2"],
+}
+"""Values of optional arguments whose type allows others."""
+ALTERNATIVES: dict[str, list[dict[str, Any]]] = {
+    "approve": [{"documents": None, "all": True}],
+    "augment": [{"text": None, "messages": [{"author": "b", "text": "b"}]}],
+    "reject": [{"documents": ["b"], "all": False}],
+    "search_images": [{"query_text": None, "source_id": "b"}],
+    "search_sources": [
+        {"query_text": None, "mode": "vector", "query_vector": [vector], "space": space}
+        for vector, space in [(0.5, "a"), (0.25, "a"), (0.25, "b")]
+    ],
+}
+"""Arguments that exclude or need others: each row differs from the one before."""
+
+
+def build_other_value(annotation: Any, default: Any) -> Any:  # noqa: PLR0911 - a case each
+    """Return a value of a type that is not the default."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return next(each for each in arguments if each != default)
+    if origin in {Union, UnionType}:
+        chosen = next(each for each in arguments if each not in {Unset, NoneType})
+        return build_other_value(chosen, default)
+    if origin is Sequence:
+        return [build_other_value(arguments[0], None)]
+    if origin is dict:
+        return {"b": 2}
+    if annotation is int:
+        return default + 1 if isinstance(default, int) else 20
+    if annotation is float:
+        return default + 0.125 if isinstance(default, int | float) else 0.125
+    return {bool: default is not True, datetime: datetime(2026, 1, 31)}.get(annotation, "b")  # noqa: DTZ001
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_option_changes_the_request(name: str) -> None:
+    method = inspect.unwrap(getattr(KgClient, name))
+    hints, usual = get_type_hints(method), call_of(lambda kg: ask_method(kg, name))
+    alternatives = ALTERNATIVES.get(name, [])
+    for each in inspect.signature(method).parameters.values():
+        if each.default is each.empty or any(each.name in options for options in alternatives):
+            continue
+        value = CHOSEN.get(each.name) or build_other_value(hints[each.name], each.default)
+        options = {each.name: value}
+        assert call_of(lambda kg, options=options: ask_method(kg, name, **options)) != usual, each.name
+    calls = [usual, *(call_of(lambda kg, one=one: ask_method(kg, name, **one)) for one in alternatives)]
+    assert all(before != after for before, after in pairwise(calls))
 
 
 def test_idempotency_key_is_a_header() -> None:
