@@ -294,8 +294,8 @@ def unfinished_jobs(client: KgClient, *, kind: str | None = None, ontology: str 
     return list(dict.fromkeys(job.job_id for page in pages for job in page.jobs))
 
 
-def wait_for_jobs(client: KgClient, job_ids: Sequence[str]) -> list[Job]:
-    """Wait until the jobs have ended, with a bar for each, and return them."""
+def wait_for_jobs(client: KgClient, job_ids: Sequence[str]) -> None:
+    """Wait until the jobs have ended, with a bar for each."""
     impatience = threading.Timer(PATIENCE_SECONDS, explain_wait, [client])
     impatience.daemon = True
     impatience.start()
@@ -313,7 +313,6 @@ def wait_for_jobs(client: KgClient, job_ids: Sequence[str]) -> list[Job]:
             console.say(describe_failed_items(job))
     if failed := [job for job in ended if job.state not in DONE]:
         raise JobFailed("\n".join(map(_describe_failure, failed)))
-    return ended
 
 
 def explain_wait(client: KgClient) -> None:
@@ -381,7 +380,7 @@ def _missing_sources(status: EmbeddingStatus) -> int:
 
 
 def _follow(client: KgClient, job_ids: Sequence[str], show: Callable[[Job], None]) -> list[Job]:
-    """Show jobs until all have ended."""
+    """Show jobs until all have ended, and return them."""
     ended: dict[str, Job] = {}
     while left := [each for each in dict.fromkeys(job_ids) if each not in ended]:
         for job_id in left:
@@ -391,7 +390,7 @@ def _follow(client: KgClient, job_ids: Sequence[str], show: Callable[[Job], None
                 ended[job_id] = job
         if len(ended) < len({*job_ids}):
             time.sleep(POLL_SECONDS)
-    return [ended[job_id] for job_id in job_ids]
+    return [*ended.values()]
 
 
 def _describe_failure(job: Job) -> str:

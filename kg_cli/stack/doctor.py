@@ -165,7 +165,7 @@ def _examine_bolt(home: Home, settings: Settings) -> Findings:
     elif reason := database_trouble(home, settings):
         fix = (
             "wait: the supervisor of `kg up` restarts a failed process. Otherwise "
-            f"or see {home.neo4j_logs / 'neo4j.log'}, then kg down and kg up"
+            f"see {home.neo4j_logs / 'neo4j.log'}, then kg down and kg up"
         )
         yield _fail("Bolt", f"Neo4j (pid {running.pid}) does not work: {reason}", fix)
     else:

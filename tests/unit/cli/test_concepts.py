@@ -39,11 +39,14 @@ def related(**more: Any) -> RelatedConcept:
 
 def test_concept_is_shown_with_its_evidence(printed: Printed) -> None:
     details = {**LEASE.model_dump(), "evidence": [QUOTE], "more_evidence": 1, "more_related": 3}
-    backwards = related(concept=concept("worker"), outgoing=False, type="holds")
+    backwards = related(concept=concept("worker"), outgoing=False, type="holds", hops=2)
     views.print_concept(ConceptDetails.model_validate({**details, "related": [related(), backwards]}))
     for told in ("“One fox”", "4-11", "likeness 0.93", "[lease] ends in retry", "worker holds [lease]"):
         assert told in printed()
     assert "1 quote, 3 related" in printed()
+    assert [each.strip() for each in printed().splitlines() if "hop" in each] == [
+        "worker holds [lease]  1 source, 2 hops"
+    ]
 
 
 def test_what_nothing_proves_is_marked(printed: Printed) -> None:

@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -6,6 +7,7 @@ from hypothesis import strategies as st
 from rich.markup import escape
 from rich.text import Text
 
+from kg_api.errors import InvalidInput
 from kg_api.schemas.answers import Statement
 from kg_api.schemas.concepts import ConceptList
 from kg_api.schemas.search import ContextWindow
@@ -76,3 +78,10 @@ def test_escaped_text_loses_only_control_characters(text: str) -> None:
     assert not COMMANDS & {*shown}
     kept = [each for each in text.replace("\r\n", "\n") if each not in COMMANDS]
     assert [each for each in shown if each != "�"] == [each for each in kept if each != "�"]
+
+
+@pytest.mark.parametrize(("text", "told"), [("{", "is not valid JSON"), ("[]", "contains no JSON object")])
+def test_file_without_json_object_is_rejected(text: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "steps.json").write_text(text, "utf-8")
+    with pytest.raises(InvalidInput, match=f"steps.json {told}"):
+        console.read_object(tmp_path / "steps.json")

@@ -38,8 +38,12 @@ VALUES = {
     "where": "a=1",
 }
 """Values of parameters whose type allows others."""
-NEEDED = {"augment": {"file": "text.md"}, "conversation": {"file": "chat.json"}}
-NEEDED |= {"documents set": {"values": "a=1"}, "images search": {"query": "b"}}
+NEEDED = {
+    "augment": {"file": "text.md"},
+    "conversation": {"file": "chat.json"},
+    "documents set": {"values": "a=1"},
+    "images search": {"query": "b"},
+}
 """Optional parameters that a command needs."""
 EXCLUSIVE = {"messages", "image", "like"}
 FURTHER = ["augment chat.json --messages", "images search --image boat.png", "images search --like b#3-9"]

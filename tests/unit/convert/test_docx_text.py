@@ -265,14 +265,17 @@ def test_chart_and_diagram_are_read() -> None:
     diagram = f"<dgm:dataModel {NAMESPACES}><dgm:ptLst>{model}</dgm:ptLst></dgm:dataModel>"
     body = "".join(
         paragraph(GRAPHIC.format("", inner))
-        for inner in ('<c:chart r:id="ch"/>', '<dgm:relIds r:dm="dg"/>', '<c:chart r:id="none"/>')
+        for inner in (
+            *('<c:chart r:id="ch"/>', '<dgm:relIds r:dm="dg"/>'),
+            *('<c:chart r:id="none"/>', '<c:chart r:id="broken"/>'),
+        )
     )
-    made = read(body, ch=("chart", chart), dg=("diagramData", diagram))
+    made = read(body, ch=("chart", chart), dg=("diagramData", diagram), broken=("chart", chart[:-1]))
     assert made.text == (
         "Loads of 2023\n\n|  | Tons | Share |\n| --- | --- | --- |\n| 2023-03-15 | 1234567 | 25% |\n"
         "| 2023-03-16 | 0.5 | 30% |\n\n- First 1\n- Second 2\n"
     )
-    assert made.notes == ("skipped: charts and diagrams that could not be read (1)",)
+    assert made.notes == ("skipped: charts and diagrams that could not be read (2)",)
 
 
 def test_strict_document_with_another_main_part_is_read() -> None:

@@ -28,13 +28,13 @@ def codes_of(first: int) -> Callable[[str], bytes]:
     return lambda text: bytes(first + LETTERS.index(each) for each in text)
 
 
-def type_3(encode: Callable[[str], bytes], letters: Iterable[str] = LETTERS) -> Font:
+def type_3(encode: Callable[[str], bytes], letters: Iterable[str] = LETTERS, scale: str = ".001") -> Font:
     codes = sorted({encode(each)[0] for each in letters})
     names = " ".join(f"{code} /g{code}" for code in codes)
     drawings = " ".join(f"/g{code} 8 0 R" for code in codes)
     font = (
-        "<< /Type /Font /Subtype /Type3 /FontBBox [0 0 600 700] /FontMatrix [.001 0 0 .001 0 0] /FirstChar 0 "
-        f"/LastChar 255 /Widths [{'600 ' * 256}] /Encoding << /Differences [{names}] >> "
+        f"<< /Type /Font /Subtype /Type3 /FontBBox [0 0 600 700] /FontMatrix [{scale} 0 0 {scale} 0 0] "
+        f"/FirstChar 0 /LastChar 255 /Widths [{'600 ' * 256}] /Encoding << /Differences [{names}] >> "
         f"/CharProcs << {drawings} >> /Resources << >> >>"
     )
     return encode, [font.encode(), stream(b"600 0 0 0 500 700 d1 0 0 500 700 re f")]
@@ -137,3 +137,13 @@ def test_ascii_codes_without_names_are_read(texts: list[str]) -> None:
     made = convert(write(type_3(ascii_codes, "".join(texts)), *texts))
     assert made.text.split() == " ".join(texts).split()
     assert made.notes == ()
+
+
+def test_size_of_type_3_text_is_that_of_its_drawings() -> None:
+    texts = {"The crane lifts": (0.024, 740), "It lifts 40 tons.": (0.012, 700), "It turns.": (0.012, 685)}
+    encode, objects = type_3(ascii_codes, "".join(texts), scale="1")
+    drawn = [
+        f"BT /F2 {size} Tf 72 {at} Td <{encode(text).hex()}> Tj ET" for text, (size, at) in texts.items()
+    ]
+    made = convert(page("\n".join(drawn).encode(), [], objects, fonts=f"/F2 {FIRST} 0 R"))
+    assert made.text == "# The crane lifts\n\nIt lifts 40 tons.\n\nIt turns."
