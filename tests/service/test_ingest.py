@@ -236,3 +236,4 @@ def test_conversation_is_a_document_with_message_sections(http: httpx.Client) ->
     for hit in hits:
         assert stored["text"][hit["start"] : hit["end"]] == hit["full_text"]
     assert "> # Never!\n>\n> ```\n> renew(every=10)" in stored["text"]
+    assert send_talk(http, TALK, title="Why *now*?").json()["title"] == "Why *now*?"

@@ -1,3 +1,4 @@
+import inspect
 import re
 from functools import cache
 from pathlib import Path
@@ -69,6 +70,12 @@ FILTERED: Final = {
     route for route, (rule, _) in _RULES.items() if rule.filtered and not route.startswith("HEAD ")
 }
 """Routes that can be used with a limited key and have no ontology in the path."""
+PAGED: Final = {
+    route.path_format
+    for route in DECLARED
+    if {"offset", "limit"} <= {*inspect.signature(route.endpoint).parameters}
+}
+"""Paths of lists, one page at a time."""
 
 
 @cache

@@ -80,6 +80,13 @@ def test_instance_differs_between_homes_and_copies(home: Home, tmp_path: Path) -
     assert Home(tmp_path / "link").instance() == home.instance()
 
 
+def test_empty_id_of_a_killed_start_is_replaced(home: Home) -> None:
+    home.id_file.write_text("")
+    assert home.instance() is None
+    home.create()
+    assert home.instance() is not None
+
+
 EVERYTHING = 1 << 60
 
 

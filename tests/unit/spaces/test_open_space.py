@@ -92,6 +92,18 @@ def test_vector_of_a_changed_model_is_rejected(opened: Opened) -> None:
     wait_until(lambda: opened.space.trouble() is None, 5)
 
 
+def test_model_that_cannot_be_opened_is_not_tried_again_at_once(opened: Opened) -> None:
+    tries: list[str] = []
+
+    def fail() -> Embedder:
+        tries.append("open")
+        raise EmbeddingUnavailable("the package is damaged")
+
+    space = OpenSpace(CannedGraph(), opened.space.space, fail)
+    assert [space.problem(), space.problem(), space.trouble()] == ["the package is damaged"] * 3
+    assert tries == ["open"]
+
+
 def test_failed_model_is_verified_before_reuse(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(open_spaces, "OPEN_SECONDS", 0.0)
     opened.space.embed_query("foxes")
