@@ -337,7 +337,8 @@ class Question:
 
     def command(self) -> str:
         """Return the search as a `kg` command."""
-        values = {"--ontology": self.ontology, "--mode": "" if self.way in {USUAL, "graph"} else self.way}
+        mode = "" if self.way in {USUAL, "graph"} else self.way
+        values = {"--ontology": self.ontology, "--mode": mode, "--kind": self.kind}
         options = [part for name, value in values.items() if value for part in (name, value)]
         options += ["--graph"] if self.way == "graph" else []
         options += [part for each in self.where for part in ("--where", each)]

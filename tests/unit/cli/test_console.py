@@ -85,3 +85,7 @@ def test_file_without_json_object_is_rejected(text: str, told: str, tmp_path: Pa
     (tmp_path / "steps.json").write_text(text, "utf-8")
     with pytest.raises(InvalidInput, match=f"steps.json {told}"):
         console.read_object(tmp_path / "steps.json")
+
+
+def test_progress_is_no_output() -> None:
+    assert console.progress().console is console.stderr()

@@ -67,6 +67,7 @@ def test_bar_fits_and_shows_progress(screen: io.StringIO) -> None:
     assert all(len(line) <= 80 for line in shown)
     assert "123/s, 67 min left" in shown[-1]
     assert shown[-1].startswith("source embedding ooo")
+    assert report.progress_of(job(done=12, total=10)) == "12/12"
 
 
 def test_reason_is_printed_in_full_once(screen: io.StringIO) -> None:

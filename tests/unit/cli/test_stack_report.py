@@ -1,3 +1,4 @@
+import socket
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,7 +12,7 @@ from kg_api.local import processes
 from kg_api.local.processes import Home
 from kg_api.local.supervisor import RoleStatus
 from kg_api.schemas.operations import QueueStatus, WorkerInfo
-from kg_api.settings import Settings
+from kg_api.settings import Neo4jSettings, Settings
 from kg_cli import main
 from kg_cli.stack import doctor, report
 from kg_cli.stack.report import RunningProcess, StackStatus, read_status
@@ -121,3 +122,12 @@ def test_doctor_grades_the_free_space(
     monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _: SimpleNamespace(free=free * doctor.GIB))
     *_, disk = doctor.examine_home(Home(tmp_path), Settings(home=tmp_path))
     assert (disk.name, disk.state) == ("disk", state)
+
+
+def test_doctor_names_a_program_on_the_port_of_the_settings(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        settings = Settings(home=tmp_path, neo4j=Neo4jSettings(port=port))
+        (found,) = doctor._examine_bolt(Home(tmp_path), settings)
+    assert (found.name, found.state) == ("Bolt port", "fail")
+    assert f"port {port} is taken" in found.detail

@@ -64,7 +64,7 @@ def test_links_to_folders_are_counted_and_not_followed(tmp_path: Path) -> None:
 
 def test_second_file_of_equal_name_is_rejected(tmp_path: Path) -> None:
     put(tmp_path, "one/a.md", "one/b.md", "two/a.md")
-    selection = select([tmp_path / "one", tmp_path / "two"], SUFFIXES)
+    selection = select([tmp_path / "one", tmp_path / "one", tmp_path / "two"], SUFFIXES)
     assert [file.path for file in selection.files] == [tmp_path / "one/a.md", tmp_path / "one/b.md"]
     [(path, reason, _)] = selection.problems
     assert path == str(tmp_path / "two/a.md")

@@ -270,6 +270,7 @@ def test_missing_words_become_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
         (b"GIF89a and more", "is not a PDF"),
         (random.Random(1).randbytes(5000), "is not a PDF"),
         (b"%PDF-1.7\n" + random.Random(2).randbytes(5000), "damaged or cut off"),
+        (page(["x"]).replace(b"/Root", b"/Encrypt << /Filter /Own >> /Root"), "encryption .* not supported"),
     ],
 )
 def test_bytes_without_pdf_structure_are_rejected(data: bytes, says: str) -> None:

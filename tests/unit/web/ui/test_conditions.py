@@ -1,3 +1,4 @@
+from dataclasses import fields, replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -48,6 +49,19 @@ def test_field_values_are_toggled_individually() -> None:
         assert found.where == ("date>=2024", *where)
     assert question.toggling("tags", "a,b") is not None
     assert Question("a", where=("tags=x",)).toggling("tags", "a,b") is None, "a comma separates values"
+
+
+PARTS: dict[str, Any] = {"text": "b", "ontology": "o", "way": "text", "kind": "image", "where": ("a=1",)}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_part_of_a_question_is_sent_and_shown(part: str) -> None:
+    usual = Question("a")
+    changed = replace(usual, **{part: PARTS[part]})
+    assert changed.as_search() != usual.as_search()
+    assert changed.parameters() != usual.parameters()
+    assert changed.command() != usual.command()
+    assert {*PARTS} | {"judging"} == {each.name for each in fields(Question)}
 
 
 BEFORE: dict[str, Any] = {"tags": ["a", "b"], "author": "Ada", "year": 2024, "draft": True, "empty": None}
