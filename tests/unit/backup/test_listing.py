@@ -1,4 +1,5 @@
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from kg_api.transfer import backup
 from kg_api.transfer.backup import (
     MANIFEST,
     BackupManifest,
+    Restored,
     finish_swap,
     holds_data,
     read_manifest,
@@ -20,6 +22,7 @@ from kg_api.transfer.backup import (
     swap,
 )
 from kg_cli.stack.doctor import examine_restore
+from kg_cli.transfer import backups
 from tests.support.backups import FILES, write_backup
 
 
@@ -161,3 +164,19 @@ def test_an_empty_home_holds_nothing_to_replace(tmp_path: Path) -> None:
     assert not holds_data(home)
     (home.blobs / "picture").touch()
     assert holds_data(home)
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_restore_reports_what_the_backup_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, as_json: bool
+) -> None:
+    found = write_backup(tmp_path, "kg-1", left_out=["the logs"], settings=["KG_LLM__MODEL"])
+    restored = Restored({"ontologies": 1, "documents": 3}, ["2 API keys were revoked"])
+    monkeypatch.setenv("KG_HOME", str(tmp_path / "kg"))
+    monkeypatch.setattr(backups, "stopped", lambda *_: nullcontext())
+    monkeypatch.setattr(backup, "restore_backup", lambda *_: restored)
+    backups.restore_backup(found, replace=False, agreed=False, as_json=as_json)
+    told = capsys.readouterr()
+    for each in ("2 API keys were revoked", "not in the backup: the logs", "KG_LLM__MODEL"):
+        assert each in (told.out if as_json else told.err)
+    assert as_json or "1 ontology, 3 documents" in told.out
