@@ -1,5 +1,6 @@
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -253,6 +254,8 @@ def test_internal_error_has_an_id_without_details() -> None:
         ("request", "info"),
     ]
     assert logs[1]["status"] == 500
+    replaced = ask(limited(broken), x_request_id="my-id level=error").headers["x-request-id"]
+    assert re.fullmatch("[0-9a-f]{32}", replaced)
 
 
 def test_error_during_a_response_closes_the_connection() -> None:

@@ -1,11 +1,15 @@
+import asyncio
+from types import SimpleNamespace
+from typing import cast
+
 import pytest
 from fastapi import Request
 
-from kg_api.access.keys import make_session_token, make_token, parse_session_token
-from kg_api.errors import RateExceeded
+from kg_api.access.keys import Access, KeyCheck, KeyToken, make_session_token, make_token, parse_session_token
+from kg_api.errors import RateExceeded, Unauthorized
 from kg_api.settings import load_settings
 from kg_api.web.app import create_app
-from kg_api.web.shared.security import MAX_FAILED_SIGN_INS, sign_in_limit
+from kg_api.web.shared.security import MAX_FAILED_SIGN_INS, MAX_WRONG_KEYS, Authenticator, sign_in_limit
 from kg_api.web.ui.sign_in import page_to_show
 
 
@@ -64,3 +68,29 @@ def test_failed_sign_ins_are_counted_by_address() -> None:
         rate.hit(address)
     rate.forget("2001:db8::1")
     rate.hit("2001:db8::ffff")
+
+
+def test_wrong_keys_of_an_address_do_not_lock_out_an_accepted_key() -> None:
+    """The key is no longer in the cache of the last seconds."""
+    good, wrong = make_token(), make_token()
+    access = Access("ada", "read")
+    check = SimpleNamespace(
+        get_cached=lambda _: None,
+        was_accepted=lambda token: token == good,
+        look_up=lambda token: access if token == good else None,
+    )
+    authenticator = Authenticator(cast("KeyCheck", check), lambda: None)
+
+    async def identify(token: KeyToken) -> Access | None:
+        headers = [(b"authorization", f"Bearer {token.text}".encode())]
+        return await authenticator.identify({"type": "http", "client": ("192.0.2.1", 1), "headers": headers})
+
+    async def identify_all() -> Access | None:
+        for _ in range(MAX_WRONG_KEYS):
+            with pytest.raises(Unauthorized):
+                await identify(wrong)
+        with pytest.raises(RateExceeded, match="wrong keys"):
+            await identify(wrong)
+        return await identify(good)
+
+    assert asyncio.run(identify_all()) == access
