@@ -51,7 +51,7 @@ def test_all_shortest_ways_are_found_and_no_other(edges: Edges, end: int, hops: 
     known = neighbours_of(edges)
 
     def expand(nodes: Sequence[str]) -> dict[str, ReachedConcept]:
-        return {node: ReachedConcept(known.get(node, []), cut=False) for node in nodes}
+        return {node: ReachedConcept(known.get(node, []) * 2, cut=False) for node in nodes}
 
     found = find_shortest_paths("0", str(end), expand, hops, 10_000)
     assert len(found) == len(set(map(tuple, found)))

@@ -42,7 +42,7 @@ def test_image_type_is_detected_from_content(kind: str, told: str) -> None:
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA", "I;16", "I"])
 def test_any_kind_of_pixels_can_be_shown(mode: str) -> None:
-    wide = drawn(mode="L").convert("I").point(lambda value: value * 257)
+    wide = drawn(mode="L").convert("I").point(lambda value: value * 256)
     picture = wide if mode.startswith("I") else drawn(mode=mode)
     image = read(encoded(picture.convert(mode), "PNG" if mode != "I" else "TIFF"))
     thumbnail = seen(image.thumbnail).convert("L")

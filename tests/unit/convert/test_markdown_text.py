@@ -83,6 +83,18 @@ def test_the_writer_knows_where_the_next_block_begins(written: list[tuple[str, s
     assert len(blocks(writer.text())) == sum(1 for _, text in written if join_lines(text))
 
 
+def test_numbered_items_of_one_depth_are_one_list() -> None:
+    writer = MarkdownWriter()
+    for text, indent, marker in [
+        ("a", "", "2. "),
+        ("b", "   ", "2. "),
+        ("c", "   ", "3. "),
+        ("d", "", "3. "),
+    ]:
+        writer.add_item(text, indent, marker)
+    assert writer.text() == "2. a\n\n   2. b\n   3. c\n\n3. d\n"
+
+
 @pytest.mark.parametrize(
     ("text", "raised", "lowered"),
     [

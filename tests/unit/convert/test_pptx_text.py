@@ -143,9 +143,10 @@ def test_automatic_numbers_count_by_level() -> None:
         paragraph(run("Plain"), "<a:buNone/>"),
         item("F", "romanUcPeriod"),
         item("G", "arabicPlain"),
+        item("H", "arabicPlain", start='startAt="7"'),
     )
     lines = [line.strip() for line in get_text(read(shape)).splitlines() if line.strip()]
-    assert lines == ["3. A", "(a) B", "(b) C", "4. D", "(a) E", "Plain", "I. F", "1 G"]
+    assert lines == ["3. A", "(a) B", "(b) C", "4. D", "(a) E", "Plain", "I. F", "1 G", "7 H"]
 
 
 def test_charts_are_tables_with_titles() -> None:

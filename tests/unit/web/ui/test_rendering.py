@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from lxml.html import fragment_fromstring
 
@@ -112,6 +112,7 @@ def test_matches_are_marked() -> None:
 
 
 @given(st.integers(0, 3400), st.integers(1, 40))
+@example(3400, 1)
 def test_long_passage_is_shown_around_first_match(at: int, length: int) -> None:
     text = " ".join(f"{word:04}" for word in range(700))
     shown = excerpt(hit(text, (at, at + length)))
