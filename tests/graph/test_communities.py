@@ -109,22 +109,28 @@ def test_deleted_concept_leaves_its_community_at_once(notes: Detecting, driver: 
 def test_relationships_tie_concepts_of_a_single_source(graph: Graph) -> None:
     notes = Detecting(graph)
     texts = ["Ada met Bob and Cleo.", "Dan met Eve and Finn.", "Nothing else."]
-    made = record("people.md", texts)
-    store_document(graph, made)
     people = [("Ada", "Bob", "Cleo"), ("Dan", "Eve", "Finn")]
-    several = [
-        extraction(
-            made,
-            at,
-            *(found(each, quote(texts[at], each)) for each in names),
-            relations=tuple(ExtractedRelation(names[0], "met", each, 1.0) for each in names[1:]),
-        )
-        for at, names in enumerate(people)
-    ]
-    write(graph, *several)
+
+    def add_people(ontology: str) -> None:
+        made = record("people.md", texts, ontology)
+        store_document(graph, made)
+        several = [
+            extraction(
+                made,
+                at,
+                *(found(each, quote(texts[at], each)) for each in names),
+                relations=tuple(ExtractedRelation(names[0], "met", each, 1.0) for each in names[1:]),
+            )
+            for at, names in enumerate(people)
+        ]
+        write(graph, *several, ontology=ontology)
+
+    add_people("notes")
     notes.work()
     assert sorted(map(sorted, notes.labels())) == [[*each] for each in people]
     assert notes.page().left_out == 0
+    add_people("others")
+    assert notes.page().changed == 0
 
 
 def test_an_ontology_with_little_or_nothing_has_none(graph: Graph) -> None:

@@ -21,7 +21,7 @@ from kg_api.graph.document_writes import (
     store_document,
     store_documents,
 )
-from kg_api.graph.folders import register
+from kg_api.graph.folders import find_folder, register
 from kg_api.graph.library import list_documents, read_outline
 from kg_api.graph.review import count_waiting, list_waiting, read_waiting
 from kg_api.graph.spaces import read_configurations
@@ -366,3 +366,7 @@ def test_folder_files_are_pending_until_approved_then_synced(
     assert (documents(graph), pending(graph)) == ({}, ["two.md"])
     FolderService(graph, EVERYWHERE).remove(followed, delete_documents=False)
     assert pending(graph) == ["two.md"], "a user can still approve the document"
+    (folder / "two.md").unlink()
+    followed = register(graph, NewFolder(path=str(folder), ontology="notes"))
+    work(graph)
+    assert counts(find_folder(graph, followed)) == {}, "an empty folder has no pending documents"

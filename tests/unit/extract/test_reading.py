@@ -4,12 +4,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import SecretStr
 
 from kg_api.extraction.llm import (
     BESIDE,
     CONCEPT_TOKENS,
     MAX_TITLE_LENGTH,
     PASSAGE_TOKENS,
+    Extractors,
     answer_tokens,
     build_extraction_passages,
     build_instruction,
@@ -34,6 +36,10 @@ from kg_api.extraction.replies import (
 from kg_api.graph.concept_writes import StoredExtraction
 from kg_api.graph.vectors import DocumentAbout, SourceText
 from kg_api.schemas.concepts import Extraction, UsedExtraction
+from kg_api.schemas.vocabulary import ExtractorName
+from kg_api.sections import LlmSettings
+from kg_api.settings import load_settings
+from tests.unit.search.canned import CannedGraph
 
 TEXT = "Ada Lovelace wrote the first program for the Analytical Engine in 1843."
 SOURCE = SourceText("s", "d", 0, ("Top",), 0, TEXT, "h")
@@ -302,6 +308,23 @@ def test_paid_extraction_is_only_repeated_on_request(
     stored = StoredExtraction("notes", asked=asked)
     used = UsedExtraction(extractor=extractor, per_source=6, budget=None)
     assert get_automatic_selection(stored, used, "now") == selection
+
+
+@pytest.mark.parametrize("extractor", ["keyphrase", "llm"])
+def test_status_counts_sources_by_the_mark_of_the_extractor(extractor: ExtractorName) -> None:
+    settings = load_settings(
+        llm=LlmSettings(model="small", base_url="http://127.0.0.1:1", api_key=SecretStr("x"))
+    )
+    extractors = Extractors(CannedGraph(), settings)
+    marks = set[str]()
+    for per_source in (3, 6):
+        used = UsedExtraction(extractor=extractor, per_source=per_source, budget=None)
+        opened = extractors.open("notes", used)
+        assert opened is not None
+        assert extractors.mark(used) == opened.mark
+        marks.add(opened.mark)
+    assert len(marks) == 2
+    extractors.close()
 
 
 @pytest.mark.parametrize(
