@@ -102,7 +102,8 @@ def test_inflections_are_one_concept_of_the_document() -> None:
 
 
 def test_quote_of_a_long_sentence_is_whole_words_around_the_phrase() -> None:
-    text = f"{'they ran and ' * 150}saw Neptune Station {'and nevertheless ' * 80}."
+    before = "It was late and dark. " * 35
+    text = f"{before}Now {'they ran and ' * 60}saw Neptune Station {'and nevertheless ' * 80}."
     (found,) = (each for each in extract(sources(text), 20)[0].concepts if each.label == "Neptune Station")
     (quote,) = found.quotes
     assert set(quote.text.split()) == {"they", "ran", "and", "saw", "nevertheless", "Neptune", "Station"}
