@@ -124,7 +124,7 @@ def test_doctor_grades_the_free_space(
     assert (disk.name, disk.state) == ("disk", state)
 
 
-def test_doctor_names_a_program_on_the_port_of_the_settings(tmp_path: Path) -> None:
+def test_doctor_names_other_program_on_configured_port(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         settings = Settings(home=tmp_path, neo4j=Neo4jSettings(port=port))

@@ -311,7 +311,7 @@ def test_paid_extraction_is_only_repeated_on_request(
 
 
 @pytest.mark.parametrize("extractor", ["keyphrase", "llm"])
-def test_status_counts_sources_by_the_mark_of_the_extractor(extractor: ExtractorName) -> None:
+def test_status_uses_the_mark_of_the_extractor(extractor: ExtractorName) -> None:
     settings = load_settings(
         llm=LlmSettings(model="small", base_url="http://127.0.0.1:1", api_key=SecretStr("x"))
     )

@@ -92,7 +92,7 @@ def test_vector_of_a_changed_model_is_rejected(opened: Opened) -> None:
     wait_until(lambda: opened.space.trouble() is None, 5)
 
 
-def test_model_that_cannot_be_opened_is_not_tried_again_at_once(opened: Opened) -> None:
+def test_unusable_model_is_not_opened_again_at_once(opened: Opened) -> None:
     tries: list[str] = []
 
     def fail() -> Embedder:

@@ -70,7 +70,7 @@ def test_failed_sign_ins_are_counted_by_address() -> None:
     rate.hit("2001:db8::ffff")
 
 
-def test_wrong_keys_of_an_address_do_not_lock_out_an_accepted_key() -> None:
+def test_accepted_key_survives_wrong_keys_of_its_address() -> None:
     """The key is no longer in the cache of the last seconds."""
     good, wrong = make_token(), make_token()
     access = Access("ada", "read")

@@ -139,7 +139,7 @@ def test_ascii_codes_without_names_are_read(texts: list[str]) -> None:
     assert made.notes == ()
 
 
-def test_size_of_type_3_text_is_that_of_its_drawings() -> None:
+def test_type_3_size_is_that_of_drawings() -> None:
     texts = {"The crane lifts": (0.024, 740), "It lifts 40 tons.": (0.012, 700), "It turns.": (0.012, 685)}
     encode, objects = type_3(ascii_codes, "".join(texts), scale="1")
     drawn = [

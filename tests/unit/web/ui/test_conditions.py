@@ -55,7 +55,7 @@ PARTS: dict[str, Any] = {"text": "b", "ontology": "o", "way": "text", "kind": "i
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_every_part_of_a_question_is_sent_and_shown(part: str) -> None:
+def test_each_question_part_is_sent_and_shown(part: str) -> None:
     usual = Question("a")
     changed = replace(usual, **{part: PARTS[part]})
     assert changed.as_search() != usual.as_search()
