@@ -19,6 +19,7 @@ from opentelemetry.trace import NoOpTracer, Span, SpanKind, Status, StatusCode, 
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from kg_api import __version__
+from kg_api.wording import build_install_command
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
@@ -111,8 +112,7 @@ END_SECONDS = 2.0
 PATH = "/v1/traces"
 WITHOUT_PACKAGES = (
     "OTEL_EXPORTER_OTLP_ENDPOINT is set, but the packages for tracing are not installed, so kg "
-    "exports no traces. Install them in the checkout of kg: .venv/bin/python -m pip install -e "
-    "'.[tracing]'"
+    f"exports no traces. Install them in the checkout of kg: {build_install_command('tracing')}"
 )
 
 

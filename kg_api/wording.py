@@ -23,6 +23,18 @@ def was(number: int) -> str:
     return "was" if number == 1 else "were"
 
 
+# Messages of several modules
+
+
+def build_install_command(*extras: str) -> str:
+    # Without -e, pip replaces the link to the checkout by a copy, and kg ignores every `git pull`.
+    return f".venv/bin/python -m pip install -e '.[{','.join(extras)}]'"
+
+
+def describe_missing_paragraph(document: str, paragraph: int, sources: int) -> str:
+    return f"{document!r} has no paragraph {paragraph}. The last one is {sources - 1}"
+
+
 # Pages
 
 

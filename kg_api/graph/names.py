@@ -14,6 +14,7 @@ from kg_api.graph.client import Graph, Reader, Row
 from kg_api.graph.reach import get_visible_ontologies, is_visible, resolve_ontologies, resolve_ontology
 from kg_api.schemas.base import ID_DIGITS, build_alias_scope, document_id, list_spellings
 from kg_api.suggestions import describe_unknown_ontology, format_suggestion, nearest
+from kg_api.wording import describe_missing_paragraph
 
 
 def list_ontology_names(graph: Reader) -> list[str]:
@@ -219,8 +220,7 @@ def identify_source(graph: Graph, identifier: str) -> str | None:
         document, paragraph = place["document"], int(place["paragraph"])
         row = _read_paragraph(graph, identify_document(graph, document), paragraph)
         if row["source_id"] is None:
-            last = row["sources"] - 1
-            raise NotFound(f"{document!r} has no paragraph {paragraph}. The last one is {last}")
+            raise NotFound(describe_missing_paragraph(document, paragraph, row["sources"]))
         return row["source_id"]
     row = _read_paragraph(graph, named["document_id"]) if named else None
     return row["source_id"] if row and row["sources"] == 1 else None

@@ -8,6 +8,7 @@ from typing import Final
 
 from kg_api.errors import ConfigurationError
 from kg_api.settings import Settings
+from kg_api.wording import build_install_command
 
 PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "communities": ("graspologic_native", "scipy"),
@@ -29,8 +30,7 @@ def is_installed(extra: str) -> bool:
 
 
 def describe_installation(extras: Iterable[str]) -> str:
-    # Without -e, pip replaces the link to the checkout by a copy, and kg ignores every `git pull`.
-    return f"Install them in kg's checkout: .venv/bin/python -m pip install -e '.[{','.join(extras)}]'"
+    return f"Install them in kg's checkout: {build_install_command(*extras)}"
 
 
 def missing(extra: str) -> ConfigurationError:

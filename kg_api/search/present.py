@@ -44,6 +44,7 @@ from kg_api.search.retrieve import (
 )
 from kg_api.spaces.registry import ModelTokenCounter, SpaceRegistry, build_space_token_counter
 from kg_api.spaces.snapshot import Snapshots
+from kg_api.wording import describe_missing_paragraph
 
 # Context windows within a token budget
 
@@ -301,8 +302,7 @@ class Presenter:
             document, first = find_summary(self._graph, source.document_id), source.paragraph
         first = first if start is None else start
         if first and first >= document.sources:
-            last = document.sources - 1
-            raise InvalidInput(f"{document.document!r} has no paragraph {first}. The last one is {last}")
+            raise InvalidInput(describe_missing_paragraph(document.document, first, document.sources))
         counter = self._counter(document.ontology)
         kept, spent = list[Place](), 0
         for place in read_paragraphs(self._graph, document.document_id, first, first + AT_ONCE - 1):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from kg_api.schemas.base import digest
 from kg_api.settings import ConversionSettings
+from kg_api.wording import build_install_command
 
 Picture = NDArray[np.uint8]  # grayscale, shape (height, width)
 
@@ -51,7 +52,7 @@ def compute_mean_confidence(words: Sequence[tuple[str, float]]) -> float:
 # Availability
 
 OCR_IS_OFF = "OCR is off (KG_CONVERSION__OCR)"
-INSTALL = "install kg with the extra `ocr` (.venv/bin/python -m pip install -e '.[ocr]' in its checkout)"
+INSTALL = f"install kg with the extra `ocr` ({build_install_command('ocr')} in its checkout)"
 _DECIDE = {
     *("ocr_max_pages", "ocr_max_seconds", "ocr_max_megapixels"),
     *("max_memory_mb", "max_seconds", "images_within"),
