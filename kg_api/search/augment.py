@@ -142,15 +142,6 @@ class MergedPassage:
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
-    per_piece: int
-    per_document: int | None
-    limit: int
-    deduplicate: bool
-    by_rank: bool  # order by rank even if similarities are comparable
-
-
-@dataclass(frozen=True, slots=True)
 class PassageSelection:
     """Passages that were selected, best first, and how many hits were dropped in each step."""
 
@@ -159,35 +150,33 @@ class PassageSelection:
     left_out: Counter[str]
 
 
-def select(found: Sequence[PieceHit], choices: Choices) -> PassageSelection:
+def select(found: Sequence[PieceHit], request: AugmentRequest) -> PassageSelection:
     """Select passages from hits that have reached the similarity threshold.
 
     The steps: limit hits per piece, merge hits of the same passage, collapse near-duplicates, limit hits per
     document, apply the total limit.
     If all hits have a similarity from the same space, passages are ordered by similarity, otherwise by rank.
+    Diversified results are also ordered by rank.
     """
     left_out: Counter[str] = Counter()
-    best = _best_of_each_piece(found, choices.per_piece)
+    by_rank = sorted(found, key=lambda each: each.rank)
+    best = limit_per_group(by_rank, lambda each: each.piece, request.per_piece)
     left_out["beyond_per_piece"] = len(found) - len(best)
     comparable = all(each.hit.similarity is not None for each in best)
     order = (
         "rank"
-        if choices.by_rank or not comparable or len({each.hit.space for each in best}) > 1
+        if request.mmr_lambda is not None or not comparable or len({each.hit.space for each in best}) > 1
         else "similarity"
     )
     passages = _merge(best, order)
     left_out["found_again"] = len(best) - len(passages)
-    if choices.deduplicate:
+    if request.deduplicate:
         left_out["duplicates"], passages = _shorter(passages, _without_duplicates(passages))
-    if choices.per_document is not None:
-        kept = limit_per_group(passages, lambda each: each.nearest.hit.document_id, choices.per_document)
+    if request.per_document is not None:
+        kept = limit_per_group(passages, lambda each: each.nearest.hit.document_id, request.per_document)
         left_out["beyond_per_document"], passages = _shorter(passages, kept)
-    left_out["beyond_limit"], passages = _shorter(passages, passages[: choices.limit])
+    left_out["beyond_limit"], passages = _shorter(passages, passages[: request.limit])
     return PassageSelection(passages, order, left_out)
-
-
-def _best_of_each_piece(found: Iterable[PieceHit], most: int) -> list[PieceHit]:
-    return limit_per_group(sorted(found, key=lambda each: each.rank), lambda each: each.piece, most)
 
 
 def _merge(found: Iterable[PieceHit], order: Order) -> list[MergedPassage]:
@@ -579,7 +568,7 @@ class AugmentService:
             asking = Asking(request, where, self._spaces, self._search.search)
             results = self._ask(asking, pieces)
         with watch.stage("select"):
-            selection = select(_collect_hits(results), _choices(request))
+            selection = select(_collect_hits(results), request)
             context = render_context(selection.passages, counter.count, request.token_budget)
         counts = _counts(text, pieces, results, selection, context)
         log.info("augmented", **counts.model_dump(), ms=watch.milliseconds()["total"])
@@ -613,16 +602,6 @@ class AugmentService:
         finally:
             for each in waiting:
                 each.cancel()
-
-
-def _choices(request: AugmentRequest) -> Choices:
-    return Choices(
-        per_piece=request.per_piece,
-        per_document=request.per_document,
-        limit=request.limit,
-        deduplicate=request.deduplicate,
-        by_rank=request.mmr_lambda is not None,
-    )
 
 
 def _collect_hits(asked: Sequence[PieceResults]) -> list[PieceHit]:

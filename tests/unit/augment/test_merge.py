@@ -20,7 +20,6 @@ from kg_api.search.augment import (
     MEASURED,
     Asking,
     AugmentScope,
-    Choices,
     MergedPassage,
     PackedContext,
     PassageSelection,
@@ -41,7 +40,7 @@ from kg_api.text.markdown import blocks
 from tests.support.hits import make_hit, make_place
 from tests.unit.search.found import SPACE
 
-ALL = Choices(per_piece=100, per_document=None, limit=100, deduplicate=False, by_rank=False)
+ALL = AugmentRequest(text="all", per_piece=50, per_document=None, limit=100)
 
 
 def hit(source: str, similarity: float | None, document: str | None = None, **more: Any) -> SourceHit:
@@ -55,8 +54,7 @@ def found(piece: int, *hits: SourceHit) -> list[PieceHit]:
 
 
 def chosen(hits: list[PieceHit], **choices: Any) -> PassageSelection:
-    kept = {name: getattr(ALL, name) for name in Choices.__dataclass_fields__} | choices
-    return select(hits, Choices(**kept))
+    return select(hits, ALL.model_copy(update=choices))
 
 
 def ids(selection: PassageSelection) -> list[str]:
@@ -76,7 +74,7 @@ def test_ranks_decide_across_spaces() -> None:
     hits = [*found(1, hit("a", 0.5), hit("b", 0.9)), *found(2, hit("c", 0.6, space="large"))]
     assert (ids(chosen(hits)), chosen(hits).order) == (["c", "a", "b"], "rank")
     assert ids(chosen(hits[:2])) == ["b", "a"]
-    assert ids(chosen(hits[:2], by_rank=True)) == ["a", "b"]
+    assert ids(chosen(hits[:2], mmr_lambda=0.5)) == ["a", "b"]
     assert chosen(found(1, hit("a", None))).order == "rank"
 
 
@@ -115,24 +113,25 @@ PIECES = st.lists(st.lists(HITS, max_size=6, unique_by=lambda each: each.source_
     lambda pieces: [each for n, hits in enumerate(pieces, start=1) for each in found(n, *hits)]
 )
 CHOICES = st.builds(
-    Choices,
+    AugmentRequest,
+    text=st.just("all"),
     per_piece=st.integers(1, 4),
     per_document=st.none() | st.integers(1, 3),
     limit=st.integers(1, 6),
     deduplicate=st.booleans(),
-    by_rank=st.booleans(),
+    mmr_lambda=st.none() | st.just(0.5),
 )
 
 
 @given(PIECES, CHOICES)
-def test_every_hit_is_selected_or_counted(hits: list[PieceHit], choices: Choices) -> None:
+def test_every_hit_is_selected_or_counted(hits: list[PieceHit], choices: AugmentRequest) -> None:
     selection = select(hits, choices)
     assert sum(selection.left_out.values()) + len(selection.passages) == len(hits)
     assert all(count >= 0 for count in selection.left_out.values())
 
 
 @given(PIECES, CHOICES)
-def test_the_choices_hold(hits: list[PieceHit], choices: Choices) -> None:
+def test_the_choices_hold(hits: list[PieceHit], choices: AugmentRequest) -> None:
     selection = select(hits, choices)
     assert len(selection.passages) <= choices.limit
     documents = Counter(passage.nearest.hit.document_id for passage in selection.passages)
@@ -150,7 +149,7 @@ def test_the_choices_hold(hits: list[PieceHit], choices: Choices) -> None:
 
 @given(PIECES, CHOICES, st.randoms())
 def test_selection_ignores_completion_order_of_pieces(
-    hits: list[PieceHit], choices: Choices, dice: Any
+    hits: list[PieceHit], choices: AugmentRequest, dice: Any
 ) -> None:
     shuffled = list(hits)
     dice.shuffle(shuffled)
