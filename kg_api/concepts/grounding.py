@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from math import fsum
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from kg_api.graph.client import Graph
 from kg_api.graph.relation_search import read_stances, read_statements
@@ -29,29 +28,22 @@ SIDES: Final[Mapping[Stance, Stance]] = MappingProxyType(
 """Stance towards the concept, at either end of the relationship."""
 
 
-@dataclass(frozen=True, slots=True)
-class Opinion:
+class Opinion(NamedTuple):
     """Binomial opinion of subjective logic."""
 
     supporting: float
     contradicting: float
+    belief: float
+    disbelief: float
+    uncertainty: float
+    strength: float  # belief plus its share of the uncertainty
 
-    @property
-    def uncertainty(self) -> float:
-        return PRIOR_WEIGHT / (self.supporting + self.contradicting + PRIOR_WEIGHT)
 
-    @property
-    def belief(self) -> float:
-        return self.supporting / (self.supporting + self.contradicting + PRIOR_WEIGHT)
-
-    @property
-    def disbelief(self) -> float:
-        return self.contradicting / (self.supporting + self.contradicting + PRIOR_WEIGHT)
-
-    @property
-    def expectation(self) -> float:
-        """Belief plus its share of the uncertainty."""
-        return self.belief + BASE_RATE * self.uncertainty
+def form_opinion(supporting: float, contradicting: float) -> Opinion:
+    weight = supporting + contradicting + PRIOR_WEIGHT
+    belief, disbelief, uncertainty = supporting / weight, contradicting / weight, PRIOR_WEIGHT / weight
+    strength = belief + BASE_RATE * uncertainty
+    return Opinion(supporting, contradicting, belief, disbelief, uncertainty, strength)
 
 
 def compute_grounding(graph: Graph, concept: Concept, limit: int) -> Grounding | None:
@@ -68,14 +60,9 @@ def compute_grounding(graph: Graph, concept: Concept, limit: int) -> Grounding |
     for type_key, statements in stated:
         sides[SIDES[stances[type_key]]].append(statements)
     supporting, contradicting = sides["supports"], sides["contradicts"]
-    opinion = Opinion(_sum_confidence(supporting), _sum_confidence(contradicting))
+    opinion = form_opinion(_sum_confidence(supporting), _sum_confidence(contradicting))
     return Grounding(
-        strength=opinion.expectation,
-        belief=opinion.belief,
-        disbelief=opinion.disbelief,
-        uncertainty=opinion.uncertainty,
-        supporting=opinion.supporting,
-        contradicting=opinion.contradicting,
+        **opinion._asdict(),
         supporting_evidence=supporting[:limit],
         contradicting_evidence=contradicting[:limit],
         more_evidence=sum(max(0, len(side) - limit) for side in (supporting, contradicting)),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from kg_api.concepts import grounding
-from kg_api.concepts.grounding import Opinion, compute_grounding
+from kg_api.concepts.grounding import compute_grounding, form_opinion
 from kg_api.concepts.merging import (
     MIN_LIKENESS,
     compare_spelling,
@@ -245,11 +245,11 @@ EVIDENCE = st.floats(0, 1e6)
 
 @given(EVIDENCE, EVIDENCE)
 def test_it_is_an_opinion(supporting: float, contradicting: float) -> None:
-    opinion = Opinion(supporting, contradicting)
+    opinion = form_opinion(supporting, contradicting)
     parts = (opinion.belief, opinion.disbelief, opinion.uncertainty)
     assert all(0 <= each <= 1 for each in parts)
     assert sum(parts) == pytest.approx(1)
-    assert opinion.expectation == pytest.approx((supporting + 1) / (supporting + contradicting + 2))
+    assert opinion.strength == pytest.approx((supporting + 1) / (supporting + contradicting + 2))
 
 
 def evidence(source: str, confidence: float = 1) -> RelationshipEvidence:
