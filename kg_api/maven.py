@@ -62,9 +62,7 @@ def find_damaged(lock: Path, cache: Path) -> list[Path]:
 
     entries = LockFile.load(lock).dependencies
     paths = [_path(_artifact(cache, entry)) for entry in entries]
-    with ThreadPoolExecutor() as pool:
-        found = pool.map(_is_intact, paths, entries)
-        return [path for path, intact in zip(paths, found, strict=True) if not intact]
+    return [path for path, entry in zip(paths, entries, strict=True) if not _is_intact(path, entry)]
 
 
 def _is_intact(path: Path, entry: LockedDependency) -> bool:

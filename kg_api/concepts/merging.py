@@ -6,8 +6,7 @@ import re
 import unicodedata
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain, product
 from typing import Final, Literal
 
@@ -25,6 +24,7 @@ from kg_api.graph.concept_vectors import (
 from kg_api.graph.concepts import Text, find_concept
 from kg_api.graph.spaces import Space
 from kg_api.graph.targets import Plan
+from kg_api.providers.retrying import ask_at_once
 from kg_api.schemas.base import normalize_concept_name
 from kg_api.schemas.concepts import ConceptMerge, ConceptMerges
 from kg_api.schemas.spaces import SimilarityCalibration
@@ -420,10 +420,9 @@ def _link(graph: Graph, space: Space, ontology: str, ids: Sequence[str]) -> list
     def find_pairs(some: Sequence[str]) -> list[NearConcepts]:
         return find_near_concept_pairs(graph, space, ontology, some, NEIGHBOURS, least=least)
 
-    parts = [*portions(ids, ASKED_AT_ONCE)]
-    with ThreadPoolExecutor(len(parts)) as pool:  # lookups are slow
-        found = chain.from_iterable(pool.map(find_pairs, parts))
-        near = sorted(found, key=lambda each: (-each.cosine, each.ids))
+    lookups = [partial(find_pairs, some) for some in portions(ids, ASKED_AT_ONCE)]
+    found = chain.from_iterable(ask_at_once(lookups, len(lookups)))  # lookups are slow
+    near = sorted(found, key=lambda each: (-each.cosine, each.ids))
     link_concepts(graph, space, {own: [pair for pair in near if pair.ids[0] == own] for own in ids})
     return near
 

@@ -43,20 +43,24 @@ def cancel_waits_on(given_up: threading.Event) -> Generator[None]:
 
 def wait(seconds: float) -> None:
     given_up = _given_up.get()
-    if given_up is None:
+    if given_up is not None:
+        if given_up.wait(seconds):
+            raise RetryCancelled
+    elif seconds:
         time.sleep(seconds)
-    elif given_up.wait(seconds):
-        raise RetryCancelled
 
 
 def ask_at_once(questions: Iterable[Callable[[], WaitedT]], at_once: int) -> list[WaitedT]:
     """Call functions in up to `at_once` threads, and return the results in order.
 
     After a failure or a cancellation, no further call starts, because each may cost money. Running calls
-    finish.
+    finish. A single call runs in the thread of the caller.
     """
+    calls = [*questions]
+    if len(calls) < 2:  # noqa: PLR2004
+        return [_ask(each) for each in calls]
     with ThreadPoolExecutor(at_once) as pool:
-        pending = [pool.submit(copy_context().run, _ask, each) for each in questions]
+        pending = [pool.submit(copy_context().run, _ask, each) for each in calls]
         try:
             futures.wait(pending, return_when=futures.FIRST_EXCEPTION)
         finally:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from contextvars import copy_context
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 
 from kg_api.errors import InvalidInput
 from kg_api.graph.client import Graph
@@ -38,6 +36,7 @@ from kg_api.graph.text_analysis import (
     stem_question,
 )
 from kg_api.providers.embedding_port import IN_PROCESS
+from kg_api.providers.retrying import ask_at_once
 from kg_api.schemas.base import DIGEST, CursorForm, build_alias_scope, digest_cursors
 from kg_api.schemas.search import Degradation, Respelling, SourceSearch
 from kg_api.schemas.vocabulary import MAX_PAGED_HITS, SearchMode
@@ -423,7 +422,7 @@ def _embedding(plan: SearchPlan) -> Iterator[Degradation]:
 # Planner
 
 MAX_EXACT = 100_000  # maximum sources of an exact search, which takes seconds
-THREADS = 16
+MODELS_AT_ONCE = 16
 
 
 class SearchPlanner:
@@ -442,11 +441,6 @@ class SearchPlanner:
         self._hyde = hyde
         self._snapshots = snapshots
         self._pictures = pictures
-        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="question")
-        """Separate from the retrievers, so that a slow provider only blocks requests that need it."""
-
-    def close(self) -> None:
-        self._pool.shutdown()
 
     def providers(self, ontologies: Sequence[str] | None) -> frozenset[str]:
         """List the remote providers that are needed to embed a question.
@@ -499,10 +493,10 @@ class SearchPlanner:
             hypothetical, hyde_fault = self._hyde.generate(request)
         pictured = [] if concepts_alone else self._pictures.spaces(request, known, scope, filters)
         with watch.stage("embed"):
-            # In parallel. A search without images needs no extra thread
-            see = self._pictures.embed
-            seeing = self._pool.submit(copy_context().run, see, text, pictured) if pictured else None
-            vectors = self._vectors(request, scope, populating, hypothetical)
+            embed = partial(self._vector, request, scope, populating, hypothetical)
+            texts = [partial(embed, each) for each in scope.models]
+            images = [partial(self._pictures.embed, text, *each) for each in pictured]
+            found = ask_at_once([*texts, *images], MODELS_AT_ONCE)
         wording = parse_keywords(
             text,
             None if filters.ontologies is None else tuple(filters.ontologies),
@@ -522,8 +516,8 @@ class SearchPlanner:
             wording=wording,
             words_among=chosen.behind_queries,
             depth=max(LANE_DEPTH, 3 * request.limit),
-            vectors=vectors,
-            pictures=seeing.result() if seeing else (),
+            vectors=[each for each in found if isinstance(each, QueryVector)],
+            pictures=[each for each in found if isinstance(each, PictureVector)],
             hyde_fault=hyde_fault,
             populating=populating,
             similar=similar,
@@ -543,17 +537,13 @@ class SearchPlanner:
                 "Name fewer ontologies or documents, or omit exact"
             )
 
-    def _vectors(
-        self, request: SourceSearch, scope: Scope, populating: dict[str, str], hypothetical: list[str]
-    ) -> list[QueryVector]:
-        """Get a vector from each model. If there are several, they run in parallel."""
-
-        def one(space: Space) -> QueryVector:
-            waiting = [name for name in scope.indexes(space) if name in populating]
-            return query_vector(request, self._spaces.of(space), waiting, hypothetical)
-
-        models = scope.models
-        if len(models) == 1:
-            return [one(models[0])]
-        waiting = [self._pool.submit(copy_context().run, one, each) for each in models]
-        return [each.result() for each in waiting]
+    def _vector(
+        self,
+        request: SourceSearch,
+        scope: Scope,
+        populating: dict[str, str],
+        hypothetical: list[str],
+        space: Space,
+    ) -> QueryVector:
+        waiting = [name for name in scope.indexes(space) if name in populating]
+        return query_vector(request, self._spaces.of(space), waiting, hypothetical)

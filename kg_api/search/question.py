@@ -142,21 +142,16 @@ class PictureQuestions:
         reading = [name for name in names if name in answering and reads_text(answering[name])]
         return group_by_space(list_ontologies_with_images(self._graph, reading) if reading else (), answering)
 
-    def embed(self, text: str, spaces: Sequence[tuple[Space, list[str]]]) -> list[PictureVector]:
-        images, found = self._images, list[PictureVector]()
-        if images is None:
-            return found
-        for space, names in spaces:
-            vector, fault = None, None
-            if waiting := self._snapshots.populating(space.image_index_name):
-                fault = f"the index {space.image_index_name} is {waiting[space.image_index_name]}"
-            else:
-                try:
-                    vector = images.of(space).embed_query(text)
-                except (*FAULTS, InvalidInput) as error:
-                    fault = str(error)
-            found.append(PictureVector(space, names, vector, fault))
-        return found
+    def embed(self, text: str, space: Space, names: list[str]) -> PictureVector:
+        vector, fault = None, None
+        if waiting := self._snapshots.populating(space.image_index_name):
+            fault = f"the index {space.image_index_name} is {waiting[space.image_index_name]}"
+        elif self._images is not None:
+            try:
+                vector = self._images.of(space).embed_query(text)
+            except (*FAULTS, InvalidInput) as error:
+                fault = str(error)
+        return PictureVector(space, names, vector, fault)
 
 
 def reads_text(space: Space) -> bool:

@@ -190,7 +190,7 @@ class SeenLane:
     ) -> Found:
         """Find images near the text in a passage."""
         spaces = self._questions.reading(known.there(query.within.ontologies), known)
-        questions = self._questions.embed(query.own.full_text, spaces)
+        questions = [self._questions.embed(query.own.full_text, *each) for each in spaces]
         degradations += [each.degradation for each in questions if each.degradation is not None]
         near = [hit for each in questions for hit in self._find_near(query, each)]
         return rank_by_similarity(query, near, "picture_space")

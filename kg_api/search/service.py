@@ -63,7 +63,6 @@ class SearchService:
 
     def close(self) -> None:
         self._retriever.close()
-        self._planner.close()
 
     def search(self, request: SourceSearch, similar: SimilarityFilter | None = None) -> SourceHits:
         """Find sources. `degraded` lists the parts of the search that did not work.

@@ -6,8 +6,8 @@ import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from functools import partial
 from typing import Literal
 
 from kg_api.errors import ConfigurationError, Conflict, InvalidInput, KgError
@@ -24,6 +24,7 @@ from kg_api.graph.targets import KINDS, Plan, sample_texts
 from kg_api.graph.vectors import DocumentAbout, SourceText, list_document_sources
 from kg_api.providers.embedding_port import IN_PROCESS, Embedder, describe_part_rejection
 from kg_api.providers.remote_embedding import list_learned
+from kg_api.providers.retrying import ask_at_once
 from kg_api.schemas.embedding import Cost
 from kg_api.schemas.spaces import EmbeddingHealth, NewSpace, SpaceHealth, SpaceInfo, SpaceState
 from kg_api.schemas.vocabulary import EmbeddedKind, Modality
@@ -244,8 +245,7 @@ class ModelService:
 
     def health(self) -> EmbeddingHealth:
         opened = [*self._spaces.all(), *self._images.all()]
-        with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
-            found = list(pool.map(_check_space, opened))
+        found = ask_at_once([partial(_check_space, each) for each in opened], ASKED_AT_ONCE)
         good = all(each.status == "ok" for each in found)
         return EmbeddingHealth(status="ok" if good else "error", spaces=found, notes=list_learned())
 
