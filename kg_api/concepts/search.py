@@ -235,14 +235,6 @@ LANE_DEPTH = 50  # minimum hits of each retriever in the fusion
 NOTHING_WAITS: Mapping[str, str] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class FoundConcepts:
-    """Hits, best first, and failed parts of the search."""
-
-    concepts: list[ConceptHit]
-    degraded: list[Degradation] = field(default_factory=list[Degradation])
-
-
 def find_concepts(
     graph: Graph,
     query_text: str,
@@ -251,7 +243,7 @@ def find_concepts(
     limit: int,
     *,
     populating: Mapping[str, str] = NOTHING_WAITS,
-) -> FoundConcepts:
+) -> ConceptHits:
     """Find the concepts that match a query best."""
     depth = max(LANE_DEPTH, 2 * limit)
     usable = [each for each in meanings if each.space.concept_index_name not in populating]
@@ -278,10 +270,10 @@ def find_concepts(
     hits = add_match_kinds(
         graph, _fuse(lanes, usable)[:limit], hits_by_name, query_words, usable, variants=variants
     )
-    degradations = list(_describe_degradation(meanings, words, lanes, hits, populating))
-    return FoundConcepts(
-        hits, degradations if hits else [*degradations, *describe_missing_concepts(graph, ontologies)]
-    )
+    degraded = list(_describe_degradation(meanings, words, lanes, hits, populating))
+    if not hits:
+        degraded += describe_missing_concepts(graph, ontologies)
+    return ConceptHits(query_text=query_text, concepts=hits, degraded=degraded)
 
 
 def _fuse(lanes: Sequence[Sequence[ConceptLaneHit]], meanings: Sequence[Meaning]) -> list[ConceptHit]:

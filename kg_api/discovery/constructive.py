@@ -61,7 +61,6 @@ from kg_api.schemas.constructive import (
     SubgraphEdge,
     SubgraphSource,
 )
-from kg_api.schemas.filters import Clause
 from kg_api.schemas.search import Degradation, Place, SourceSearch
 from kg_api.schemas.vocabulary import (
     MAX_ONTOLOGIES,
@@ -101,15 +100,6 @@ WAYS: Final[Sequence[tuple[EdgeKind, Any, tuple[NodeKind, ...], Collection[EdgeD
     ("next_to", "source", SOURCES, (*OUT, *IN)),
 )
 """Kind of edge, kind and kinds of its start nodes, and directions of a step in which kg follows it."""
-
-
-@dataclass(frozen=True, slots=True)
-class _QueryScope:
-    """Filters that select documents, as in `kg_api.search.scope.Narrowing`."""
-
-    ontologies: Sequence[str] | None
-    documents: Sequence[str] | None
-    where: Sequence[Clause] | None
 
 
 @dataclass(slots=True)
@@ -247,8 +237,7 @@ class ConstructiveService:
         known = self._snapshots.known(query.ontologies or (), new_too=query.ontologies is None)
         known.require_known(query.ontologies)
         there = known.there(query.ontologies)
-        narrowed = _QueryScope(query.ontologies, query.documents, query.where)
-        chosen = choose(self._graph, self._remembered, narrowed, there, whole_documents=True)
+        chosen = choose(self._graph, self._remembered, query, there, whole_documents=True)
         ids = chosen.filters.document_ids
         within = None if ids is None else frozenset(ids)
         progress = _Progress(query, known, frozenset(there), chosen.filters, until, within)
@@ -484,7 +473,7 @@ class ConstructiveService:
         built, removed = progress.built, 0
         ids: Sequence[str] | None = None
         if step.where or step.documents is not None:
-            narrowed = _QueryScope(progress.query.ontologies, step.documents, step.where)
+            narrowed = progress.query.model_copy(update={"documents": step.documents, "where": step.where})
             there = sorted(progress.ontologies)
             chosen = choose(self._graph, self._remembered, narrowed, there, whole_documents=True)
             progress.note_degraded(chosen.notes)
