@@ -114,12 +114,6 @@ WITH e
 WHERE e.dropping IS NULL
 RETURN e.slug AS slug
 
-// name: of_new
-// Return the default spaces for texts and images.
-OPTIONAL MATCH (e:EmbeddingSpace {for_new: true})
-RETURN coalesce(min(CASE WHEN coalesce(e.modality, 'text') = 'text' THEN e.slug END), 'default') AS text,
-       coalesce(min(CASE WHEN e.modality = 'image' THEN e.slug END), 'default_images') AS image
-
 // name: of_new_before
 // Return the previous default space of the same modality, if it exists.
 MATCH (e:EmbeddingSpace {slug: $slug})

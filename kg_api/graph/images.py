@@ -21,7 +21,7 @@ from kg_api.graph.client import Graph, Row, Transaction, drop_deleted_rows, port
 from kg_api.graph.documents import DocumentDifference
 from kg_api.graph.names import identify_source, require_ontologies
 from kg_api.graph.reach import is_visible, resolve_ontology
-from kg_api.graph.spaces import OF_A_NODE, read_spaces, read_spaces_in_transaction
+from kg_api.graph.spaces import OF_A_NODE, read_spaces
 from kg_api.graph.statements import of_space
 from kg_api.schemas.documents import WordBox, unpack
 from kg_api.schemas.images import ImageType
@@ -217,7 +217,7 @@ def write_images(tx: Transaction, differences: Sequence[DocumentDifference]) -> 
         if row["written"] < len(part):
             raise FilesCollected
     if others:  # the vectors of images that have a new file
-        keys = [slug for slug, space in read_spaces_in_transaction(tx).items() if space.is_of_images]
+        keys = [slug for slug, space in read_spaces(tx).items() if space.is_of_images]
         properties = [of_space(name, key) for key in keys for name in OF_A_NODE]
         for part in portions(others, IMAGES_A_STATEMENT):
             tx.run("images/forget_vectors", source_ids=list(part), properties=properties)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from kg_api.errors import NotFound
-from kg_api.graph.client import Graph, Row, drop_deleted_rows
+from kg_api.graph.client import Graph, Reader, Row, drop_deleted_rows
 from kg_api.graph.documents import change_document, note_same_words
 from kg_api.graph.filters import describe_unknown_fields, find_matching_documents, matches_absent_field
 from kg_api.graph.names import (
@@ -33,15 +33,15 @@ from kg_api.schemas.filters import Clause
 from kg_api.schemas.search import Place
 
 
-def list_ontologies(graph: Graph, counted: Sequence[Row]) -> list[OntologySummary]:
+def list_ontologies(reader: Reader, counted: Sequence[Row]) -> list[OntologySummary]:
     """List ontologies with their counts. `counted` are the embedding plans to use for their sources."""
-    read = graph.read("ontologies/list", plans=list(counted))
+    read = reader.read("ontologies/list", plans=list(counted))
     rows = [{**row, "languages": dict(row["languages"])} for row in read]
     return [OntologySummary.model_validate(row) for row in drop_deleted_rows(rows, OntologySummary)]
 
 
-def read_embedding_status(graph: Graph, counted: Sequence[Row], ontology: str | None) -> EmbeddingStatus:
-    summaries = list_ontologies(graph, counted)
+def read_embedding_status(reader: Reader, counted: Sequence[Row], ontology: str | None) -> EmbeddingStatus:
+    summaries = list_ontologies(reader, counted)
     total, embedded, stale, refused, searchable = (
         sum(getattr(each, name) for each in summaries)
         for name in ("sources", "embedded", "stale", "refused", "searchable")

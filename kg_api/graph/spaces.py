@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, Literal
 
@@ -12,7 +12,7 @@ from neo4j.vector import Vector
 from numpy.typing import NDArray
 
 from kg_api.errors import ConfigurationError, Conflict, LeaseLost, NotFound
-from kg_api.graph.client import Graph, Row, Transaction, while_schema_changes
+from kg_api.graph.client import Graph, Reader, Row, Transaction, while_schema_changes
 from kg_api.graph.jobs import request_job
 from kg_api.graph.schema import index_states
 from kg_api.graph.statements import (
@@ -183,13 +183,9 @@ def find_space(graph: Graph, slug: str = FIRST_SLUG) -> Space:
     return _space(rows[0]["space"])
 
 
-def read_spaces(graph: Graph) -> dict[str, Space]:
-    return _by_name(graph.search("spaces/all"))
-
-
-def read_spaces_in_transaction(tx: Transaction) -> dict[str, Space]:
-    """Read the spaces by slug in a transaction, including spaces that were created since it began."""
-    return _by_name(tx.run("spaces/all"))
+def read_spaces(reader: Reader) -> dict[str, Space]:
+    spaces = [_space(row["space"]) for row in reader.search("spaces/all")]
+    return {space.slug: space for space in spaces}
 
 
 def read_text_spaces(graph: Graph) -> dict[str, Space]:
@@ -213,11 +209,6 @@ def index_config(identity: SpaceIdentity) -> dict[str, Any]:
 def _required(identity: SpaceIdentity) -> dict[str, Any]:
     """Build the settings that are needed to get correct results."""
     return {"vector.dimensions": identity.dimensions, "vector.similarity_function": "COSINE"}
-
-
-def _by_name(rows: Iterable[Row]) -> dict[str, Space]:
-    spaces = [_space(row["space"]) for row in rows]
-    return {space.slug: space for space in spaces}
 
 
 def _space(row: Row) -> Space:
@@ -474,14 +465,16 @@ def hold_spaces(tx: Transaction, slugs: Iterable[str]) -> None:
         raise Conflict(f"the embedding space {gone[0]!r} is being deleted or no longer exists. Try again")
 
 
-def get_default_spaces(graph: Graph) -> dict[Modality, str]:
-    """Get the text space and the image space of unconfigured ontologies."""
-    row = graph.read("spaces/of_new")[0]
-    return {"text": row["text"], "image": row["image"]}
+def find_default_spaces(spaces: Mapping[str, Space]) -> dict[Modality, str]:
+    """Find the text space and the image space of unconfigured ontologies."""
+    chosen: dict[Modality, str] = {"text": FIRST_SLUG, "image": FIRST_IMAGE_SLUG}
+    return chosen | {space.identity.modality: slug for slug, space in spaces.items() if space.for_new}
 
 
-def space_of_new(graph: Graph, modality: Modality = "text") -> str:
-    return get_default_spaces(graph)[modality]
+def read_default_configuration(reader: Reader) -> StoredConfiguration:
+    """Read the configuration of an ontology that does not exist yet."""
+    slugs = find_default_spaces(read_spaces(reader))
+    return StoredConfiguration(SpaceUse(Layout(slugs["text"])), SpaceUse(Layout(slugs["image"])))
 
 
 def set_default_space(tx: Transaction, slug: str) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from neo4j.vector import Vector
 from numpy.typing import NDArray
 
-from kg_api.graph.client import Graph, Row, Transaction
+from kg_api.graph.client import Graph, Reader, Row, Transaction
 from kg_api.graph.jobs import CONCEPT_EMBEDDING, EDGE_EMBEDDING, IMAGE_EMBEDDING, SOURCE_EMBEDDING
 from kg_api.graph.relations import build_edge_text
 from kg_api.graph.search import Filters, NearestPassages, by_vector
@@ -167,11 +167,11 @@ def _build_item(label: EmbeddedLabel, row: Row) -> PendingItem:
     return PendingItem(row[target.identity], target.text(row), row[target.text_hash])
 
 
-def count_embedded(graph: Graph, kind: EmbeddedKind, plans: Sequence[Plan]) -> dict[str, int]:
+def count_embedded(reader: Reader, kind: EmbeddedKind, plans: Sequence[Plan]) -> dict[str, int]:
     """Count the items of ontologies by the state of their vectors. Only concepts have `deferred`."""
     label = KINDS[kind].labels[0]
     own = [plan.wanted().parameters() for plan in plans if plan.mark.label == label]
-    row = graph.read("embedding/count_embedded", plans=own)[0]
+    row = reader.read("embedding/count_embedded", plans=own)[0]
     stale = row["total"] - row["embedded"] - row["refused"] - row["missing"] - row["deferred"]
     if kind != "concept":
         del row["deferred"]

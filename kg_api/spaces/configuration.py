@@ -10,7 +10,7 @@ from kg_api.errors import ConfigurationError, Conflict, InvalidInput, NotFound
 from kg_api.extraction.llm import ExtractionRequests, Extractors, estimate_extraction_cost
 from kg_api.graph import jobs
 from kg_api.graph.cache import process_once
-from kg_api.graph.client import Graph, Transaction
+from kg_api.graph.client import Graph, Reader, Transaction
 from kg_api.graph.concept_vectors import request_concepts
 from kg_api.graph.concept_writes import (
     ExtractionCounts,
@@ -25,17 +25,17 @@ from kg_api.graph.library import read_embedding_status
 from kg_api.graph.spaces import (
     Layout,
     Space,
-    SpaceUse,
     StoredConfiguration,
     build_layout,
     ensure_index,
     hold_configurations,
     hold_spaces,
+    read_configurations,
+    read_default_configuration,
     read_spaces,
     reset_rejected,
     write_configuration,
 )
-from kg_api.graph.spaces import space_of_new as space_of_new_ontologies
 from kg_api.graph.targets import KINDS, MAIN_KINDS, build_plan, count_embedded
 from kg_api.graph.vectors import DocumentAbout, SourceText, count_due, read_rejected_sources
 from kg_api.providers.embedding_port import describe_unknown_languages
@@ -59,6 +59,7 @@ from kg_api.schemas.embedding import (
     RegenerationStarted,
 )
 from kg_api.schemas.operations import Job, JobStarted
+from kg_api.schemas.spaces import FIRST_SLUG
 from kg_api.schemas.vocabulary import EmbeddedKind, JobState, Modality
 from kg_api.spaces.estimate import Estimator
 from kg_api.spaces.plans import (
@@ -367,7 +368,6 @@ def _advice(
 # Configuration of embeddings
 
 Along = Callable[[Transaction], object]  # writes more in the same transaction, which may run twice
-TRIES = 3
 
 
 class ConfigurationService:
@@ -380,62 +380,32 @@ class ConfigurationService:
         return self._present(read_embedding_state(self._graph, ontology), [])
 
     def change(
-        self, ontology: str, change: EmbeddingConfigChange, *, dry_run: bool
-    ) -> EmbeddingConfiguration:
-        return self._configure(ontology, change.applied, dry_run=dry_run)
-
-    def set(
-        self, ontology: str, config: EmbeddingConfig, *, dry_run: bool, along: Along = lambda _: None
+        self, ontology: str, change: EmbeddingConfigChange, *, dry_run: bool, along: Along = lambda _: None
     ) -> EmbeddingConfiguration:
         """Configure an ontology, and create it if necessary. A dry run changes nothing."""
-        # The current vectors stay active until the new ones are complete.
-        return self._configure(ontology, lambda _: config, dry_run=dry_run, along=along)
 
-    def _configure(
-        self,
-        ontology: str,
-        change: Callable[[EmbeddingConfig], EmbeddingConfig],
-        *,
-        dry_run: bool,
-        along: Along = lambda _: None,
-    ) -> EmbeddingConfiguration:
-        """Apply a change, again if the worker has activated new vectors since kg read the configuration."""
-        for _ in range(TRIES):
-            if done := self._try_to_configure(ontology, change, dry_run=dry_run, along=along):
-                return done
-        raise report_other_change(ontology)
+        def decide(reader: Reader, held: StoredConfiguration | None) -> EmbeddingState:
+            spaces = read_spaces(reader)
+            before = build_embedding_state(ontology, held or read_default_configuration(reader), spaces)
+            config = change.applied(before.target.config)
+            wanted = build_layout(config.space, "", config.chunking)
+            anew = _rebuild(reader, before, "text", wanted, activates=True)
+            state = build_embedding_state(
+                ontology, replace(anew, embed_on_ingest=config.embed_on_ingest), spaces
+            )
+            self._estimator.require_usable(state.target)
+            return state
 
-    def _try_to_configure(
-        self,
-        ontology: str,
-        change: Callable[[EmbeddingConfig], EmbeddingConfig],
-        *,
-        dry_run: bool,
-        along: Along,
-    ) -> EmbeddingConfiguration | None:
-        """Return None if the configuration has changed in the meantime."""
-        spaces = read_spaces(self._graph)
-        before = read_embedding_states(self._graph, ontology).get(ontology)
-        config = change(before.target.config if before else EmbeddingConfig(space=space_of_new(spaces).slug))
-        _require_space(spaces, config.space)
-        wanted = build_layout(config.space, "", config.chunking)
-        if before is None:
-            images = SpaceUse(Layout(space_of_new_ontologies(self._graph, "image")))
-            anew = StoredConfiguration(SpaceUse(wanted), images)
-        else:
-            use = before.configured.texts.built(wanted, answers=self._answers(before, "text"), activates=True)
-            anew = before.configured.using("text", use)
-        anew = replace(anew, embed_on_ingest=config.embed_on_ingest)
-        state = build_embedding_state(ontology, anew, spaces)
-        self._estimator.require_usable(state.target)
+        # An ontology already protects the space that it uses from deletion
+        named = [change.space or FIRST_SLUG] if "space" in change.model_fields_set else []
+        self._require_spaces(named)
+        state = self._store(ontology, "text", named, decide, dry_run=dry_run, along=along)
         if dry_run:
             answer = self._present(state, ["nothing was changed: this is a dry run"])
             return answer.model_copy(update={"applied": False})
-        if not self._store(before, state, along=along):
-            return None
         notes = list[str]()
         if state.serving is not None:
-            how = "by itself" if anew.texts.activates else "when you activate it"
+            how = "by itself" if state.configured.texts.activates else "when you activate it"
             notes.append(
                 "searches use the present vectors until all are re-embedded. Then searches use the "
                 f"new vectors, {how}"
@@ -443,44 +413,77 @@ class ConfigurationService:
         return self._present(state, [*notes, *self._requests.start_required_work(state)])
 
     def rebuild(
-        self, before: EmbeddingState, modality: Modality, wanted: Layout, *, dry_run: bool, activates: bool
+        self, ontology: str, space: Space, *, dry_run: bool, activates: bool
     ) -> tuple[EmbeddingState, EmbeddingStatus | VectorCounts]:
-        """Build texts or images of an ontology in another layout while the current layout stays active."""
-        spaces = read_spaces(self._graph)
-        answers = self._answers(before, modality)
-        use = before.configured.of(modality).built(wanted, answers=answers, activates=activates)
-        state = build_embedding_state(before.ontology, before.configured.using(modality, use), spaces)
+        """Build texts or images of an ontology in another space while the current layout stays active."""
+        slug, modality = space.slug, space.identity.modality
+
+        def decide(reader: Reader, held: StoredConfiguration | None) -> EmbeddingState:
+            if held is None:
+                raise report_other_change(ontology)
+            use = held.of(modality)
+            if use.serving is not None and use.target.space != slug:
+                raise report_other_change(ontology)
+            spaces = read_spaces(reader)
+            before = build_embedding_state(ontology, held, spaces)
+            wanted = replace(use.answering, space=slug, slot="")
+            anew = _rebuild(reader, before, modality, wanted, activates=activates)
+            state = build_embedding_state(ontology, anew, spaces)
+            if modality == "text":
+                self._estimator.require_usable(state.target)
+            return state
+
         if modality == "text":
-            _require_space(spaces, wanted.space)
-            self._estimator.require_usable(state.target)
-        if not dry_run and not self._store(before, state, modality):
-            raise report_other_change(before.ontology)
-        return state, self._count(state, modality)
+            self._require_spaces([slug])
+        state = self._store(ontology, modality, [slug], decide, dry_run=dry_run)
+        if modality == "image":
+            counts = count_embedded(self._graph, "image", state.targets("image"))
+            return state, VectorCounts.model_validate(counts)
+        return state, read_embedding_status(self._graph, [state.counted], ontology)
 
     def _store(
         self,
-        before: EmbeddingState | None,
-        state: EmbeddingState,
-        modality: Modality = "text",
+        ontology: str,
+        modality: Modality,
+        spaces: Sequence[str],
+        decide: Callable[[Reader, StoredConfiguration | None], EmbeddingState],
+        *,
+        dry_run: bool,
         along: Along = lambda _: None,
-    ) -> bool:
-        """Store a configuration with a new target, unless it has changed since kg read `before`."""
-        name, anew = state.ontology, state.configured
-        use = anew.of(modality)
-        ensure_index(self._graph, state.targets(MAIN_KINDS[modality])[-1].space)
+    ) -> EmbeddingState:
+        """Decide on a configuration while the ontology is locked, and store it in the same transaction."""
+        if dry_run:
+            return decide(self._graph, read_configurations(self._graph, ontology).get(ontology))
 
-        def write(tx: Transaction) -> bool:
-            hold_spaces(tx, {layout.space for layout in use.kept_up})
-            held = hold_configurations(tx, [name]).get(name)
-            if held is not None and use.target.key in held.leftovers:
-                raise Conflict(f"what {name} had there is being removed: try again in a moment")
-            if held not in (before.configured if before else None, anew):  # a transaction may run twice
-                return False
-            write_configuration(tx, name, anew)
+        def write(tx: Transaction) -> EmbeddingState:
+            hold_spaces(tx, spaces)
+            held = hold_configurations(tx, [ontology]).get(ontology)
+            state = decide(tx, held)
+            if held is not None and state.configured.of(modality).target.key in held.leftovers:
+                raise Conflict(f"what {ontology} had there is being removed: try again in a moment")
+            write_configuration(tx, ontology, state.configured)
             along(tx)
-            return True
+            return state
 
-        return self._graph.transaction(write)
+        state = self._graph.transaction(write)
+        # Neo4j creates no index in a transaction that writes data. If kg dies here, the backfill creates it
+        ensure_index(self._graph, state.targets(MAIN_KINDS[modality])[-1].space)
+        return state
+
+    def _require_spaces(self, slugs: Sequence[str]) -> None:
+        spaces = read_spaces(self._graph) if slugs else {}
+        for slug in slugs:
+            if slug in spaces and spaces[slug].is_of_images:
+                raise InvalidInput(
+                    f"the embedding space {slug!r} is for images. To use the space, run `kg admin spaces "
+                    f"build {slug}`"
+                )
+            if slug not in spaces or spaces[slug].dropping:
+                state = "is being deleted" if slug in spaces else "does not exist"
+                raise InvalidInput(
+                    f"the embedding space {slug!r} {state}. `kg admin spaces list` shows the existing ones, "
+                    "and `kg admin spaces create` adds one"
+                )
 
     def cost_of_new(
         self, record: DocumentRecord, new: Sequence[SourceRecord]
@@ -535,18 +538,6 @@ class ConfigurationService:
         found = read_rejected_sources(self._graph, ontology, state.target.mark, limit=MAX_REJECTED)
         return RefusedSources(ontology=ontology, total=total, sources=found)
 
-    def _count(self, state: EmbeddingState, modality: Modality) -> EmbeddingStatus | VectorCounts:
-        if modality == "image":
-            return VectorCounts.model_validate(count_embedded(self._graph, "image", state.targets("image")))
-        return read_embedding_status(self._graph, [state.counted], state.ontology)
-
-    def _answers(self, state: EmbeddingState, modality: Modality) -> bool:
-        """Check if any vector exists that can answer."""
-        if modality == "text":
-            return read_embedding_status(self._graph, [state.counted], state.ontology).searchable > 0
-        counted = count_embedded(self._graph, "image", state.images[:1])
-        return counted["embedded"] + counted["stale"] > 0
-
     def _present(self, state: EmbeddingState, notes: list[str]) -> EmbeddingConfiguration:
         plan, configured = state.target, state.configured
         previous, ingest = configured.texts.previous, configured.embed_on_ingest
@@ -571,15 +562,14 @@ class ConfigurationService:
         )
 
 
-def _require_space(spaces: dict[str, Space], slug: str) -> None:
-    if slug in spaces and spaces[slug].is_of_images:
-        raise InvalidInput(
-            f"the embedding space {slug!r} is for images. To use the space, run `kg admin spaces "
-            f"build {slug}`"
-        )
-    if slug not in spaces or spaces[slug].dropping:
-        state = "is being deleted" if slug in spaces else "does not exist"
-        raise InvalidInput(
-            f"the embedding space {slug!r} {state}. `kg admin spaces list` shows the existing ones, "
-            "and `kg admin spaces create` adds one"
-        )
+def _rebuild(
+    reader: Reader, before: EmbeddingState, modality: Modality, wanted: Layout, *, activates: bool
+) -> StoredConfiguration:
+    """Set another target. Existing vectors answer until the target is complete."""
+    if modality == "text":
+        answers = read_embedding_status(reader, [before.counted], before.ontology).searchable > 0
+    else:
+        counted = count_embedded(reader, "image", before.images[:1])
+        answers = counted["embedded"] + counted["stale"] > 0
+    use = before.configured.of(modality).built(wanted, answers=answers, activates=activates)
+    return before.configured.using(modality, use)

@@ -15,8 +15,7 @@ from kg_api.graph.client import Graph
 from kg_api.graph.spaces import (
     Space,
     StoredConfiguration,
-    find_space,
-    get_default_spaces,
+    find_default_spaces,
     read_configurations,
     read_spaces,
 )
@@ -229,8 +228,9 @@ class ModelService:
 
     def list_space_infos(self) -> list[SpaceInfo]:
         uses = _uses(read_configurations(self._graph))
-        of_new = get_default_spaces(self._graph)
-        return [self._info(space, uses, of_new) for space in read_spaces(self._graph).values()]
+        spaces = read_spaces(self._graph)
+        of_new = find_default_spaces(spaces)
+        return [self._info(space, uses, of_new) for space in spaces.values()]
 
     def add(self, new: NewSpace) -> SpaceInfo:
         try:
@@ -240,8 +240,8 @@ class ModelService:
         except ConfigurationError as error:
             raise InvalidInput(str(error)) from error
         uses = _uses(read_configurations(self._graph))
-        space = find_space(self._graph, opened.space.slug)
-        return self._info(space, uses, get_default_spaces(self._graph))
+        spaces = read_spaces(self._graph)
+        return self._info(spaces[opened.space.slug], uses, find_default_spaces(spaces))
 
     def health(self) -> EmbeddingHealth:
         opened = [*self._spaces.all(), *self._images.all()]

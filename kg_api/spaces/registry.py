@@ -23,7 +23,7 @@ from kg_api.errors import (
 )
 from kg_api.graph.cache import read_vectors, store_vectors
 from kg_api.graph.client import Graph
-from kg_api.graph.spaces import Space
+from kg_api.graph.spaces import Space, find_default_spaces
 from kg_api.providers.embedding_port import IN_PROCESS, Embedder, TextPart, price_of, require_tokens
 from kg_api.schemas.base import digest
 from kg_api.schemas.spaces import FIRST_SLUG, ModelChoice, NewSpace
@@ -206,8 +206,7 @@ def _is_registered(spaces: SpaceRegistry) -> bool:
 
 def space_of_new(spaces: Mapping[str, Space]) -> Space:
     """Return the default space of new ontologies."""
-    texts = [space for space in spaces.values() if not space.is_of_images]
-    chosen = [space for space in texts if space.for_new or space.slug == FIRST_SLUG]
-    if not chosen:
+    slug = find_default_spaces(spaces)["text"]
+    if slug not in spaces:
         raise Unavailable("no embedding space is registered. The next start registers one: kg down, kg up")
-    return max(chosen, key=lambda space: space.for_new)
+    return spaces[slug]

@@ -15,15 +15,15 @@ from kg_api.graph.spaces import (
     Space,
     SpaceUse,
     StoredConfiguration,
+    find_default_spaces,
     find_space,
     forget_vectors,
-    get_default_spaces,
     get_previous_default_space,
     hold_configurations,
     hold_spaces,
+    read_spaces,
     request_cleanup,
     set_default_space,
-    space_of_new,
     write_configuration,
 )
 from kg_api.graph.targets import (
@@ -45,6 +45,7 @@ from kg_api.schemas.embedding import (
     SwitchedOntology,
 )
 from kg_api.schemas.spaces import FIRST_IMAGE_SLUG, FIRST_SLUG
+from kg_api.schemas.vocabulary import Modality
 from kg_api.spaces.configuration import ConfigurationService, EmbeddingRequests
 from kg_api.spaces.images import ImageSpaceRegistry
 from kg_api.spaces.plans import (
@@ -56,6 +57,7 @@ from kg_api.spaces.plans import (
     get_embedded_kinds,
     read_embedding_state,
     read_embedding_states,
+    report_other_change,
     select_embedding_states,
 )
 from kg_api.spaces.registry import SpaceRegistry
@@ -155,7 +157,7 @@ class SwitchService:
         space = find_space(self._graph, slug)
         chosen = select_embedding_states(self._graph, request.ontologies)
         there = list[str]()
-        wanted = list[EmbeddingState]()
+        wanted = list[str]()
         for state in chosen:  # other chunking within the same space is not a build
             use = state.configured.of(space.identity.modality)
             if {layout.space for layout in use.kept_up} == {slug}:
@@ -168,7 +170,7 @@ class SwitchService:
                     f"{of}{state.ontology} is being built in {other} already: wait, or cancel that with "
                     f"`kg admin spaces rollback {other} --ontology {state.ontology!r}`"
                 )
-            wanted.append(state)
+            wanted.append(state.ontology)
         builds = [self._build(space, each, request) for each in wanted]
         notes = [f"{', '.join(there)}: answered by {slug} already"] if there else []
         if request.dry_run:
@@ -197,7 +199,7 @@ class SwitchService:
             for each in self._list_targeting(space, ontologies)
             if (serving := each.configured.of(modality).serving) and (ontologies or serving.space != slug)
         ]
-        takes_new = new and space_of_new(self._graph, modality) != slug
+        takes_new = new and self._find_default(modality) != slug
         is_answering = not uses or any(use.answering.space == slug for use in uses.values())
         if not building and not (takes_new and is_answering):
             raise Conflict(
@@ -234,9 +236,9 @@ class SwitchService:
             for state, use in back:
                 anew = state.configured.using(modality, use)
                 if held.get(state.ontology) not in (state.configured, anew):
-                    raise Conflict("an ontology was reconfigured in the meantime: check, and try again")
+                    raise report_other_change(state.ontology)
                 write_configuration(tx, state.ontology, anew)
-            if ontologies is None and space_of_new(self._graph, modality) == slug:
+            if ontologies is None and find_default_spaces(read_spaces(tx))[modality] == slug:
                 set_default_space(tx, before)
 
         seconds = self._time(switch)
@@ -259,12 +261,10 @@ class SwitchService:
             raise Conflict(f"no ontology that uses {space.slug} has a previous space{of} to roll back to")
         return back
 
-    def _build(self, space: Space, state: EmbeddingState, request: SpaceBuild) -> Build:
-        modality, slug, name = space.identity.modality, space.slug, state.ontology
-        answering = state.configured.of(modality).answering
-        layout = replace(answering, space=slug, slot="")
+    def _build(self, space: Space, name: str, request: SpaceBuild) -> Build:
+        modality = space.identity.modality
         target, counts = self._configure.rebuild(
-            state, modality, layout, dry_run=request.dry_run, activates=request.activate
+            name, space, dry_run=request.dry_run, activates=request.activate
         )
         due = counts.missing + counts.stale
         use = target.configured.of(modality)
@@ -283,6 +283,9 @@ class SwitchService:
         modality = space.identity.modality
         return [each for each in chosen if each.configured.of(modality).target.space == space.slug]
 
+    def _find_default(self, modality: Modality) -> str:
+        return find_default_spaces(read_spaces(self._graph))[modality]
+
     def _time(self, switch: Callable[[Transaction], None]) -> float:
         begun = time.perf_counter()
         self._graph.transaction(switch)
@@ -298,7 +301,7 @@ class SwitchService:
         return SpaceSwitched(
             slug=slug,
             ontologies=[*switched],
-            space_of_new=space_of_new(self._graph, space.identity.modality),
+            space_of_new=self._find_default(space.identity.modality),
             seconds=seconds,
             notes=[*messages, *notes],
         )
@@ -336,7 +339,7 @@ class DropService:
                 raise Conflict(
                     f"{slug} is used by {quoted_names}: activate another space for them first, or roll back"
                 )
-            if slug in get_default_spaces(self._graph).values():
+            if slug in find_default_spaces(read_spaces(self._graph)).values():
                 raise Conflict(
                     f"{slug} is the space of new ontologies: activate another one first, for all of them"
                 )

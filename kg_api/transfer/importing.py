@@ -41,6 +41,7 @@ from kg_api.schemas.bundles import (
 )
 from kg_api.schemas.concepts import ExtractedConcept, ExtractedRelation, Extraction, Quote
 from kg_api.schemas.documents import DocumentRecord, SourceBlock, SourceRecord
+from kg_api.schemas.embedding import EmbeddingConfigChange
 from kg_api.schemas.images import StoredImage
 from kg_api.schemas.spaces import FIRST_SLUG
 from kg_api.spaces.configuration import ConfigurationService, ExtractionService
@@ -325,7 +326,7 @@ class TransferService:
         name = wanted.ontology
         notes = list[str]()
         space = self._find_space(wanted, notes)
-        config = wanted.embedding.model_copy(update={"space": space.slug})
+        change = EmbeddingConfigChange.model_validate({**wanted.embedding.model_dump(), "space": space.slug})
         takes_extraction = True
         try:
             self._extraction.require_usable(name, wanted.extraction)
@@ -339,7 +340,7 @@ class TransferService:
             if takes_extraction:
                 write_extraction(tx, name, wanted.extraction)
 
-        self._configure.set(name, config, dry_run=False, along=write_all)
+        self._configure.change(name, change, dry_run=False, along=write_all)
         return notes
 
     def _find_space(self, wanted: BundledOntology, notes: list[str]) -> Space:

@@ -14,7 +14,7 @@ from kg_api.graph.jobs import SOURCE_EMBEDDING, enqueue_slot, set_paused
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.providers.embedding_port import TextPart, Vectors
 from kg_api.schemas.documents import DocumentRecord
-from kg_api.schemas.embedding import EmbeddingConfig, SpaceBuild
+from kg_api.schemas.embedding import EmbeddingConfigChange, SpaceBuild
 from kg_api.schemas.spaces import NewSpace, SpaceIdentity
 from kg_api.spaces.plans import read_embedding_state
 from tests.graph.test_embedding_jobs import CountingEmbedder, PickyEmbedder
@@ -374,8 +374,8 @@ def test_late_chunking_rejects_models_without_token_vectors(graph: Graph, provid
     kg = Kg(graph, open_spaces(graph, further=lambda choice: TextsAlone(choice.provider)))
     kg.spaces.add(NewSpace(slug="far", provider=provider))
     with pytest.raises(InvalidInput, match=r"far-away .*bge-small-en-v1\.5.*kg admin spaces create"):
-        kg.configure.set("notes", EmbeddingConfig(space="far", context="late"), dry_run=True)
-    assert kg.configure.set("notes", EmbeddingConfig(context="late"), dry_run=False).applied
+        kg.configure.change("notes", EmbeddingConfigChange(space="far", context="late"), dry_run=True)
+    assert kg.configure.change("notes", EmbeddingConfigChange(context="late"), dry_run=False).applied
     with pytest.raises(InvalidInput, match="far-away"):
         kg.switch.build("far", SpaceBuild())
     assert read_embedding_state(graph, "notes").target.space.slug == "default", "nothing was changed"

@@ -12,7 +12,7 @@ from kg_api.graph.jobs import enqueue_slot
 from kg_api.graph.schema import index_states
 from kg_api.providers.pixels import DIMENSIONS
 from kg_api.schemas.documents import VectorCounts
-from kg_api.schemas.embedding import EmbeddingConfig, Regeneration, SpaceBuild
+from kg_api.schemas.embedding import EmbeddingConfigChange, Regeneration, SpaceBuild
 from kg_api.schemas.spaces import NewSpace
 from kg_api.web.shared.health import seeing_checks
 from tests.support.album import Album
@@ -113,7 +113,7 @@ def _vector(driver: neo4j.Driver, name: str) -> list[float]:
 def test_image_and_text_spaces_are_not_interchangeable(album: Album) -> None:
     album.add_space("fine")
     with pytest.raises(InvalidInput, match="is for images"):
-        album.configure.set("notes", EmbeddingConfig(space="fine"), dry_run=False)
+        album.configure.change("notes", EmbeddingConfigChange(space="fine"), dry_run=False)
     with pytest.raises(ValueError, match="no models for pictures"):
         NewSpace(slug="x", modality="image", provider="local")
     with pytest.raises(ValueError, match="no models for texts"):

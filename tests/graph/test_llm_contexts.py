@@ -11,7 +11,7 @@ from kg_api.graph.reach import limit_visible_ontologies
 from kg_api.graph.spaces import reset_rejected
 from kg_api.graph.vectors import read_rejected_sources
 from kg_api.providers.embedding import DeterministicEmbedder
-from kg_api.schemas.embedding import EmbeddingConfig
+from kg_api.schemas.embedding import EmbeddingConfig, EmbeddingConfigChange
 from kg_api.schemas.vocabulary import JobState, Strategy
 from kg_api.spaces.configuration import ConfigurationService, EmbeddingRequests
 from kg_api.spaces.contexts import Contexts
@@ -158,9 +158,9 @@ def test_preview_reports_cost_without_requests(
     for name in ("a.md", "b.md"):
         store_document(graph, record(name, PARAGRAPHS))
     service = estimating(graph, contexts, embedder)
-    bare = service.set("notes", EmbeddingConfig(), dry_run=True).regeneration
-    cost = service.set("notes", LLM, dry_run=True).regeneration
-    late = service.set("notes", EmbeddingConfig(context="late"), dry_run=True).regeneration
+    bare = service.change("notes", EmbeddingConfigChange(), dry_run=True).regeneration
+    cost = service.change("notes", EmbeddingConfigChange(context="llm"), dry_run=True).regeneration
+    late = service.change("notes", EmbeddingConfigChange(context="late"), dry_run=True).regeneration
     assert late.tokens > bare.tokens, "the model reads the windows too"
     assert writer.requests == []
     assert bare.context_price is None
@@ -168,13 +168,23 @@ def test_preview_reports_cost_without_requests(
     assert cost.seconds is None
     assert cost.context_price is not None
     assert "50 contexts in 6 requests" in " ".join(cost.notes)
-    service.set("notes", LLM, dry_run=False)
+    service.change("notes", EmbeddingConfigChange(context="llm"), dry_run=False)
     run_jobs(graph, embedder, contexts=contexts)
     assert len(writer.requests) == 6
     sent = sum(len(each["content"].encode()) for r in writer.requests for each in r.body["messages"])
     least = sent / 4 * 2 / 1e6
     assert least < cost.context_price < least + 50 * 70 * 8 / 1e6
     store_document(graph, record("a.md", PARAGRAPHS, ontology="copies"))
-    assert service.set("copies", LLM, dry_run=True).regeneration.context_price == 0
+    assert (
+        service.change(
+            "copies", EmbeddingConfigChange(context="llm"), dry_run=True
+        ).regeneration.context_price
+        == 0
+    )
     with limit_visible_ontologies(frozenset({"copies"})):  # to whom it must not tell the texts of others
-        assert service.set("copies", LLM, dry_run=True).regeneration.context_price != 0
+        assert (
+            service.change(
+                "copies", EmbeddingConfigChange(context="llm"), dry_run=True
+            ).regeneration.context_price
+            != 0
+        )

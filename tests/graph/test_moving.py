@@ -28,7 +28,7 @@ from kg_api.schemas.bundles import (
 )
 from kg_api.schemas.concepts import ExtractedRelation, ExtractionConfig
 from kg_api.schemas.documents import DocumentChange
-from kg_api.schemas.embedding import EmbeddingConfig
+from kg_api.schemas.embedding import EmbeddingConfigChange
 from kg_api.settings import Settings
 from kg_api.spaces.configuration import ExtractionService
 from kg_api.spaces.plans import read_embedding_state
@@ -121,18 +121,18 @@ def moved(graph: Graph, driver: neo4j.Driver, folder: Path) -> Kg:
 @pytest.mark.parametrize(
     "config",
     [
-        EmbeddingConfig(strategy="count", chunk_size=20, overlap=5),
-        EmbeddingConfig(strategy="paragraph_group", chunk_size=60),
-        EmbeddingConfig(strategy="hierarchical"),
-        EmbeddingConfig(strategy="sentence", context="template"),
+        EmbeddingConfigChange(strategy="count", chunk_size=20, overlap=5),
+        EmbeddingConfigChange(strategy="paragraph_group", chunk_size=60),
+        EmbeddingConfigChange(strategy="hierarchical"),
+        EmbeddingConfigChange(strategy="sentence", context="template"),
     ],
     ids=["count", "paragraph_group", "hierarchical", "template"],
 )
 def test_chunks_are_as_they_were(
-    graph: Graph, driver: neo4j.Driver, tmp_path: Path, config: EmbeddingConfig
+    graph: Graph, driver: neo4j.Driver, tmp_path: Path, config: EmbeddingConfigChange
 ) -> None:
     kg = Kg(graph)
-    kg.configure.set("notes", config, dry_run=False)
+    kg.configure.change("notes", config, dry_run=False)
     store_document(graph, record("a.md", [text * 4 for text in TEXTS]))
     kg.work()
     chunks = (
@@ -212,7 +212,7 @@ def test_vectors_of_another_model_are_recomputed(kg: Kg, tmp_path: Path) -> None
 
 def test_import_creates_the_space_of_a_bundle(kg: Kg, driver: neo4j.Driver, tmp_path: Path) -> None:
     kg.add("other")
-    kg.configure.set("notes", EmbeddingConfig(space="other"), dry_run=False)
+    kg.configure.change("notes", EmbeddingConfigChange(space="other"), dry_run=False)
     kg.work()
     mover = Mover(kg, tmp_path)
     (page,), configuration = mover.pages(), mover.configuration()
@@ -260,7 +260,7 @@ def bare(graph: Graph) -> Kg:
 def test_ontology_is_imported_with_complete_configuration(
     graph: Graph, bare: Kg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str
 ) -> None:
-    bare.configure.set("notes", EmbeddingConfig(strategy="count", chunk_size=30), dry_run=False)
+    bare.configure.change("notes", EmbeddingConfigChange(strategy="count", chunk_size=30), dry_run=False)
     mover = Mover(bare, tmp_path)
     wanted = mover.configuration().model_copy(
         update={
@@ -305,7 +305,9 @@ def test_configuration_change_during_a_page_is_detected(
     def switching(*arguments: Any, **more: Any) -> Any:
         if not switched:
             switched.append(True)
-            bare.configure.set("notes", EmbeddingConfig(strategy="count", chunk_size=20), dry_run=False)
+            bare.configure.change(
+                "notes", EmbeddingConfigChange(strategy="count", chunk_size=20), dry_run=False
+            )
             bare.work()
         return asked(*arguments, **more)
 

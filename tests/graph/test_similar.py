@@ -11,7 +11,7 @@ from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document, store_documents
 from kg_api.schemas.base import digest
 from kg_api.schemas.documents import DocumentRecord
-from kg_api.schemas.embedding import EmbeddingConfig
+from kg_api.schemas.embedding import EmbeddingConfigChange
 from kg_api.schemas.search import Place
 from kg_api.schemas.similarity import GraphRequest, SimilarSearch, SimilarSources, SourceGraph
 from kg_api.search import similar as similarity_service
@@ -134,7 +134,7 @@ def test_slots_of_a_space_are_merged_by_similarity(kg: Kg) -> None:
     store(kg, "one", [PLUMS, HONEY])
     store(kg, "two", [f"{HONEY}, they say"])
     store(kg, "three", [f"{PLUMS}, they say"], "other")
-    kg.configure.set("other", EmbeddingConfig(strategy="sentence"), dry_run=False)
+    kg.configure.change("other", EmbeddingConfigChange(strategy="sentence"), dry_run=False)
     kg.work()
     first = [places(similar(kg, "one", paragraph))[0] for paragraph in (0, 1)]
     assert first == [("other", "three", 0), ("notes", "two", 0)]

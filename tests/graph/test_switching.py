@@ -1,3 +1,5 @@
+import threading
+
 import neo4j
 import pytest
 
@@ -12,8 +14,9 @@ from kg_api.graph.spaces import (
     set_default_space,
 )
 from kg_api.schemas.base import document_id
-from kg_api.schemas.embedding import EmbeddingConfig, EmbeddingConfigChange, SpaceBuild
+from kg_api.schemas.embedding import EmbeddingConfigChange, SpaceBuild
 from kg_api.schemas.vocabulary import JobState
+from kg_api.spaces.estimate import Estimator
 from kg_api.spaces.plans import find_searchable, read_embedding_state
 from tests.support.cypher import rows
 from tests.support.embedding import status
@@ -152,7 +155,7 @@ def test_invalid_switches_are_rejected_with_advice(kg: Kg) -> None:
     kg.switch.rollback("other")
     kg.drop.drop("other")
     with pytest.raises(InvalidInput, match="is being deleted"):
-        kg.configure.set("notes", EmbeddingConfig(space="other"), dry_run=False)
+        kg.configure.change("notes", EmbeddingConfigChange(space="other"), dry_run=False)
     with pytest.raises(Conflict, match="is being deleted"):
         kg.add("other")
 
@@ -173,7 +176,7 @@ def test_activation_rejects_unconfirmed_loss_of_rejected_texts(kg: Kg, driver: n
 
 
 def test_chunking_change_does_not_affect_spaces(kg: Kg) -> None:
-    kg.configure.set("notes", EmbeddingConfig(strategy="sentence"), dry_run=False)
+    kg.configure.change("notes", EmbeddingConfigChange(strategy="sentence"), dry_run=False)
     told = kg.switch.build("default", SpaceBuild())
     assert (told.builds, told.notes) == ([], ["notes: answered by default already"])
     with pytest.raises(Conflict, match="roll back to"):
@@ -195,7 +198,9 @@ def test_backfill_recreates_missing_indexes(kg: Kg, driver: neo4j.Driver) -> Non
 
 
 def test_chunking_change_activates_when_complete(kg: Kg) -> None:
-    told = kg.configure.set("notes", EmbeddingConfig(strategy="sentence", chunk_size=8), dry_run=False)
+    told = kg.configure.change(
+        "notes", EmbeddingConfigChange(strategy="sentence", chunk_size=8), dry_run=False
+    )
     assert (told.config.strategy, told.stale, told.embedded) == ("sentence", 12, 0)
     assert told.answering is not None
     assert told.answering.strategy == "paragraph"
@@ -228,26 +233,29 @@ def test_frozen_worker_does_not_drop_a_recreated_space(kg: Kg, driver: neo4j.Dri
     assert not kg.graph.transaction(lambda tx: is_still_wanted(tx, known)), "that was another wish"
 
 
-def test_configuration_changes_what_the_worker_activated_meanwhile(kg: Kg) -> None:
+def test_activation_waits_while_a_configuration_is_decided(kg: Kg, monkeypatch: pytest.MonkeyPatch) -> None:
+    kg.add("other")
+    kg.switch.build("other", SpaceBuild())
+    kg.work()
+    refused = list[Conflict]()
+
+    def activate() -> None:
+        try:
+            kg.switch.activate("other")
+        except Conflict as error:
+            refused.append(error)
+
+    activation = threading.Thread(target=activate)
+
+    def activate_meanwhile(_: object) -> None:
+        if not activation.ident:
+            activation.start()
+            activation.join(1)
+
+    monkeypatch.setattr(Estimator, "require_usable", lambda _, plan: activate_meanwhile(plan))
     kg.configure.change("notes", EmbeddingConfigChange(strategy="sentence"), dry_run=False)
-    seen = list[EmbeddingConfig]()
-
-    def activate_first(config: EmbeddingConfig) -> EmbeddingConfig:
-        if not seen:
-            kg.work()
-        seen.append(config)
-        return EmbeddingConfigChange(context="template").applied(config)
-
-    kg.configure._configure("notes", activate_first, dry_run=False)
-    stored = kg.configure.show("notes").config
-    assert len(seen) == 2, "the first attempt finds another configuration than it has read"
-    assert (stored.strategy, stored.context) == ("sentence", "template")
-
-    def reconfigure(config: EmbeddingConfig) -> EmbeddingConfig:
-        seen.append(config)
-        sizes = EmbeddingConfigChange(strategy="count", chunk_size=100 + len(seen))
-        kg.configure.change("notes", sizes, dry_run=False)
-        return EmbeddingConfigChange(context="none").applied(config)
-
-    with pytest.raises(Conflict, match="notes was reconfigured in the meantime"):
-        kg.configure._configure("notes", reconfigure, dry_run=False)
+    activation.join()
+    assert "notes was reconfigured in the meantime" in str(refused), "it waited for the change"
+    state = read_embedding_state(kg.graph, "notes")
+    assert (state.target.config.space, state.target.config.strategy) == ("other", "sentence")
+    assert state.answering.space.slug == "default"
