@@ -82,14 +82,5 @@ def test_the_citations_of_the_context_resolve(http: httpx.Client) -> None:
     assert answer["tokens_estimated"] is False
 
 
-@pytest.mark.usefixtures("shared")
-def test_dissimilar_passages_are_counted_with_the_nearest(http: httpx.Client) -> None:
-    answer = augment(http, "flowers of evil", mode="vector")
-    assert (answer["records"], answer["context"]) == ([], "")
-    assert answer["counts"]["below_similarity"] == 3
-    assert answer["thresholds"] == [{"space": "default", "min_similarity": 0.7, "source": "default"}]
-    assert "no relevant result: the nearest passage has a similarity of 0." in answer["notes"][0]
-
-
 def test_text_is_limited_by_request_size(http: httpx.Client) -> None:
     problem(http.post("/queries/augment", json={"text": "word " * 300_000}), 413)

@@ -37,28 +37,6 @@ def test_an_upload_is_a_document(http: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "name", "told"),
-    [
-        (b"", "a.md", "no text"),
-        (b"\n \xe2\x80\x8b\n", "a.md", "no text"),
-        (b"%PDF-1.7 ...", "a.pdf", "PDF"),
-        (b"just text", "a.docx", "Word document"),
-        (b"just text", "a.odt", ".odt"),
-        (b"PK\x03\x04...", "a.md", "ZIP"),
-        (b"one\x00two", "a.txt", "NUL byte"),
-    ],
-)
-def test_unreadable_file_is_rejected_and_not_stored(
-    http: httpx.Client, driver: neo4j.Driver, content: bytes, name: str, told: str
-) -> None:
-    before = nodes(driver)
-    response = upload(http, content, name)
-    assert told in problem(response, 422)
-    assert response.json()["type"] == "urn:kg:unreadable-document"
-    assert nodes(driver) == before
-
-
-@pytest.mark.parametrize(
     ("files", "status", "told"),
     [
         ({"file": (None, "text"), "ontology": (None, "notes")}, 422, "file"),
