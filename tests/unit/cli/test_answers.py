@@ -1,11 +1,7 @@
 import inspect
-from datetime import UTC, datetime
-from enum import Enum
-from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import get_args
 
 import pytest
-from pydantic import BaseModel
 
 from kg_api.client import KgClient
 from kg_api.errors import InvalidInput
@@ -15,24 +11,12 @@ from kg_api.schemas.vocabulary import Target
 from kg_cli.evaluate.choice import MODES, parse_choice
 from kg_cli.main import app
 from kg_cli.terminal.answers import ANSWERED, call_view
+from tests.unit.cli.test_views import Examples, answer_of
 
 ASKING = {"kg_cli.jobs.commands.show_job", "kg_cli.admin.concepts.status"}
 """Views that call the service themselves."""
-FILLED = {
-    "kg_cli.admin.embedding.list_spaces",
-    "kg_cli.admin.embedding.health",
-    "kg_cli.documents.commands.facets",
-    "kg_cli.concepts.commands.path",
-}
-"""Views of answers that always have items. The ends of an example's path are equal, which a note reports."""
 MARKED = "[b]bold[/b]"
 assert app, "its import registers the commands"
-
-
-def answer_of(method: str) -> type[BaseModel]:
-    """Return the model that a method of the client returns."""
-    (answer,) = get_args(get_type_hints(inspect.unwrap(getattr(KgClient, method)))["return"])
-    return answer
 
 
 @pytest.mark.parametrize("command", ANSWERED)
@@ -41,27 +25,12 @@ def test_options_are_arguments_of_the_method(command: str) -> None:
     assert {*options} <= {*inspect.signature(inspect.unwrap(getattr(KgClient, method))).parameters}
 
 
-def example(annotation: Any, items: int = 2) -> Any:  # noqa: PLR0911 - a case each
-    """Return a value of a type, with something in each optional field, and `items` in each list."""
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin is Annotated:
-        return example(arguments[0], items)
-    if origin is Literal:
-        return arguments[0]
-    if origin in {Union, UnionType}:
-        return example(next(each for each in arguments if each is not type(None)), items)
-    if origin is list:
-        return [example(arguments[0], items)] * items
-    if origin is dict:
-        return {"total": example(arguments[1], items)}
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        fields = annotation.model_fields.items()
-        values = {name: example(field.annotation, items) for name, field in fields}
-        return annotation.model_construct(**values)
-    if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return next(iter(annotation))
-    plain = {str: MARKED, int: items, float: 0.5, bool: True, datetime: datetime(2026, 1, 31, tzinfo=UTC)}
-    return plain.get(annotation)
+class Marked(Examples):
+    """Builder of answers whose names are all markup."""
+
+    def name(self, name: str, number: int) -> str:
+        del name, number
+        return MARKED
 
 
 @pytest.mark.usefixtures("own_consoles")
@@ -71,7 +40,7 @@ def test_views_show_names_unescaped(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "300")
     method, view, options = ANSWERED[command]
-    answer = example(answer_of(method))
+    answer = Marked("full").build(answer_of(method))
     assert view is not None
     if command in ASKING:
         return
@@ -79,18 +48,6 @@ def test_views_show_names_unescaped(
     told = capsys.readouterr()
     assert MARKED in told.out + told.err
     assert "\\" not in told.out
-
-
-@pytest.mark.usefixtures("own_consoles")
-@pytest.mark.parametrize("command", ANSWERED)
-def test_views_of_nothing_print_something(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    method, view, options = ANSWERED[command]
-    assert view is not None
-    if command in ASKING | FILLED:
-        return
-    call_view(view, example(answer_of(method), items=0), {"kg": None, **dict.fromkeys(options, 1)})
-    told = capsys.readouterr()
-    assert told.out + told.err
 
 
 @pytest.mark.parametrize("target", get_args(Target))

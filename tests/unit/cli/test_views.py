@@ -1,11 +1,5 @@
-"""All that the views print, so that each change of what people read is seen.
-
-After an intended change, run this test with KG_TEST_WRITE_VIEWS=1, and read the difference of the file.
-"""
-
 import importlib
 import inspect
-import os
 import pkgutil
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -22,15 +16,15 @@ from pydantic import BaseModel
 
 import kg_api.schemas
 import kg_cli
+from kg_api.client import KgClient
 from kg_api.evaluation.comparing import compare
 from kg_api.schemas import operations
 from kg_cli.evaluate.run import SavedResult, print_comparison, print_result
 from kg_cli.jobs import report
 from kg_cli.terminal.answers import ANSWERED, Table, call_view
 from tests.support.evaluations import measured
-from tests.unit.cli.test_answers import answer_of
+from tests.support.stored import compare_with_stored
 
-STORED = Path(__file__).parents[2] / "data" / "views.txt"
 NOW = datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
 OPTIONS = {
     "as_json": False,
@@ -52,6 +46,12 @@ ELSEWHERE = {
     *("terminal.answers.print_rows", "terminal.console.print_json", "terminal.console.print_table"),
 }
 """Parts of views, views that call the service or write files, and answers whose parts name each other."""
+
+
+def answer_of(method: str) -> type[BaseModel]:
+    """Return the model that a method of the client returns."""
+    (answer,) = get_args(get_type_hints(inspect.unwrap(getattr(KgClient, method)))["return"])
+    return answer
 
 
 class Examples:
@@ -89,12 +89,15 @@ class Examples:
         number = next(self._numbers) if self._is_full else 0
         further = 1000 if name == "total" and self._is_full else 0  # more than this page has
         plain = {
-            str: f"{name}{number or ''}",
+            str: self.name(name, number),
             int: number + further,
             float: 1.01 * number,
             bool: self._is_full,
         }
         return plain.get(annotation, NOW - timedelta(hours=number))
+
+    def name(self, name: str, number: int) -> str:
+        return f"{name}{number or ''}"
 
     def _choose(self, values: Sequence[Any]) -> Any:
         return values[next(self._numbers) % len(values) if self._is_full else -1]
@@ -153,8 +156,4 @@ def test_views_print_what_is_stored(
     results = [measured(label, each) for label, each in ranks.items()]
     record("evaluation", "result", print_result, SavedResult(results[0], Path("result.json")))
     record("evaluation", "comparison", print_comparison, compare(results, ["mrr@10", "recall@5"], "first"))
-    text = "".join("\n".join([f"=== {each}", *lines, ""]) for each, lines in printed.items())
-    if "KG_TEST_WRITE_VIEWS" in os.environ:
-        STORED.write_text(text, "utf-8")
-    stored = (each.splitlines() for each in STORED.read_text("utf-8").split("=== ")[1:])
-    assert printed == {name: lines for name, *lines in stored}
+    compare_with_stored("views.txt", [line for name in printed for line in (f"=== {name}", *printed[name])])

@@ -1,18 +1,11 @@
-"""The defaults and limits of all requests, so that each change of them is seen.
-
-After an intended change, run this test with KG_TEST_WRITE_LIMITS=1, and read the difference of the file.
-"""
-
 import json
-import os
 from collections import defaultdict
-from pathlib import Path
 from typing import Any, cast
 
 from kg_api.mcp.tools import TOOLS
 from tests.support.routes import build_openapi
+from tests.support.stored import compare_with_stored
 
-STORED = Path(__file__).parents[2] / "data" / "limits.txt"
 LIMITS = (
     *("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "minLength", "maxLength"),
     *("minItems", "maxItems", "minProperties", "maxProperties", "default"),
@@ -53,7 +46,4 @@ def test_defaults_and_limits_are_those_stored() -> None:
             limits.add(name, schema)
     for name, tool in TOOLS.items():
         limits.add(f"MCP {name}", tool.arguments.model_json_schema())
-    lines = [f"{path}: {', '.join(each)}" for path, each in limits.items()]
-    if "KG_TEST_WRITE_LIMITS" in os.environ:
-        STORED.write_text("\n".join([*lines, ""]), "utf-8")
-    assert lines == STORED.read_text("utf-8").splitlines()
+    compare_with_stored("limits.txt", [f"{path}: {', '.join(each)}" for path, each in limits.items()])
