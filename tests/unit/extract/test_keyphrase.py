@@ -1,6 +1,7 @@
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,12 +11,37 @@ from benchmarks.concept_terms import groups
 from benchmarks.term_gold import GOLD, Score, read_gold, score
 from kg_api.extraction.keyphrases import MAX_LABEL_LENGTH, MAX_QUOTE_LENGTH, QUOTES, KeyphraseExtractor
 from kg_api.extraction.language import detect_language
-from kg_api.graph.vectors import SourceText
+from kg_api.graph.vectors import DocumentAbout, SourceText
 from kg_api.ingest.records import Incoming, to_record
+from kg_api.schemas.base import content_hash
 from kg_api.schemas.concepts import PER_SOURCE, Extraction
-from kg_api.schemas.documents import DocumentRecord, Format
+from kg_api.schemas.documents import DocumentRecord, Format, SourceSpan
+from kg_api.text.documents import parse
+from kg_api.text.sources import assign_blocks
 from tests.support.growth import assert_linear
-from tests.support.keyphrases import ABOUT, extract, labels, sources
+
+ABOUT = DocumentAbout("", {})
+
+
+def sources(*texts: str, form: Format = "markdown") -> Sequence[SourceText]:
+    found: list[SourceText] = []
+    start = 0
+    for at, text in enumerate(texts):
+        found.append(SourceText(f"s{at}", "d", at, (), start, text, content_hash(text)))
+        start += len(text)
+    parsed = parse("".join(texts), "", form)
+    spans = [SourceSpan(each.start, each.start + len(each.full_text), each.heading) for each in found]
+    blocks = zip(found, assign_blocks(parsed, spans), strict=True)
+    return [replace(source, blocks=known) for source, known in blocks]
+
+
+def extract(document: Sequence[SourceText], per_source: int = 6) -> list[Extraction]:
+    return KeyphraseExtractor(per_source).extract(document, document, ABOUT)
+
+
+def labels(*texts: str, form: Format = "markdown") -> list[str]:
+    found = extract(sources(*texts, form=form), 20)
+    return [concept.label for each in found for concept in each.concepts]
 
 
 def check(document: Sequence[SourceText], found: Sequence[Extraction], per_source: int) -> None:
