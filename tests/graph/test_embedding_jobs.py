@@ -151,11 +151,6 @@ def embed(graph: Graph, asking: Asking, *, cached: bool = False) -> int:
     return run_jobs(graph, batch_size=SIZE, spaces=spaces, cached=cached, requests_at_once=AT_ONCE)
 
 
-def passages(server: EmbeddingServer) -> list[list[str]]:
-    asked = [[text for text in each.body["input"] if "number" in text] for each in server.requests]
-    return [texts for texts in asked if texts]
-
-
 def number(text: str) -> int:
     return int(text.removeprefix("This is number").split(".")[0])
 

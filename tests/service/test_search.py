@@ -30,9 +30,8 @@ def store_fruit(graph: Graph) -> Generator[None]:
 
 
 @pytest.fixture
-def shared(request: pytest.FixtureRequest, stored: Stored, migrated_graph: Graph) -> None:
-    big = "big_and_small" in request.fixturenames
-    stored.give(store_big_and_small if big else store_fruit, migrated_graph)
+def shared(stored: Stored, migrated_graph: Graph) -> None:
+    stored.give(store_fruit, migrated_graph)
 
 
 def cosine(query: str, text: str) -> float:
@@ -62,22 +61,6 @@ def test_similarity_is_the_exact_cosine_in_every_mode(http: httpx.Client) -> Non
         assert len(hits) == len(FRUIT)
         for hit in hits:
             assert hit["similarity"] == pytest.approx(cosine(query, hit["full_text"].strip()), abs=1e-5)
-
-
-@contextmanager
-def store_big_and_small(graph: Graph) -> Generator[None]:
-    """Store 300 good hits in one ontology, and 12 hits that are not as good in three documents of
-    another."""
-    for part in range(3):
-        store(graph, f"big {part}", [f"apples and pears, number {n}" for n in range(100)], "big")
-        words = [f"some apples {'and more ' * part}of the few, {n}" for n in range(4)]
-        store(graph, f"few {part}", words, "small")
-    yield
-
-
-@pytest.fixture
-def big_and_small(shared: None) -> None:
-    return shared
 
 
 @pytest.mark.usefixtures("shared")

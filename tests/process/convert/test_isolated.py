@@ -61,7 +61,6 @@ def test_a_process_converts_one_file_after_the_other(pool: ConverterPool) -> Non
     assert not psutil.pid_exists(pid)
 
 
-LOOP = {"loop": "KG_CONVERSION__MAX_SECONDS"}
 FAILURES = {
     "crash": re.escape(CRASHED),
     "memory": "KG_CONVERSION__MAX_MEMORY_MB",

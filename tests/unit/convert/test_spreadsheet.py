@@ -62,15 +62,15 @@ def test_empty_workbooks_are_rejected() -> None:
         convert(workbook({"A": [], "B": []}))
 
 
-def sheet_of(rows: str, styles: str = "", table: str = "") -> bytes:
+def sheet_of(rows: str) -> bytes:
     """Build an ODS file that uses this XML for its rows."""
     namespaces = " ".join(
         f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
         for name in ("office", "table", "text", "style", "draw")
     )
     content = (
-        f"<office:document-content {namespaces}><office:automatic-styles>{styles}</office:automatic-styles>"
-        f'<office:body><office:spreadsheet><table:table table:name="S" {table}>'
+        f"<office:document-content {namespaces}>"
+        '<office:body><office:spreadsheet><table:table table:name="S">'
         f"{rows}</table:table></office:spreadsheet></office:body></office:document-content>"
     )
     out = io.BytesIO()

@@ -33,12 +33,7 @@ NORMAL = '<w:style w:type="paragraph" w:default="1" w:styleId="Normal"><w:name w
 
 
 def word_file(
-    body: str,
-    *,
-    styles: str = "",
-    numbering: str = "",
-    parts: Mapping[str, tuple[str, str]] | None = None,
-    files: Mapping[str, bytes] | None = None,
+    body: str, *, styles: str = "", numbering: str = "", parts: Mapping[str, tuple[str, str]] | None = None
 ) -> bytes:
     """Write a DOCX file.
 
@@ -47,7 +42,6 @@ def word_file(
         styles: Styles next to Normal and Heading1 to Heading3.
         numbering: Content of `w:numbering`.
         parts: Type and XML of each part by relationship id.
-        files: Further archive entries below `word/`.
     """
     named = {"styles": ("styles", f"<w:styles {NAMESPACES}>{NORMAL}{HEADINGS}{styles}</w:styles>")}
     if numbering:
@@ -63,16 +57,11 @@ def word_file(
         f'<Relationship Id="{identity}" Type="{REL}/{kind}" Target="{identity}.xml"/>'
         for identity, (kind, _) in named.items()
     )
-    relations += "".join(
-        f'<Relationship Id="{name.rpartition("/")[2].partition(".")[0]}" Type="{REL}/image" Target="{name}"/>'
-        for name in files or {}
-    )
     document = f"<w:document {NAMESPACES}><w:body>{body}<w:sectPr/></w:body></w:document>"
     types = (
         f'<Types xmlns="{_PACKAGE}/content-types"><Default Extension="rels" '
         'ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
         '<Default Extension="xml" ContentType="application/xml"/>'
-        '<Default Extension="png" ContentType="image/png"/>'
         '<Override PartName="/word/document.xml" '
         f'ContentType="{_TYPES}wordprocessingml.document.main+xml"/>{overrides}</Types>'
     )
@@ -85,7 +74,6 @@ def word_file(
             "word/_rels/document.xml.rels": f"<Relationships {namespace}>{relations}</Relationships>",
             "word/document.xml": document,
             **{f"word/{identity}.xml": content for identity, (_, content) in named.items()},
-            **{f"word/{name}": data for name, data in (files or {}).items()},
         }
     )
 
