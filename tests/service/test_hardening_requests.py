@@ -61,11 +61,15 @@ def test_76_key_in_url_is_rejected_and_hidden(door: httpx.Client, guarded: Servi
         pytest.param(b"Authorization: Bearer KEY\r\nAuthorization: Bearer KEY\r\n", 401, id="77-twice"),
         pytest.param(b"Authorization: Basic YTpi\r\nAuthorization: Bearer KEY\r\n", 401, id="77-two kinds"),
         pytest.param(b"Authorization: Bearer KEY, Bearer KEY\r\n", 401, id="77-two in one"),
+        pytest.param(b"Authorization: Basic KEY\r\n", 401, id="77-another kind"),
+        pytest.param(b"Authorization: Bearer\r\n", 401, id="77-no key"),
+        pytest.param(b"X-API-Key: KEY\r\n", 401, id="77-another header"),
         pytest.param(b"Authorization: Bearer " + b"x" * 1_000_000 + b"\r\n", 400, id="77-a megabyte"),
         pytest.param(b"Authorization: Bearer KEY\r\n evil: 1\r\n", 400, id="77-a folded line"),
         pytest.param(b"Authorization: Bearer KEY\revil: 1\r\n", 400, id="77-a bare CR"),
         pytest.param(b"Authorization: Bearer KEY\x00\r\n", 400, id="77-a null character"),
         pytest.param(b"Authorization: Bearer KEY\r\n", 200, id="77-once"),
+        pytest.param(b"authorization: bearer KEY\r\n", 200, id="77-small letters"),
     ],
 )
 def test_malformed_authorization_is_rejected(
