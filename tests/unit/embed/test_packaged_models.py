@@ -15,11 +15,10 @@ from pydantic import SecretStr
 from kg_api.errors import ConfigurationError
 from kg_api.providers import model_files
 from kg_api.providers.embedding import default_choice, open_embedder
-from kg_api.providers.embedding_port import CATALOGUE, DEFAULT, PackagedModel, build_remote_model, price_of
+from kg_api.providers.embedding_port import CATALOGUE, DEFAULT, PackagedModel, build_remote_model
 from kg_api.providers.local_embedding import LocalEmbedder
 from kg_api.providers.model_files import TOKENIZER, WEIGHTS, describe, ensure_model, ensure_packaged
 from kg_api.schemas.spaces import ModelChoice
-from kg_api.schemas.vocabulary import Provider
 from kg_api.sections import NomicSettings, OpenAISettings
 from kg_api.settings import EmbeddingSettings, Settings, load_settings
 
@@ -193,27 +192,6 @@ def test_providers_are_had_by_their_names() -> None:
     assert (nomic.identity.provider, nomic.identity.model) == ("nomic", "nomic-embed-text-v1.5")
     own.close()
     nomic.close()
-
-
-@pytest.mark.parametrize(
-    ("provider", "model", "dimensions", "max_tokens", "price"),
-    [
-        ("openai", "text-embedding-3-small", 1536, 8191, 0.02),
-        ("openai", "text-embedding-3-large", 3072, 8191, 0.13),
-        ("openai", "text-embedding-ada-002", 1536, 8191, 0.10),
-        ("openai", "nomic-embed-text", 768, 2048, None),
-        ("nomic", "nomic-embed-text-v1.5", 768, 8192, None),
-        ("nomic", "nomic-embed-text-v1", 768, 8192, None),
-    ],
-)
-def test_models_are_known(
-    provider: Provider, model: str, dimensions: int, max_tokens: int, price: float | None
-) -> None:
-    choice = ModelChoice(provider, model)
-    found = build_remote_model(choice, load_settings())
-    assert (found.name, found.dimensions, found.facts.max_tokens) == (model, dimensions, max_tokens)
-    assert found.requested_dimensions is None
-    assert price_of(choice, load_settings()) == price
 
 
 @pytest.mark.parametrize(
