@@ -47,3 +47,32 @@ def test_defaults_and_limits_are_those_stored() -> None:
     for name, tool in TOOLS.items():
         limits.add(f"MCP {name}", tool.arguments.model_json_schema())
     compare_with_stored("limits.txt", [f"{path}: {', '.join(each)}" for path, each in limits.items()])
+
+
+def test_nested_objects_accept_only_known_fields() -> None:
+    described = build_openapi()
+    seen: set[str] = set()
+    loose: set[str] = set()
+
+    def look(schema: Any) -> None:
+        if isinstance(schema, list):
+            for each in cast("list[object]", schema):
+                look(each)
+        if not isinstance(schema, dict):
+            return
+        known = cast("dict[str, Any]", schema)
+        name = str(known.get("$ref", "")).rpartition("/")[2]
+        if name and name not in seen:
+            seen.add(name)
+            found = described["components"]["schemas"][name]
+            if "properties" in found and found.get("additionalProperties") is not False:
+                loose.add(name)
+            look(found)
+        for value in known.values():
+            look(value)
+
+    for methods in described["paths"].values():
+        for about in methods.values():
+            look(about.get("requestBody", {}))
+    assert len(seen) > 10
+    assert loose == set()
