@@ -1,11 +1,7 @@
-"""The requests of commands with each of their options, so that each change of a request is seen.
-
-After an intended change, run this test with KG_TEST_WRITE_REQUESTS=1, and read the difference of the file.
-"""
+"""The requests of commands with each of their options, so that each change of a request is seen."""
 
 import inspect
 import json
-import os
 import re
 import shlex
 from collections.abc import Iterator
@@ -20,10 +16,10 @@ from typer.main import get_command
 from kg_api.client.call import Call
 from kg_cli.main import app
 from kg_cli.terminal import answers
+from tests.support.stored import compare_with_stored
 from tests.unit.cli.test_views import Examples
 from tests.unit.client.test_calls import Recorder, build_other_value
 
-STORED = Path(__file__).parents[2] / "data" / "requests.txt"
 KG: Any = get_command(app)
 ELSEWHERE = {"admin synonyms remove", "delete documents", "folders remove"}
 """Commands whose request depends on an earlier response."""
@@ -117,8 +113,5 @@ def test_commands_send_what_is_stored(monkeypatch: pytest.MonkeyPatch, tmp_path:
             client.calls.clear()
             KG.main([*words, "--json"], standalone_mode=False)
             sent[f"kg {shlex.join(words)}"] = [*map(describe_call, client.calls)]
-    text = "".join("\n".join([f"=== {each}", *lines, ""]) for each, lines in sent.items())
-    if "KG_TEST_WRITE_REQUESTS" in os.environ:
-        STORED.write_text(text, "utf-8")
-    stored = (each.splitlines() for each in STORED.read_text("utf-8").split("=== ")[1:])
-    assert sent == {line: calls for line, *calls in stored}
+    lines = [line for words, calls in sent.items() for line in (f"=== {words}", *calls)]
+    compare_with_stored("requests.txt", lines)
