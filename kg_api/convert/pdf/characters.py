@@ -15,6 +15,7 @@ from typing import Any
 import pypdfium2 as pdfium
 from pypdfium2 import raw
 
+from kg_api.convert.pdf.direction import Place, is_mark, is_neutral, order_letters
 from kg_api.convert.pdf.layout import CJK_BLANK, FoundRun, TextRun
 from kg_api.convert.pdf.letters import (
     BLANKS,
@@ -121,6 +122,7 @@ def _is_within(run: TextRun, column: TextRun) -> bool:
 _WIDE_GAP = 0.9  # in font sizes: a larger gap separates columns or cells
 _SPACE, _NARROW_SPACE, _WIDER = 0.24, 0.15, 0.1
 """Gaps in font sizes: a space, a space in tight lines, and its minimum difference to the previous gap."""
+_MARK_SPACE = 0.45  # a space after a letter with a vowel sign, whose box is inaccurate
 _OVERLAP = 0.6
 _THIN = 0.01  # points: PDFium skips narrower text
 _UNMOVED = raw.FS_MATRIX(1, 0, 0, 1, 0, 0)
@@ -184,7 +186,9 @@ class _Open:
         self.last_bottom = bottom
         self.last_style, self.of_last_style = style, 1
         self.styles: Counter[Style] = Counter()  # letters by style, without those of the last style
-        self.from_right = self.unmapped = 0
+        self.is_from_right = is_from_right(ord(text[0]))  # whether the next letter may follow to the left
+        self.has_mark = False  # whether the last letter has a vowel sign
+        self.from_right, self.unmapped = int(self.is_from_right), 0
         self.starts = [(0, style)]  # starts of letters with another size or baseline
 
     def continues_with(self, style: Style, left: float, bottom: float) -> bool:
@@ -287,8 +291,9 @@ class _Reader:
         """Read the pieces in content order."""
         page, styles, address = self.page, self.styles, 0
         unicode_of, object_of = raw.FPDFText_GetUnicode, raw.FPDFText_GetTextObject
-        for i in range(raw.FPDFText_CountChars(page)):
-            code = unicode_of(page, i)
+        codes = [unicode_of(page, i) for i in range(raw.FPDFText_CountChars(page))]
+        for i in order_letters(codes, self._get_place):
+            code = codes[i]
             text_object = object_of(page, i)
             if not text_object or (code in BLANKS and not is_ligature(page, code, i)):
                 if text_object:
@@ -308,6 +313,16 @@ class _Reader:
         self._close()
         return self.found
 
+    def _get_place(self, i: int) -> Place | None:
+        """Get the place of an upright letter, or None for others and for spaces that PDFium inserts."""
+        if not raw.FPDFText_GetTextObject(self.page, i) or self.styles.get_turn(i):
+            return None
+        raw.FPDFText_GetLooseCharBox(self.page, i, self.box)
+        left, right = self.box.left, self.box.right
+        x, y = ctypes.c_double(), ctypes.c_double()
+        raw.FPDFText_GetCharOrigin(self.page, i, x, y)
+        return Place(left, right, y.value)
+
     def _is_unmapped(self, i: int) -> bool:
         """Check if the file does not define the letter. Then kg checks every letter of the font."""
         if raw.FPDFText_HasUnicodeMapError(self.page, i) == 1:
@@ -321,13 +336,22 @@ class _Reader:
         raw.FPDFText_GetLooseCharBox(self.page, i, self.box)
         style, last, bottom = self.style, self.open, self.box.bottom
         left, right = get_extent(style.turn, self.box)
-        if last and last.continues_with(style, left, bottom):
+        if last and last.is_from_right and is_mark(code):
+            last.letters.append(text)
+            last.last_left, last.has_mark = min(last.last_left, left), True
+        elif last and last.continues_with(style, left, bottom):
             space = self.space or last.has_missing_space(style, left, text, inserted=self.inserted)
             last.add(style, text, left, right, space=space)
-            last.last_bottom = bottom
-        elif last and is_from_right(code) and last.continues_from_right(style, right):
-            last.add(style, text, left, right, space=self.space or self.inserted)
+            last.last_bottom, last.is_from_right = bottom, False
+        elif (
+            last
+            and (is_from_right(code) or (last.is_from_right and is_neutral(code)))
+            and last.continues_from_right(style, right)
+        ):
+            is_apart = last.last_left - right > (_MARK_SPACE if last.has_mark else _SPACE) * style.size
+            last.add(style, text, left, right, space=self.space or self.inserted or is_apart)
             last.from_right += 1
+            last.is_from_right, last.has_mark = True, False
         elif last and last.is_above(style, left, self.box.top):
             self._turn_down(last, i)
             self._add(i, code, text)
@@ -386,6 +410,8 @@ def read(page: pdfium.PdfPage, objects: PageObjects) -> PageText:
         plain = get_visible_text(text_page.get_text_range(errors="ignore"))
     finally:
         text_page.close()
+    if any(run.from_right for _, run in runs):  # PDFium may reverse their letters
+        plain = "\n".join(run.text for _, run in runs)
     found = stack_letters(runs)
     turns: Counter[int] = Counter()
     for turn, piece in found:

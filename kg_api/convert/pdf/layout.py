@@ -159,7 +159,8 @@ def group_into_rows(pieces: Iterable[TextRun]) -> list[list[TextRun]]:
         found[at].append(piece)
         mains[at] = max(mains[at], piece, key=lambda piece: piece.right - piece.left)
     for row in found:
-        if sum(piece.from_right for piece in row) * 2 > len(row):
+        words = [piece for piece in row if any(map(str.isalpha, piece.text))]
+        if sum(piece.from_right for piece in words) * 2 > len(words):
             row.sort(key=lambda piece: -piece.right)
         else:
             row.sort(key=lambda piece: piece.left)

@@ -20,6 +20,7 @@ BLANKS = frozenset((0x20, 0xA0, 0x09, 0x0A, 0x0D, 0x3000))
 LINE_ENDS = frozenset((0x0A, 0x0D))
 _FIRST_PRINTED = 0x20
 _FIRST_FROM_RIGHT = 0x590
+_LAST = 0x10FFFF  # of Unicode. PDFium may return larger codes
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 _ACCENTS = {
@@ -51,7 +52,7 @@ _CJK = re.compile("[\u2e80-\u30ff\u3100-\u312f\u31a0-\u9fff\uf900-\ufaff\ufe30-\
 @lru_cache(maxsize=8192)
 def decode_letters(code: int) -> str:
     """Return the visible letters of a code: several for a ligature, and none for a control code."""
-    return _LETTERS.get(code, chr(code) if _FIRST_PRINTED <= code <= 0x10FFFF else "")  # noqa: PLR2004  # Unicode's last
+    return _LETTERS.get(code, chr(code) if _FIRST_PRINTED <= code <= _LAST else "")
 
 
 def are_cjk(before: str, after: str) -> bool:
@@ -61,7 +62,7 @@ def are_cjk(before: str, after: str) -> bool:
 
 def is_from_right(code: int) -> bool:
     """Check if a letter belongs to a right-to-left script."""
-    return code >= _FIRST_FROM_RIGHT and unicodedata.bidirectional(chr(code)) in {"R", "AL"}
+    return _FIRST_FROM_RIGHT <= code <= _LAST and unicodedata.bidirectional(chr(code)) in {"R", "AL"}
 
 
 def combine_accent(accent: str, letter: str) -> str | None:
@@ -136,6 +137,11 @@ class Styles:
         baseline = (matrix.f, -matrix.e, -matrix.f, matrix.e)[turn]
         self.font = self._get_font(text_object)
         return Style(turn, baseline, round(size, 1), self.font.bold, self.font.mono)
+
+    def get_turn(self, i: int) -> int:
+        """Return the quarter turns of a letter."""
+        raw.FPDFText_GetMatrix(self._page, i, self._matrix)
+        return _compute_turn(self._matrix.a, self._matrix.b)
 
     def get_vertical_style(self, style: Style, i: int) -> Style:
         """Return the style for a text object with vertically stacked letters."""
