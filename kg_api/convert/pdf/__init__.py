@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -33,7 +33,7 @@ def convert(
         images, annotations = PdfImages(settings), Annotations(document)
         pages = [_read_page(annotations, number, images) for number in range(len(document))]
         remove_unreadable(pages)
-        remove_control_codes(pages)
+        removed = remove_control_codes(pages)
         if pictures:
             pictures.read(document, pages)
         pictured = list_pages_without_text(pages)
@@ -41,6 +41,7 @@ def convert(
         notes = (
             *(pictures.notes() if pictures else ()),
             *_note_unreadable(pages),
+            *_note_control_codes(removed),
             *annotations.list_notes(),
             *_describe_removed_rows(remove_headers(pages)),
         )
@@ -107,6 +108,13 @@ def _note_unreadable(pages: Sequence[PageText]) -> tuple[str, ...]:
         return ()
     lines = pluralize(sum(len(group_into_rows(page.unreadable)) for page in pages), "line")
     return (f"skipped: {lines} of {name_pages(numbers)}, because the font does not map to letters",)
+
+
+def _note_control_codes(removed: Mapping[int, int]) -> tuple[str, ...]:
+    if not removed:
+        return ()
+    signs = pluralize(sum(removed.values()), "sign")
+    return (f"skipped: {signs} of {name_pages([*removed])}, because the font does not map to letters",)
 
 
 def _describe_removed_rows(repeated: tuple[int, int]) -> tuple[str, ...]:

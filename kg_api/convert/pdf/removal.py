@@ -62,14 +62,21 @@ def _is_readable(runs: Iterable[TextRun]) -> bool:
     return readable >= _SAID_SHARE * len(words)
 
 
-def remove_control_codes(pages: Iterable[PageText]) -> None:
-    """Remove the few control codes within readable text, because their letters are unknown."""
-    for page in pages:
+def remove_control_codes(pages: Iterable[PageText]) -> dict[int, int]:
+    """Remove the few control codes within readable text, because their letters are unknown.
+
+    Returns:
+        The number of removed codes by 1-based page.
+    """
+    removed: dict[int, int] = {}
+    for number, page in enumerate(pages, 1):
         for run in (*page.pieces, *page.across):
             if UNKNOWN in run.text:
+                removed[number] = removed.get(number, 0) + run.text.count(UNKNOWN)
                 run.text = run.text.replace(UNKNOWN, "")
         page.pieces = [run for run in page.pieces if run.text]
         page.across = [run for run in page.across if run.text]
+    return removed
 
 
 # Headers and footers: equal text, except for page numbers, at the same position on several pages

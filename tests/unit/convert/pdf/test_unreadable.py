@@ -104,6 +104,12 @@ def test_readable_lines_of_the_page_stay(font: Font) -> None:
     assert note_skipped_images(made, "OCR is off").notes[1:] == ("page 1 was not read by OCR: OCR is off",)
 
 
+def test_single_unreadable_signs_are_reported() -> None:
+    made = convert(write(UNREADABLE["control codes"], "a", readable=("The crane lifts 40 tons.",)))
+    told = "skipped: 1 sign of page 1, because the font does not map to letters"
+    assert (made.text, made.notes) == ("The crane lifts 40 tons.", (told,))
+
+
 @pytest.mark.parametrize("font", [UNREADABLE["drawings"], UNREADABLE["numbers of glyphs"]])
 def test_ocr_reads_unreadable_lines_only(font: Font) -> None:
     readable = ("The crane lifts 40 tons.", "It stands on the pier.")
