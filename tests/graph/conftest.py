@@ -1,5 +1,5 @@
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import neo4j
@@ -22,12 +22,32 @@ from tests.support.records import record
 
 
 @contextmanager
-def store_texts(graph: Graph) -> Generator[Kg]:
+def embedded(graph: Graph, *adding: Callable[[Graph], object]) -> Generator[Kg]:
+    """Store what these functions add, and embed it after each of them."""
     made = Kg(graph)
-    store_document(graph, record("a.md", TEXTS))
-    made.work()
+    for add in adding:
+        add(graph)
+        made.work()
     yield made
     made.spaces.close()
+
+
+def add_texts(graph: Graph) -> None:
+    store_document(graph, record("a.md", TEXTS))
+
+
+def store_texts(graph: Graph) -> AbstractContextManager[Kg]:
+    return embedded(graph, add_texts)
+
+
+def sharing(*adding: Callable[[Graph], object]) -> Callable[..., Kg]:
+    """Build a fixture with the data that these functions add."""
+
+    @pytest.fixture
+    def shared(stored: Stored, migrated_graph: Graph) -> Kg:
+        return stored.give(embedded, migrated_graph, *adding)
+
+    return shared
 
 
 @contextmanager
@@ -47,7 +67,7 @@ def kg(request: pytest.FixtureRequest, stored: Stored, migrated_graph: Graph) ->
     """Return the default texts. If the test uses `ids`, this also adds concepts."""
     if "ids" in request.fixturenames:
         return request.getfixturevalue("lives")[0]
-    return stored.give(store_texts, migrated_graph)
+    return stored.give(embedded, migrated_graph, add_texts)
 
 
 @pytest.fixture

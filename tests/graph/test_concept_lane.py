@@ -12,18 +12,15 @@ from kg_api.graph.search import MAX_SOURCES, read_concepts_of_sources
 from kg_api.schemas.answers import HybridHits
 from kg_api.schemas.base import concept_id
 from kg_api.schemas.search import SourceHits
-from tests.conftest import Stored
+from tests.graph.conftest import sharing
 from tests.support.concepts import extraction, quote, write
 from tests.support.concepts import found as concept
 from tests.support.cypher import rows
 from tests.support.kg import Kg
-from tests.support.lanterns import GUILD, carried, lanterns
+from tests.support.lanterns import GUILD, add_lanterns, carried
 from tests.support.records import record
 
-
-@pytest.fixture
-def kg(stored: Stored, migrated_graph: Graph) -> Kg:
-    return stored.give(lanterns, migrated_graph)
+kg = sharing(add_lanterns)
 
 
 def search(

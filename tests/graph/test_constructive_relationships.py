@@ -1,40 +1,30 @@
-from collections.abc import Generator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from kg_api.discovery.constructive import ConstructiveService
 from kg_api.graph.client import Graph
-from tests.conftest import Stored
-from tests.graph.conftest import store_texts
+from tests.graph.conftest import add_texts, sharing
 from tests.support.concept_graph import store_concepts
 from tests.support.constructive import ask, seed, triples
-from tests.support.kg import Kg
 from tests.support.records import record
 
 ASKED = seed("engine drives wheel", "relationship")
 EATS = ("heron", "eats", "frog")
 
 
-@contextmanager
-def store_nature(graph: Graph) -> Generator[Kg]:
-    with store_texts(graph) as kg:
-        texts = [f"engine{number} drives wheel{number}." for number in range(120)]
-        drives = {at: [(f"engine{at}", "drives", f"wheel{at}")] for at in range(120)}
-        store_concepts(
-            graph, record("big.md", texts), {at: [f"engine{at}", f"wheel{at}"] for at in range(120)}, drives
-        )
-        small = record("small.md", ["A heron eats a frog.", "Ducks.", "A frog eats flies."])
-        stated = {0: [EATS], 2: [("frog", "eats", "flies")]}
-        store_concepts(graph, small, {0: ["heron", "frog"], 2: ["frog", "flies"]}, stated)
-        kg.work()
-        yield kg
+def add_nature(graph: Graph) -> None:
+    texts = [f"engine{number} drives wheel{number}." for number in range(120)]
+    drives = {at: [(f"engine{at}", "drives", f"wheel{at}")] for at in range(120)}
+    store_concepts(
+        graph, record("big.md", texts), {at: [f"engine{at}", f"wheel{at}"] for at in range(120)}, drives
+    )
+    small = record("small.md", ["A heron eats a frog.", "Ducks.", "A frog eats flies."])
+    stated = {0: [EATS], 2: [("frog", "eats", "flies")]}
+    store_concepts(graph, small, {0: ["heron", "frog"], 2: ["frog", "flies"]}, stated)
 
 
-@pytest.fixture
-def kg(stored: Stored, migrated_graph: Graph) -> Kg:
-    return stored.give(store_nature, migrated_graph)
+kg = sharing(add_texts, add_nature)
 
 
 @pytest.mark.parametrize("named", [{"documents": ["small.md"]}, {"where": ["document=small.md"]}])

@@ -13,10 +13,10 @@ from kg_api.schemas.base import concept_id
 from kg_api.schemas.search import SourceHits, SourceSearch
 from kg_api.search.rank import KEPT, NO_RERANKING, Reranking
 from kg_api.spaces.plans import read_embedding_state
-from tests.conftest import Stored
+from tests.graph.conftest import sharing
 from tests.graph.test_reranked_search import Backwards
 from tests.support.kg import Kg
-from tests.support.lanterns import carried, lanterns
+from tests.support.lanterns import add_lanterns, carried
 from tests.support.records import record
 
 PRINTED = "which paper called Gazette of Lanterns is it that a guild prints"
@@ -26,9 +26,7 @@ ISSUES = [
 SINGERS = "The Guild of Keepers choir sings at the harbour."
 
 
-@pytest.fixture
-def kg(stored: Stored, migrated_graph: Graph) -> Kg:
-    return stored.give(lanterns, migrated_graph, *ISSUES)
+kg = sharing(lambda graph: add_lanterns(graph, *ISSUES))
 
 
 def search(kg: Kg, text: str = PRINTED, reranking: Reranking = NO_RERANKING, **more: Any) -> SourceHits:

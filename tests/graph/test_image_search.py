@@ -1,5 +1,4 @@
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,7 @@ from kg_api.schemas.documents import DocumentRecord
 from kg_api.schemas.embedding import SpaceBuild
 from kg_api.schemas.image_search import RelatedSearch, RelatedSources
 from kg_api.search.related import RelatedService
-from tests.conftest import Stored
-from tests.graph.conftest import store_texts
+from tests.graph.conftest import add_texts, sharing
 from tests.graph.test_concept_lane import carried
 from tests.graph.test_kinds import pictured
 from tests.support.album import Album
@@ -207,49 +205,39 @@ def ways(answer: RelatedSources, document: str, paragraph: int) -> dict[str, Any
     return {way.lane: way for way in found.through}
 
 
-@contextmanager
-def store_book(graph: Graph) -> Generator[tuple[Kg, DocumentRecord]]:
+TOLD = [*FILLER[:2], LIGHTHOUSE, FIGURE, *FILLER[2:7], "![Skerry Rock](b.png)", *FILLER[7:]]
+BOOK = pictured(record("book.epub", TOLD), 3, 9)
+"""Book with an image at paragraph 3 and another one at 9. They have no description."""
+
+
+def add_book(graph: Graph) -> None:
     hold_blobs(graph, ["0" * 64])
-    texts = [*FILLER[:2], LIGHTHOUSE, FIGURE, *FILLER[2:7], "![Skerry Rock](b.png)", *FILLER[7:]]
-    made = pictured(record("book.epub", texts), 3, 9)
-    with store_texts(graph) as kg:
-        store(graph, made, {2: ["Skerry Rock", "Maren Holt"]})
-        store(graph, FAR, {0: ["Maren Holt"]})
-        store(graph, record("other.md", FILLER, "other"))
-        kg.work()
-        yield kg, made
+    store(graph, BOOK, {2: ["Skerry Rock", "Maren Holt"]})
+    store(graph, FAR, {0: ["Maren Holt"]})
+    store(graph, record("other.md", FILLER, "other"))
 
 
-@pytest.fixture
-def kg(stored: Stored, migrated_graph: Graph) -> Kg:
-    return stored.give(store_book, migrated_graph)[0]
+kg = sharing(add_texts, add_book)
 
 
-@pytest.fixture
-def book(stored: Stored, migrated_graph: Graph) -> DocumentRecord:
-    """Return a book with an image at paragraph 3 and another one at 9. They have no description."""
-    return stored.give(store_book, migrated_graph)[1]
-
-
-def test_nearest_passages_of_an_image_precede_others(kg: Kg, book: DocumentRecord) -> None:
-    answer = related(kg, book.sources[3].source_id)
+def test_nearest_passages_of_an_image_precede_others(kg: Kg) -> None:
+    answer = related(kg, BOOK.sources[3].source_id)
     assert (answer.source.kind, answer.kinds) == ("image", ["passage"])
     assert places(answer)[0] == ("book.epub", 2)
     assert {each.kind for each in answer.sources} == {"passage"}
-    there = related(kg, book.sources[3].source_id, same_document=True, limit=50)
+    there = related(kg, BOOK.sources[3].source_id, same_document=True, limit=50)
     distances = {each.paragraph: way.distance for each in there.sources for way in each.through[:1]}
-    assert distances == {at: abs(at - 3) for at in range(len(book.sources)) if at not in {3, 9}}
+    assert distances == {at: abs(at - 3) for at in range(len(BOOK.sources)) if at not in {3, 9}}
 
 
-def test_concept_near_an_image_leads_to_other_documents(kg: Kg, book: DocumentRecord) -> None:
-    answer = related(kg, book.sources[3].source_id, limit=50)
+def test_concept_near_an_image_leads_to_other_documents(kg: Kg) -> None:
+    answer = related(kg, BOOK.sources[3].source_id, limit=50)
     concepts = ways(answer, "far.md", 0)["concepts"]
     assert [each.label for each in concepts.concepts] == ["Maren Holt"]
     assert "document" not in ways(answer, "far.md", 0)
 
 
-def test_concept_leads_to_images_near_its_passages(kg: Kg, book: DocumentRecord) -> None:
-    del book
+def test_concept_leads_to_images_near_its_passages(kg: Kg) -> None:
     answer = related(kg, FAR.sources[0].source_id)
     assert answer.kinds == ["image"]
     assert {each.kind for each in answer.sources} == {"image"}
@@ -258,15 +246,15 @@ def test_concept_leads_to_images_near_its_passages(kg: Kg, book: DocumentRecord)
     assert "concepts" not in ways(answer, "book.epub", 9)
 
 
-def test_text_of_an_image_leads_to_passages(kg: Kg, book: DocumentRecord) -> None:
-    way = ways(related(kg, book.sources[9].source_id, limit=50), "book.epub", 2)["words"]
+def test_text_of_an_image_leads_to_passages(kg: Kg) -> None:
+    way = ways(related(kg, BOOK.sources[9].source_id, limit=50), "book.epub", 2)["words"]
     assert (way.rank, way.space) == (1, "default")
     assert way.similarity is not None
     assert 0 < way.similarity < 1
 
 
-def test_filters_hold_in_every_lane(kg: Kg, book: DocumentRecord) -> None:
-    own = book.sources[3].source_id
+def test_filters_hold_in_every_lane(kg: Kg) -> None:
+    own = BOOK.sources[3].source_id
     assert {document for document, _ in places(related(kg, own, ontology="other"))} == {"other.md"}
     assert {document for document, _ in places(related(kg, own, where=["document=far.md"]))} == {"far.md"}
     none = related(kg, own, where=["document=far.md"], same_document=True)
@@ -278,9 +266,9 @@ def test_filters_hold_in_every_lane(kg: Kg, book: DocumentRecord) -> None:
         related(kg, own, where=["documnet=far.md"])
 
 
-def test_accepted_links_lead_to_matching_sources(kg: Kg, book: DocumentRecord, driver: neo4j.Driver) -> None:
+def test_accepted_links_lead_to_matching_sources(kg: Kg, driver: neo4j.Driver) -> None:
     own, image, near, far = (
-        each.source_id for each in (book.sources[3], book.sources[9], book.sources[11], FAR.sources[9])
+        each.source_id for each in (BOOK.sources[3], BOOK.sources[9], BOOK.sources[11], FAR.sources[9])
     )
     link = (
         "MATCH (a:Source {source_id: $own}) UNWIND $linked AS each MATCH (b:Source {source_id: each[0]}) "
@@ -301,8 +289,7 @@ def test_accepted_links_lead_to_matching_sources(kg: Kg, book: DocumentRecord, d
     assert linked(ontology="other") == []
 
 
-def test_source_without_vector_is_compared_otherwise(kg: Kg, book: DocumentRecord) -> None:
-    del book
+def test_source_without_vector_is_compared_otherwise(kg: Kg) -> None:
     late = record("late.md", ["Skerry Rock is still there."])
     store_document(kg.graph, late)
     answer = related(kg, late.sources[0].source_id)
@@ -310,8 +297,7 @@ def test_source_without_vector_is_compared_otherwise(kg: Kg, book: DocumentRecor
     assert "no vector yet" in " ".join(each.effect for each in answer.degraded)
 
 
-def test_concepts_of_surrounding_text_find_images(kg: Kg, book: DocumentRecord) -> None:
-    del book
+def test_concepts_of_surrounding_text_find_images(kg: Kg) -> None:
     hits = kg.find("Maren Holt", kinds=["image"], concepts=True, mode="text", explain=True).sources
     assert [(each.document, each.paragraph, each.kind) for each in hits] == [("book.epub", 3, "image")]
     assert [each.label for each in hits[0].through] == ["Maren Holt"]

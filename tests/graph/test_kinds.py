@@ -1,7 +1,6 @@
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, get_args
 
 import pytest
 
@@ -20,6 +19,7 @@ from kg_api.schemas.similarity import GraphRequest, SimilarSearch
 from kg_api.search.related import RelatedService
 from kg_api.search.similar import SimilarityService
 from tests.conftest import Stored
+from tests.graph.conftest import embedded, sharing
 from tests.support.concepts import labelled, write
 from tests.support.kg import Kg
 from tests.support.records import record
@@ -43,24 +43,22 @@ def rare(request: pytest.FixtureRequest) -> Kind:
     return request.param
 
 
-@contextmanager
-def store_boats(graph: Graph, rare: Kind) -> Generator[Kg]:
+def add_boats(graph: Graph, rare: Kind) -> None:
     hold_blobs(graph, ["0" * 64])
-    made = Kg(graph)
     texts = [f"The red boat of the harbour, number{n}." for n in range(MANY)]
     texts.append(
         "A boat is somewhere else, with many other words around it that say nothing of a port at all."
     )
     numbers = [MANY] if rare == "image" else range(MANY)
     store_document(graph, pictured(record("boats.md", texts), *numbers))
-    made.work()
-    yield made
-    made.spaces.close()
+
+
+BOATS = {rare: partial(add_boats, rare=rare) for rare in get_args(Kind)}
 
 
 @pytest.fixture
 def harbour(stored: Stored, migrated_graph: Graph, rare: Kind) -> Kg:
-    return stored.give(store_boats, migrated_graph, rare)
+    return stored.give(embedded, migrated_graph, BOATS[rare])
 
 
 def found(kg: Kg, **options: Any) -> list[tuple[str, int]]:
@@ -92,24 +90,17 @@ def paged(made: DocumentRecord, pages: list[tuple[int, int]] = PAGES) -> Documen
     return replace(made, sources=tuple(sources))
 
 
-@contextmanager
-def store_harbour(graph: Graph) -> Generator[Kg]:
+def add_decks(graph: Graph) -> None:
     hold_blobs(graph, ["0" * 64])
-    made = Kg(graph)
     deck = pictured(paged(record("deck.pdf", DECK)), 2)
     store_document(graph, deck)
     store_document(graph, record("plain.md", ["The red boat of the plain harbour."]))
     store_document(graph, pictured(record("photo.png", ["A boat photo of the harbour."]), 0))
     write(graph, labelled(deck, 0, "boat"))
     write(graph, labelled(deck, 3, "boat"))
-    made.work()
-    yield made
-    made.spaces.close()
 
 
-@pytest.fixture
-def decks(stored: Stored, migrated_graph: Graph) -> Kg:
-    return stored.give(store_harbour, migrated_graph)
+decks = sharing(add_decks)
 
 
 def search(kg: Kg, *where: str, text: str = QUESTION, **asked: Any) -> SourceHits:

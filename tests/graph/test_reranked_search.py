@@ -1,8 +1,5 @@
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
-
-import pytest
 
 from kg_api.errors import RerankUnavailable
 from kg_api.graph.client import Graph
@@ -10,8 +7,7 @@ from kg_api.graph.document_writes import store_document
 from kg_api.providers.rerank import Reranker
 from kg_api.schemas.search import SourceHits
 from kg_api.search.rank import Reranking
-from tests.conftest import Stored
-from tests.graph.conftest import store_texts
+from tests.graph.conftest import add_texts, sharing
 from tests.support.kg import Kg
 from tests.support.records import record
 
@@ -46,17 +42,11 @@ def search(kg: Kg, reranker: Reranker | None, **more: Any) -> SourceHits:
     return kg.find(QUESTION, Reranking(reranker, 60), rerank=True, explain=True, **more)
 
 
-@contextmanager
-def store_pies(graph: Graph) -> Generator[Kg]:
-    with store_texts(graph) as kg:
-        store_document(graph, record("pies.md", PASSAGES, ontology="pies"))
-        kg.work()
-        yield kg
+def add_pies(graph: Graph) -> None:
+    store_document(graph, record("pies.md", PASSAGES, ontology="pies"))
 
 
-@pytest.fixture
-def pies(stored: Stored, migrated_graph: Graph) -> Kg:
-    return stored.give(store_pies, migrated_graph)
+pies = sharing(add_texts, add_pies)
 
 
 def test_unreranked_hits_keep_order_and_are_reported(pies: Kg) -> None:

@@ -1,5 +1,4 @@
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 import neo4j
@@ -9,7 +8,7 @@ import pytest
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.schemas.search import SourceHit, SourceHits
-from tests.conftest import Stored
+from tests.graph.conftest import sharing
 from tests.graph.test_chunks import chunks, configure
 from tests.support.cypher import rows
 from tests.support.embedders import small_embedder
@@ -35,20 +34,13 @@ def texts() -> dict[str, list[str]]:
     return {"0.md": [paragraph("comets", n) for n in range(12)], **others}
 
 
-@contextmanager
-def store_comets(graph: Graph) -> Generator[Kg]:
-    made = Kg(graph)
+def add_comets(graph: Graph) -> None:
     configure(graph, strategy="hierarchical", **SIZES)
     for name, paragraphs in texts().items():
         store_document(graph, record(name, paragraphs))
-    made.work()
-    yield made
-    made.spaces.close()
 
 
-@pytest.fixture
-def kg(stored: Stored, migrated_graph: Graph) -> Kg:
-    return stored.give(store_comets, migrated_graph)
+kg = sharing(add_comets)
 
 
 def parents(hits: SourceHits) -> list[tuple[str, int, int]]:

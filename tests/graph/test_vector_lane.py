@@ -1,5 +1,4 @@
-from collections.abc import Generator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +13,7 @@ from kg_api.graph.spaces import find_space
 from kg_api.schemas.search import SourceSearch
 from kg_api.search import plan
 from kg_api.search.service import SearchService
-from tests.conftest import Stored
-from tests.graph.conftest import store_texts
+from tests.graph.conftest import add_texts, sharing
 from tests.support.kg import Kg
 from tests.support.records import record
 
@@ -23,19 +21,13 @@ QUESTION = "the keeper counts ships at dusk"
 ASKED, CANDIDATES = 3, 30
 
 
-@contextmanager
-def store_harbour(graph: Graph) -> Generator[Kg]:
+def add_harbour(graph: Graph) -> None:
     words = QUESTION.split()
     texts = [" ".join([*words[: n % 7], *(f"word{n} other{n}").split()]) for n in range(CANDIDATES)]
-    with store_texts(graph) as kg:
-        store_document(graph, record("harbour.md", texts, ontology="harbour"))
-        kg.work()
-        yield kg
+    store_document(graph, record("harbour.md", texts, ontology="harbour"))
 
 
-@pytest.fixture
-def harbour(stored: Stored, migrated_graph: Graph) -> Kg:
-    return stored.give(store_harbour, migrated_graph)
+harbour = sharing(add_texts, add_harbour)
 
 
 @pytest.mark.parametrize("ontologies", [None, ["harbour"]])
@@ -54,24 +46,18 @@ def test_the_nearest_of_the_candidates_in_their_order(harbour: Kg, ontologies: l
 FEW, MANY = 4, 36
 
 
-@contextmanager
-def store_harbours(graph: Graph) -> Generator[Kg]:
-    with store_texts(graph) as kg:
-        for name, count in (("small", FEW), ("large", MANY)):
-            texts = [f"the keeper counts ships {name} {number}" for number in range(count)]
-            store_documents(graph, [record("log.md", texts, ontology=name)])
-        kg.work()
-        yield kg
+def add_harbours(graph: Graph) -> None:
+    for name, count in (("small", FEW), ("large", MANY)):
+        texts = [f"the keeper counts ships {name} {number}" for number in range(count)]
+        store_documents(graph, [record("log.md", texts, ontology=name)])
 
 
-@pytest.fixture
-def harbours(stored: Stored, migrated_graph: Graph, monkeypatch: pytest.MonkeyPatch) -> Kg:
-    for module in (search, plan):
-        monkeypatch.setattr(module, "MIN_CROWDED_PASSAGES", 10)
-    return stored.give(store_harbours, migrated_graph)
+harbours = sharing(add_texts, add_harbours)
 
 
 def test_candidates_grow_with_crowding_of_the_ontology(harbours: Kg, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (search, plan):
+        monkeypatch.setattr(module, "MIN_CROWDED_PASSAGES", 10)
     asked: list[Lookup] = []
     look_up = Graph.look_up
     monkeypatch.setattr(

@@ -1,5 +1,4 @@
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from kg_api.graph.client import Graph
 from kg_api.graph.concept_vectors import request_concepts
@@ -7,7 +6,6 @@ from kg_api.graph.concept_writes import write_extractions
 from kg_api.graph.document_writes import store_document
 from kg_api.schemas.concepts import ExtractedConcept, ExtractedRelation, Extraction, Quote
 from kg_api.schemas.documents import DocumentRecord
-from tests.support.kg import Kg
 from tests.support.records import record
 
 JOURNAL = "The Gazette of Lanterns is a paper that the Guild of Keepers prints."
@@ -29,9 +27,7 @@ def carried(
     return Extraction(source.source_id, source.content_hash, tuple(concepts), stated)
 
 
-@contextmanager
-def lanterns(graph: Graph, *more: str) -> Generator[Kg]:
-    made = Kg(graph)
+def add_lanterns(graph: Graph, *more: str) -> None:
     documents = [record("journal.md", [JOURNAL]), record("guild.md", [GUILD]), record("town.md", [TOWN])]
     for each in (*documents, record("filler.md", OTHERS)):
         store_document(graph, each)
@@ -50,6 +46,3 @@ def lanterns(graph: Graph, *more: str) -> Generator[Kg]:
     graph.transaction(lambda tx: write_extractions(tx, "notes", found, "m"))
     for number, text in enumerate(more):
         store_document(graph, record(f"issue{number:02}.md", [text]))
-    made.work()
-    yield made
-    made.spaces.close()
