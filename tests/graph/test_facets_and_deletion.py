@@ -1,8 +1,6 @@
-import json
 from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +12,6 @@ from kg_api.graph.document_writes import delete_matching, store_documents
 from kg_api.graph.documents import change_document
 from kg_api.graph.filters import count_facets
 from kg_api.graph.library import list_documents
-from kg_api.schemas.base import digest
 from kg_api.schemas.documents import DocumentChange, DocumentRecord
 from kg_api.schemas.filters import DeletedMatching, DocumentDeletion, DocumentFilter, FacetRequest, Facets
 from tests.conftest import Stored
@@ -32,10 +29,8 @@ def metadata(number: int) -> dict[str, Any]:
 
 
 def numbered(number: int) -> DocumentRecord:
-    told = json.dumps(metadata(number))
-    ontology = "even" if number % 2 == 0 else "odd"
-    new = record(f"{number:02}", [f"passage {number} {at}" for at in range(2)], ontology=ontology)
-    return replace(new, metadata=told, content_hash=digest(new.content_hash, told))
+    texts = [f"passage {number} {at}" for at in range(2)]
+    return record(f"{number:02}", texts, "even" if number % 2 == 0 else "odd", metadata=metadata(number))
 
 
 @contextmanager

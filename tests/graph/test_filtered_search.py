@@ -1,16 +1,9 @@
-import json
-from collections.abc import Generator
-from contextlib import contextmanager
-from dataclasses import replace
-
 import pytest
 
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_documents
-from kg_api.schemas.base import digest
 from kg_api.schemas.documents import DocumentRecord
-from tests.conftest import Stored
-from tests.graph.conftest import store_texts
+from tests.graph.conftest import add_texts, sharing
 from tests.support.kg import Kg
 from tests.support.records import record
 
@@ -20,23 +13,15 @@ DOCUMENTS = 600
 
 def numbered(number: int) -> DocumentRecord:
     text = f"the keeper counts ships word{number % 7} number{number}"
-    told = json.dumps({"number": number, "parity": "even" if number % 2 == 0 else "odd"})
-    return replace(
-        record(f"{number:03}.md", [text], ontology="harbour"), metadata=told, content_hash=digest(text, told)
-    )
+    told = {"number": number, "parity": "even" if number % 2 == 0 else "odd"}
+    return record(f"{number:03}.md", [text], ontology="harbour", metadata=told)
 
 
-@contextmanager
-def store_harbour(graph: Graph) -> Generator[Kg]:
-    with store_texts(graph) as kg:
-        store_documents(graph, [numbered(n) for n in range(DOCUMENTS)])
-        kg.work()
-        yield kg
+def add_harbour(graph: Graph) -> None:
+    store_documents(graph, [numbered(n) for n in range(DOCUMENTS)])
 
 
-@pytest.fixture
-def harbour(stored: Stored, migrated_graph: Graph) -> Kg:
-    return stored.give(store_harbour, migrated_graph)
+harbour = sharing(add_texts, add_harbour)
 
 
 @pytest.mark.parametrize("mode", ["vector", "text", "hybrid"])

@@ -1,4 +1,6 @@
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from kg_api.schemas.base import content_hash, digest, document_id, source_ids
 from kg_api.schemas.documents import DocumentRecord, SourceBlock, SourceRecord
@@ -7,9 +9,17 @@ BLOCKS = (SourceBlock("paragraph", 0),)
 
 
 def record(
-    document: str, paragraphs: Sequence[str], ontology: str = "notes", uri: str | None = None
+    document: str,
+    paragraphs: Sequence[str],
+    ontology: str = "notes",
+    uri: str | None = None,
+    metadata: Mapping[str, object] | None = None,
 ) -> DocumentRecord:
-    return text_record(document, [f"{paragraph}\n\n" for paragraph in paragraphs], ontology, uri)
+    made = text_record(document, [f"{paragraph}\n\n" for paragraph in paragraphs], ontology, uri)
+    if metadata is None:
+        return made
+    told = json.dumps(metadata, sort_keys=True)
+    return replace(made, metadata=told, content_hash=digest(made.content_hash, told))
 
 
 def text_record(
