@@ -16,10 +16,10 @@ from kg_api.errors import UnreadableDocument
 from kg_api.ingest.records import Incoming
 from kg_api.schemas.base import digest
 from kg_api.schemas.documents import Converted
-from kg_api.schemas.formats import CONVERTED, IN_TEXT, ConvertedFormat, OcrMode
+from kg_api.schemas.formats import CONVERTED, IN_TEXT, ConvertedFormat, Format, OcrMode
 from kg_api.schemas.images import FoundImage, PlacedImage, StoredImage
 from kg_api.schemas.metadata import MetadataValue
-from kg_api.text.decoding import check_text, decode
+from kg_api.text.decoding import check_text, decode, decode_json_escapes
 from kg_api.text.documents import detect_format
 from kg_api.text.image_references import take_inline_images
 from kg_api.text.sources import SPLITTER_VERSION
@@ -79,19 +79,15 @@ class DocumentReader:
                 notes = (f"read as {kind}, although the extension differs", *notes)
             return document, notes
         text, notes = decode(content)
-        if detected == "markdown":
-            text, image_notes = _take_images(text)
-            notes = (*notes, *image_notes)
-        return replace(incoming, text=text), notes
+        text, more = _clean(text, incoming.document, detected)
+        return replace(incoming, text=text), (*notes, *more)
 
     def read_sent_text(self, incoming: Incoming) -> tuple[Incoming, Notes]:
         """Read a document sent as text. HTML and similar formats are converted."""
         form = detect_format(incoming.document, incoming.format)
-        if form == "markdown":
-            text, notes = _take_images(incoming.text)
-            return replace(incoming, text=text), notes
         if form not in CONVERTED:
-            return incoming, ()
+            text, notes = _clean(incoming.text, incoming.document, form)
+            return replace(incoming, text=text), notes
         if form not in IN_TEXT:
             raise UnreadableDocument(
                 f"a {form} document cannot be sent as text. Send the file with `kg ingest FILE` or "
@@ -145,7 +141,10 @@ def add_search_text(
     return replace(made, text=text, images=tuple(replace(image, end=len(text)) for image in made.images))
 
 
-def _take_images(text: str) -> tuple[str, Notes]:
-    """Remove the images in data URLs from a Markdown text, with a note."""
-    text, removed = take_inline_images(text)
-    return text, (f"images in data URLs were removed from the text ({removed:,})",) if removed else ()
+def _clean(text: str, name: str, form: Format) -> tuple[str, Notes]:
+    """Remove the images in data URLs from a Markdown text, with a note, and decode the escapes of JSON."""
+    if form == "markdown":
+        text, removed = take_inline_images(text)
+        return text, (f"images in data URLs were removed from the text ({removed:,})",) if removed else ()
+    is_json = PurePath(name).suffix.lower() in {".json", ".jsonl"}
+    return decode_json_escapes(text) if is_json else text, ()

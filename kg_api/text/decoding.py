@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import json
 import re
 import struct
 
@@ -124,6 +125,25 @@ def check_text(text: str) -> str:
     if (null := text.find("\x00")) >= 0:
         raise UnreadableDocument(f"the file is not text: U+0000 at offset {null}. {READS}")
     return text
+
+
+_HEX = "[0-9a-fA-F]"
+_JSON_ESCAPE = re.compile(
+    rf"\\(?P<letter>u[dD][89abAB]{_HEX}{{2}}\\u[dD][c-fC-F]{_HEX}{{2}}|u{_HEX}{{4}})|\\.", re.DOTALL
+)
+
+
+def decode_json_escapes(text: str) -> str:
+    r"""Replace escapes such as `\u00e9` with their letters, so that a search finds the words.
+
+    Many programs write JSON in ASCII. The data stays the same, because JSON may contain all letters.
+    """
+
+    def decode_escape(escape: re.Match[str]) -> str:
+        letter = json.loads(f'"{escape[0]}"') if escape["letter"] else ""
+        return letter if letter.isprintable() and not letter.isascii() else escape[0]
+
+    return _JSON_ESCAPE.sub(decode_escape, text) if "\\u" in text else text
 
 
 def _decode_marked(data: bytes) -> tuple[str, tuple[str, ...]] | None:

@@ -1,4 +1,5 @@
 import base64
+import json
 import re
 from dataclasses import replace
 from typing import Any
@@ -13,6 +14,7 @@ from kg_api.ingest.reader import DocumentReader, add_search_text
 from kg_api.ingest.records import Incoming, build_incoming
 from kg_api.schemas.documents import Converted, DocumentUpload, Message
 from kg_api.schemas.formats import ConvertedFormat, Format, OcrMode
+from kg_api.text.decoding import decode_json_escapes
 from kg_api.text.documents import parse
 from kg_api.text.image_references import take_inline_images
 from kg_api.text.lines import is_blank
@@ -160,6 +162,27 @@ def test_sent_text_keeps_no_image_bytes() -> None:
 @pytest.mark.parametrize("text", [f"`![x]({ADDRESS[:99]})`\n", f"Write {ADDRESS}\n", "data:\n"])
 def test_addresses_shown_as_text_stay(text: str) -> None:
     assert take_inline_images(text) == (text, 0)
+
+
+@pytest.mark.parametrize("name", ["a.json", "A.JSONL"])
+def test_escaped_letters_of_json_are_decoded(name: str) -> None:
+    value = {"name": "Müller 😀", "path": "C:\\u00e9", "break": "\u2028", "quote": '"\x7f'}
+    incoming = Incoming("n", name, text := json.dumps(value))
+    reader = DocumentReader(Asked())
+    (read, _), (sent, _) = reader.from_bytes(text.encode(), incoming), reader.read_sent_text(incoming)
+    assert read.text == sent.text
+    assert json.loads(read.text) == value
+    assert read.text.startswith('{"name": "Müller 😀", "path": "C:\\\\u00e9", "break": "\\u2028"')
+
+
+def test_escapes_stay_outside_of_json() -> None:
+    incoming = Incoming("n", "a.py", text := '"\\u00e9"')
+    assert DocumentReader(Asked()).read_sent_text(incoming)[0].text == text
+
+
+def test_half_escapes_of_json_stay() -> None:
+    text = r'"\U00e9 \u00e \ud83d \ude00 \\u00e9'
+    assert decode_json_escapes(text) == text
 
 
 def test_description_precedes_text_of_the_image() -> None:
