@@ -468,7 +468,10 @@ def hold_spaces(tx: Transaction, slugs: Iterable[str]) -> None:
 def find_default_spaces(spaces: Mapping[str, Space]) -> dict[Modality, str]:
     """Find the text space and the image space of unconfigured ontologies."""
     chosen: dict[Modality, str] = {"text": FIRST_SLUG, "image": FIRST_IMAGE_SLUG}
-    return chosen | {space.identity.modality: slug for slug, space in spaces.items() if space.for_new}
+    for slug, space in spaces.items():
+        if space.for_new:
+            chosen[space.identity.modality] = slug
+    return chosen
 
 
 def read_default_configuration(reader: Reader) -> StoredConfiguration:
