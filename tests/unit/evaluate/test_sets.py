@@ -108,7 +108,7 @@ def test_invalid_set_is_rejected(tmp_path: Path, file: str, told: str) -> None:
     ("content", "told"),
     [
         (b'{"_id": ', "line 1: the body: Invalid JSON"),
-        (b"[1]", "Input should be an object"),
+        (b"[1]", "write a JSON object"),
         (b"\xff", "byte 0 is not valid"),
     ],
 )
