@@ -45,6 +45,16 @@ class _Loader(yaml.SafeLoader):
             raise yaml.YAMLError("aliases are not read")
         return super().compose_node(parent, index)
 
+    def construct_yaml_timestamp(self, node: Any) -> Any:
+        """Keep a date that does not exist as text, such as 2025-02-31."""
+        try:
+            return super().construct_yaml_timestamp(node)
+        except ValueError:
+            return self.construct_scalar(node)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.construct_yaml_timestamp)
+
 
 def read_front_matter(text: str) -> FrontMatter:
     """Read the front matter of a Markdown text. Invalid front matter stays part of the text."""
@@ -55,7 +65,7 @@ def read_front_matter(text: str) -> FrontMatter:
         return FrontMatter()
     try:
         fields = yaml.load(found[1], _Loader)  # noqa: S506 - a SafeLoader
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: 2025-02-31
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         reason = _describe_yaml_error(error)
         return FrontMatter(notes=(f"the front matter is not valid YAML{reason} and stays in the text",))
     if not isinstance(fields, dict):

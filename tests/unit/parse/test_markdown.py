@@ -133,7 +133,7 @@ def test_front_matter_belongs_to_no_passage(newline: str) -> None:
     [
         ("b: 1\na: Plan: first", "line 3: mapping values are not allowed here"),
         ("a: [}", "line 2: expected"),
-        ("a: 2025-02-31", "(day is out of range for month)"),
+        ("a: !!int x", "(invalid literal for int() with base 10: 'x')"),
         ("a: !!python/object/apply:os.system [ls]", "line 2: could not determine a constructor"),
         ("a: &x [1]\nb: *x", "(aliases are not read)"),
         ("a: " + "[" * 3000, "(its values are nested too deeply)"),
@@ -145,6 +145,11 @@ def test_invalid_yaml_stays_text_and_is_reported(said: str, reason: str) -> None
     assert "front matter" in parsed.notes[0]
     assert reason in parsed.notes[0]
     assert split(parsed)[0].start == 0
+
+
+def test_date_that_does_not_exist_stays_text() -> None:
+    parsed = parse("---\ntitle: Plan\ndate: 2025-02-31\n---\nText.\n", "a.md")
+    assert (parsed.title, parsed.metadata, parsed.notes) == ("Plan", {"date": "2025-02-31"}, ())
 
 
 def test_empty_heading_adds_nothing_to_the_path() -> None:
