@@ -157,10 +157,9 @@ def _message(error: Mapping[str, Any]) -> str:
         return text
     if text := _IN_WORDS.get(about.get("pattern", "")):
         return text
-    if text := _BY_TYPE.get(error["type"]):
-        return text.format_map(about)
+    text = _BY_TYPE.get(error["type"], "").format_map(about)
     whole = error["type"] != "value_error" and _field(error["loc"]) == "body"
-    return ("the body: " if whole else "") + str(error["msg"]).removeprefix("Value error, ")
+    return ("the body: " if whole else "") + (text or str(error["msg"]).removeprefix("Value error, "))
 
 
 def _length_message(error: Mapping[str, Any], about: Mapping[str, Any]) -> str:
