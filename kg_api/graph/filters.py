@@ -389,13 +389,19 @@ def count_facets(graph: Graph, request: FacetRequest) -> Facets:
     return Facets(documents=documents, facets=counted, notes=_notes(graph, request, counted, documents))
 
 
+def note_matches(
+    graph: Graph, where: Sequence[Clause] | None, ontologies: Sequence[str] | None, *, has_any: bool
+) -> list[str]:
+    """Note unknown fields of a filter, and that no document fits. Without a filter, there are no notes."""
+    if not where or (has_any and not matches_absent_field(where)):
+        return []
+    notes = [each.effect for each in describe_unknown_fields(graph, where, ontologies)]
+    return notes if has_any else [*notes, "no document fits the conditions of the filter"]
+
+
 def _notes(graph: Graph, request: FacetRequest, counted: Sequence[FacetCounts], documents: int) -> list[str]:
     names = request.ontologies
-    notes: list[str] = []
-    if request.where and (not documents or matches_absent_field(request.where)):
-        notes += [each.effect for each in describe_unknown_fields(graph, request.where, names)]
-    if request.where and not documents:
-        notes.append("no document fits the conditions of the filter")
+    notes = note_matches(graph, request.where, names, has_any=documents > 0)
     without = [each.key for each, found in zip(request.fields, counted, strict=True) if not found.having]
     keys = [key for key in without if key is not None]
     return list(dict.fromkeys([*notes, *(each.effect for each in describe_unknown_keys(graph, keys, names))]))

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from kg_api.errors import NotFound
 from kg_api.graph.client import Graph, Reader, Row, drop_deleted_rows
 from kg_api.graph.documents import change_document, note_same_words
-from kg_api.graph.filters import describe_unknown_fields, find_matching_documents, matches_absent_field
+from kg_api.graph.filters import find_matching_documents, note_matches
 from kg_api.graph.names import (
     identify_document,
     identify_source,
@@ -76,15 +76,9 @@ def list_documents(
         ids = [each for of_ontology in matching.values() for each in of_ontology]
         if order != "name":
             ids = graph.read("documents/order", document_ids=ids, by=order)[0]["document_ids"]
-        notes: list[str] = []
         if not ids:
             require_ontologies(graph, ontology)
-        if not ids or matches_absent_field(where):
-            notes = [
-                each.effect for each in describe_unknown_fields(graph, where, resolve_ontology(ontology))
-            ]
-        if where and not ids:
-            notes.append("no document fits the conditions of the filter")
+        notes = note_matches(graph, where, resolve_ontology(ontology), has_any=bool(ids))
         summaries = read_summaries(graph, ids[offset : offset + limit])
         return DocumentPage(documents=summaries, total=len(ids), offset=offset, limit=limit, notes=notes)
     rows = graph.read("documents/page", ontologies=resolve_ontology(ontology), offset=offset, limit=limit)
