@@ -474,9 +474,9 @@ def find_default_spaces(spaces: Mapping[str, Space]) -> dict[Modality, str]:
     return chosen
 
 
-def read_default_configuration(reader: Reader) -> StoredConfiguration:
-    """Read the configuration of an ontology that does not exist yet."""
-    slugs = find_default_spaces(read_spaces(reader))
+def build_default_configuration(spaces: Mapping[str, Space]) -> StoredConfiguration:
+    """Build the configuration of an ontology that does not exist yet."""
+    slugs = find_default_spaces(spaces)
     return StoredConfiguration(SpaceUse(Layout(slugs["text"])), SpaceUse(Layout(slugs["image"])))
 
 

@@ -26,12 +26,12 @@ from kg_api.graph.spaces import (
     Layout,
     Space,
     StoredConfiguration,
+    build_default_configuration,
     build_layout,
     ensure_index,
     hold_configurations,
     hold_spaces,
     read_configurations,
-    read_default_configuration,
     read_spaces,
     reset_rejected,
     write_configuration,
@@ -386,7 +386,7 @@ class ConfigurationService:
 
         def decide(reader: Reader, held: StoredConfiguration | None) -> EmbeddingState:
             spaces = read_spaces(reader)
-            before = build_embedding_state(ontology, held or read_default_configuration(reader), spaces)
+            before = build_embedding_state(ontology, held or build_default_configuration(spaces), spaces)
             config = change.applied(before.target.config)
             wanted = build_layout(config.space, "", config.chunking)
             anew = _rebuild(reader, before, "text", wanted, activates=True)
