@@ -13,7 +13,7 @@ import pptx
 from kg_api.convert.image.embedded import ImagesWithin
 from kg_api.convert.ooxml.drawings import read_lines, read_paragraph, write_graphic
 from kg_api.convert.ooxml.package import SLIDE_PARTS, Package, XmlElement, parse_part, q, resolve_alternatives
-from kg_api.convert.ooxml.text import BULLET, ListWriter, format_slide_number
+from kg_api.convert.ooxml.text import ALTERNATIVES, BULLET, ListWriter, format_slide_number
 from kg_api.convert.shared.accounting import note_missing
 from kg_api.convert.shared.containers import open_office, read_core_properties
 from kg_api.convert.shared.markdown_text import MarkdownWriter, write_heading, write_paragraph, write_table
@@ -31,7 +31,6 @@ _FILE_NAME = re.compile(r"\S+\.(?:png|jpe?g|gif|emf|wmf|svg|tiff?|bmp)", re.IGNO
 _COMMENTS = re.compile(r"ppt/comments/[^/]+\.xml")
 _COMMENT = re.compile(rb"<(?:\w+:)?cm[ >]")
 _CHARTS, _HIDDEN = "charts and diagrams that could not be read", "hidden shapes"
-_ALTERNATIVES = "alternative texts of shapes and charts"
 _GRAPHICS = (q("c:chart"), q("cx:chart"), q("dgm:relIds"))  # refer to a chart or the data of a diagram
 _MAX_LEVELS = 9
 _ON = frozenset({"1", "true"})
@@ -92,7 +91,7 @@ class _Deck:
                 start, described = writer.position, _get_alternative_text(shape)
                 if not self._write_shape(shape, described) and described:
                     if writer.position > start:
-                        self.left_out[_ALTERNATIVES] += 1
+                        self.left_out[ALTERNATIVES] += 1
                     else:
                         writer.add(write_paragraph(described))
         if slide.has_notes_slide:

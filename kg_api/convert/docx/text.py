@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kg_api.convert.docx.styles import VALUE, Look, Styles, is_switched_on
 from kg_api.convert.ooxml.package import XmlElement, q
-from kg_api.convert.ooxml.text import InlineText, is_symbol_font, translate_symbols
+from kg_api.convert.ooxml.text import ALTERNATIVES, InlineText, is_symbol_font, translate_symbols
 from kg_api.convert.shared.formulas import write_formula
 from kg_api.schemas.images import ReadImage
 
@@ -143,7 +143,6 @@ def read_control_state(properties: XmlElement | None) -> str:
 
 HIDDEN, DELETED, OBJECTS = "hidden words", "words of tracked deletions", "embedded objects"
 SYMBOLS = "signs of fonts that are not known"
-ALTERNATIVES = "alternative texts of shapes and charts"
 _MAX_MOVED = 8
 _RUN_PROPERTIES, _TEXT = q("w:rPr"), q("w:t")
 _CONTENT = (_TEXT, q("a:t"), q("v:textpath"), q("c:chart"), q("cx:chart"), q("dgm:relIds"))  # of a graphic

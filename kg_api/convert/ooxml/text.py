@@ -57,6 +57,7 @@ def strike_text(text: str) -> str:
 
 _MARKDOWN_NUMBER = re.compile(r"[0-9]{1,9}[.)]")
 _MAX_LEVELS = 6  # nested lists (limit of the Markdown parser: 10)
+ALTERNATIVES = "alternative texts of shapes and charts"  # that kg does not store
 BULLET = "•"
 
 

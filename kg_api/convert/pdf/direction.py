@@ -9,10 +9,10 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, groupby
 from typing import Literal, NamedTuple
 
-from kg_api.convert.pdf.letters import LINE_ENDS, is_from_right
+from kg_api.convert.pdf.letters import LAST_CODE, LINE_ENDS, is_from_right
 
 
 class Place(NamedTuple):
@@ -21,7 +21,6 @@ class Place(NamedTuple):
     baseline: float
 
 
-_LAST = 0x10FFFF  # code of Unicode
 _SAME_LINE = 1  # points. PDFium ends a line between letters that do not follow each other
 _Kind = Literal["right", "left", "number", "mark", "neutral"]
 _KINDS: dict[str, _Kind] = {
@@ -149,15 +148,7 @@ def _precedes_number(sign: int, rest: Sequence[int], kinds: Mapping[int, _Kind])
 
 def _split(line: Sequence[int], is_part: Callable[[int], bool]) -> Iterator[list[int]]:
     """Yield the parts of a line between other letters."""
-    part = list[int]()
-    for i in line:
-        if is_part(i):
-            part.append(i)
-        elif part:
-            yield part
-            part = []
-    if part:
-        yield part
+    return ([*part] for belongs, part in groupby(line, is_part) if belongs)
 
 
 def is_mark(code: int) -> bool:
@@ -166,10 +157,10 @@ def is_mark(code: int) -> bool:
 
 
 def is_neutral(code: int) -> bool:
-    """Check if a letter has no direction of its own, such as a full stop."""
+    """Check if a letter has no direction, such as a full stop."""
     return _get_kind(code) == "neutral"
 
 
 @lru_cache(maxsize=8192)
 def _get_kind(code: int) -> _Kind:
-    return _KINDS.get(unicodedata.bidirectional(chr(min(code, _LAST))), "neutral")
+    return _KINDS.get(unicodedata.bidirectional(chr(min(code, LAST_CODE))), "neutral")

@@ -20,7 +20,7 @@ BLANKS = frozenset((0x20, 0xA0, 0x09, 0x0A, 0x0D, 0x3000))
 LINE_ENDS = frozenset((0x0A, 0x0D))
 _FIRST_PRINTED = 0x20
 _FIRST_FROM_RIGHT = 0x590
-_LAST = 0x10FFFF  # of Unicode. PDFium may return larger codes
+LAST_CODE = 0x10FFFF  # of Unicode. PDFium may return larger codes
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 _ACCENTS = {
@@ -52,7 +52,7 @@ _CJK = re.compile("[\u2e80-\u30ff\u3100-\u312f\u31a0-\u9fff\uf900-\ufaff\ufe30-\
 @lru_cache(maxsize=8192)
 def decode_letters(code: int) -> str:
     """Return the visible letters of a code: several for a ligature, and none for a control code."""
-    return _LETTERS.get(code, chr(code) if _FIRST_PRINTED <= code <= _LAST else "")
+    return _LETTERS.get(code, chr(code) if _FIRST_PRINTED <= code <= LAST_CODE else "")
 
 
 def are_cjk(before: str, after: str) -> bool:
@@ -62,7 +62,7 @@ def are_cjk(before: str, after: str) -> bool:
 
 def is_from_right(code: int) -> bool:
     """Check if a letter belongs to a right-to-left script."""
-    return _FIRST_FROM_RIGHT <= code <= _LAST and unicodedata.bidirectional(chr(code)) in {"R", "AL"}
+    return _FIRST_FROM_RIGHT <= code <= LAST_CODE and unicodedata.bidirectional(chr(code)) in {"R", "AL"}
 
 
 def combine_accent(accent: str, letter: str) -> str | None:
