@@ -9,7 +9,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import PurePosixPath
 from typing import Annotated, Final, NamedTuple, cast
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import (
+    AfterValidator,
+    Field,
+    StringConstraints,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 
 from kg_api.schemas.base import Text, require_storable
 
@@ -108,8 +115,19 @@ def check_value(key: str, value: Scalar | None) -> None:
         require_storable(value)
 
 
+def _require_value(value: object, validate: ValidatorFunctionWrapHandler) -> object:
+    """Report a value of a wrong type once, not for each type that is possible."""
+    try:
+        return validate(value)
+    except ValidationError:
+        raise ValueError("must be a text, a number, true, false, or a list of one of these types") from None
+
+
 Metadata = Annotated[
-    dict[Annotated[Text, StringConstraints(max_length=200)], MetadataValue],
+    dict[
+        Annotated[Text, StringConstraints(max_length=200)],
+        Annotated[MetadataValue, WrapValidator(_require_value)],
+    ],
     Field(max_length=MAX_METADATA_KEYS),
     AfterValidator(_storable),
 ]

@@ -94,6 +94,11 @@ def test_problems_name_fields_without_values() -> None:
             "hyde: Input should be less than or equal to 5, or: Input should be 'auto'",
         ),
         (SourceSearch, {"query_text": "a" * 50_000}, LONGER),
+        (
+            DocumentText,
+            {**DOCUMENT, "metadata": {"tags": {"a": 1}}},
+            "metadata.tags: must be a text, a number, true, false, or a list of one of these types",
+        ),
         (DocumentText, {**DOCUMENT, "title": ""}, "title: at least 1 character must be given"),
         (NewSpace, {"slug": "MINI", "provider": "local"}, SLUG),
         (DocumentDeletion, {"where": []}, "where: give at least one"),
