@@ -67,7 +67,10 @@ def list_commands(group: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def write_parameter(parameter: Any, value: str | None = None) -> list[str]:
-    """Return the words of a command line for a parameter, with a value that is not the default."""
+    """Return the words of a command line for a parameter, with a value that is not the default.
+
+    The value of a text is the name of its parameter, so that a swap is seen.
+    """
     annotation = parameter.type_descriptor.annotation
     while get_origin(annotation) not in {None, Literal}:  # optional or repeated
         annotation = next(each for each in get_args(annotation) if each is not NoneType)
@@ -77,7 +80,7 @@ def write_parameter(parameter: Any, value: str | None = None) -> list[str]:
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return [*names, str(next(iter(annotation)))]
     other = build_other_value(annotation, parameter.default)
-    return [*names, value or VALUES.get(parameter.name, str(other))]
+    return [*names, value or VALUES.get(parameter.name, parameter.name if other == "b" else str(other))]
 
 
 def list_lines() -> Iterator[list[str]]:
