@@ -1,9 +1,13 @@
-"""The requests of commands with each of their options, so that each change of a request is seen."""
+"""The requests of commands with each of their options, so that each change of a request is seen.
+
+Of commands with several requests, the printed lines are stored too.
+"""
 
 import inspect
 import json
 import re
 import shlex
+import sys
 from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
@@ -11,18 +15,23 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
 import pytest
+from typer import BadParameter
 from typer.main import get_command
 
 from kg_api.client.call import Call
+from kg_api.errors import KgError
 from kg_cli.main import app
-from kg_cli.terminal import answers
+from kg_cli.terminal import answers, connect
 from tests.support.stored import compare_with_stored
 from tests.unit.cli.test_views import Examples
 from tests.unit.client.test_calls import Recorder, build_other_value
 
 KG: Any = get_command(app)
-ELSEWHERE = {"admin synonyms remove", "delete documents", "folders remove"}
-"""Commands whose request depends on an earlier response."""
+ELSEWHERE = re.compile(
+    "up|down|status|doctor|mcp|serve|worker|supervise|open|export|import|ingest|subgraph|eval.*"
+    "|admin (backup|restore|fetch-model)"
+)
+"""Commands that start processes, or read and write folders."""
 VALUES = {
     "context_template": "{title}",
     "groups": "k8s = kubernetes",
@@ -36,34 +45,66 @@ VALUES = {
 }
 """Values of parameters whose type allows others."""
 NEEDED = {
+    "admin regenerate-embeddings": {"ontology": "notes"},
+    "admin synonyms remove": {"words": "groups2"},
     "augment": {"file": "text.md"},
     "conversation": {"file": "chat.json"},
+    "documents approve": {"names": "a.md"},
+    "documents reject": {"names": "a.md"},
+    "documents page": {"force": None},
     "documents set": {"values": "a=1"},
+    "folders add": {"path": "/tmp"},  # noqa: S108
+    "folders scan": {"which": "folder_id2"},
+    "folders remove": {"which": "folder_id2"},
+    "images save": {"force": None},
     "images search": {"query": "b"},
 }
 """Optional parameters that a command needs."""
 EXCLUSIVE = {"messages", "image", "like"}
-FURTHER = ["augment chat.json --messages", "images search --image boat.png", "images search --like b#3-9"]
+FURTHER = [
+    "augment chat.json --messages",
+    "images search --image boat.png",
+    "images search --like b#3-9",
+    "subgraph query.json --ontology notes",
+]
 """Commands with an option that excludes another parameter."""
-FILES = {"boat.png": "pixels", "chat.json": '[{"author": "Ada", "text": "Hello"}]', "text.md": "a text"}
+FILES = {
+    "boat.png": "pixels",
+    "chat.json": '[{"author": "Ada", "text": "Hello"}]',
+    "query.json": '{"steps": [{"step": "seed", "value": "a"}]}',
+    "text.md": "a text",
+}
+
+
+class Answers(Examples):
+    def build(self, annotation: Any, name: str = "") -> Any:
+        """Return a value that the next request or a file can have."""
+        return {"digest": "0" * 32}.get(name) or (
+            b"" if annotation is bytes else super().build(annotation, name)
+        )
 
 
 class Answering(Recorder):
     def _send(self, call: Call[Any]) -> Any:
+        """Return an example, and no items if a command repeats a request until there is nothing left."""
+        answer = Answers("empty" if call in self.calls else "full").build(call.answer)
         self.calls.append(call)
-        return Examples("full").build(call.answer)
+        return answer
 
 
 def list_commands(group: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the commands that send one request, with their paths."""
+    """Yield the commands that send requests, with their paths."""
     for name, each in group.commands.items():
         if hasattr(each, "commands"):
             yield from list_commands(each, f"{path}{name} ")
-        elif f"{path}{name}" not in ELSEWHERE:
-            function = inspect.unwrap(each.callback)
-            registered = f"{function.__module__}.{function.__name__}" in answers.ANSWERED
-            if registered or "kg" in inspect.signature(function).parameters:
-                yield f"{path}{name}", each
+        elif not ELSEWHERE.fullmatch(f"{path}{name}"):
+            yield f"{path}{name}", each
+
+
+def sends_one_request(command: Any) -> bool:
+    function = inspect.unwrap(command.callback)
+    registered = f"{function.__module__}.{function.__name__}" in answers.ANSWERED
+    return registered or "kg" in inspect.signature(function).parameters
 
 
 def write_parameter(parameter: Any, value: str | None = None) -> list[str]:
@@ -83,19 +124,19 @@ def write_parameter(parameter: Any, value: str | None = None) -> list[str]:
     return [*names, value or VALUES.get(parameter.name, parameter.name if other == "b" else str(other))]
 
 
-def list_lines() -> Iterator[list[str]]:
-    """Yield the words of each command without options, and with each option."""
+def list_lines() -> Iterator[tuple[list[str], bool]]:
+    """Yield the words of each command without options, and with each option, and if it sends one request."""
     for path, command in list_commands(KG):
-        needed = NEEDED.get(path, {})
+        needed, is_single = NEEDED.get(path, {}), sends_one_request(command)
         usual = path.split()
         for each in command.params:
             if each.required or each.name in {"yes", *needed}:
                 usual += write_parameter(each, needed.get(each.name))
-        yield usual
+        yield usual, is_single
         for each in command.params:
             if not (each.required or each.name in {"as_json", "wait", "yes", *needed, *EXCLUSIVE}):
-                yield [*usual, *write_parameter(each)]
-    yield from map(shlex.split, FURTHER)
+                yield [*usual, *write_parameter(each)], is_single
+    yield from ((shlex.split(line), True) for line in FURTHER)
 
 
 def describe_call(call: Call[Any]) -> str:
@@ -104,17 +145,29 @@ def describe_call(call: Call[Any]) -> str:
     return re.sub(r"(cursor|concept_id)\d+", r"\1", " ".join([call.method, call.path, *parts]))
 
 
-def test_commands_send_what_is_stored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("own_consoles")
+def test_commands_send_what_is_stored(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("LOGNAME", "ada")
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("KG_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     for name, text in FILES.items():
         Path(name).write_text(text, "utf-8")
-    sent: dict[str, list[str]] = {}
-    with Answering() as client:
-        monkeypatch.setattr(answers, "open_client", lambda: client)
-        for words in list_lines():
-            client.calls.clear()
-            KG.main([*words, "--json"], standalone_mode=False)
-            sent[f"kg {shlex.join(words)}"] = [*map(describe_call, client.calls)]
-    lines = [line for words, calls in sent.items() for line in (f"=== {words}", *calls)]
+    lines: list[str] = []
+    client = Answering()
+    monkeypatch.setattr(connect, "service_url", lambda _: "")
+    monkeypatch.setattr(connect, "connect_client", lambda *_: client)
+    for words, is_single in list_lines():
+        client.calls.clear()
+        capsys.readouterr()
+        try:
+            KG.main([*words, "--json"] if is_single else words, standalone_mode=False)
+        except (BadParameter, KgError) as error:
+            sys.stderr.write(str(error))
+        told = capsys.readouterr()
+        printed = [] if is_single else (told.out + told.err).splitlines()
+        lines += [f"=== kg {shlex.join(words)}", *map(describe_call, client.calls)]
+        lines += [f"    {line.rstrip()}" for line in printed if line.strip(" ─")]
     compare_with_stored("requests.txt", lines)
