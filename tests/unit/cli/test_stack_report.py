@@ -1,16 +1,17 @@
 import socket
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import astuple, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from kg_api.local import processes
-from kg_api.local.processes import Home
-from kg_api.local.supervisor import RoleStatus
+from kg_api import __version__
+from kg_api.local import processes, supervisor
+from kg_api.local.processes import ApiAnswer, Home, ProcessId
+from kg_api.local.supervisor import RoleStatus, State
 from kg_api.schemas.operations import QueueStatus, WorkerInfo
 from kg_api.settings import Neo4jSettings, Settings
 from kg_cli import main
@@ -122,6 +123,25 @@ def test_doctor_grades_the_free_space(
     monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _: SimpleNamespace(free=free * doctor.GIB))
     *_, disk = doctor.examine_home(Home(tmp_path), Settings(home=tmp_path))
     assert (disk.name, disk.state) == ("disk", state)
+
+
+def test_doctor_reports_each_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    died, left = RoleStatus("ready", 8, 2, "", 0, None, "SIGKILL"), RoleStatus("failed", None, 1, "no model")
+    known = {"neo4j": RoleStatus("ready", 7, 0, "", 1), "api": died, "worker": left}
+    up = {"neo4j": ProcessId(7, 0), "api": ProcessId(8, 0)}
+    monkeypatch.setattr(supervisor, "read", lambda _: State("0.0", "", known))
+    monkeypatch.setattr(processes, "running", lambda role: up.get(role.name))
+    monkeypatch.setattr(processes, "ask_ready", lambda *_, **__: ApiAnswer(reached=True, waiting_for="jobs"))
+    home = Home(tmp_path)
+    api_log, worker_log = home.log_file("api"), home.log_file("worker")
+    assert [*map(astuple, doctor.examine_processes(home, Settings(home=tmp_path)))] == [
+        ("warn", "version", f"kg 0.0 runs here, this is {__version__}", "kg down, kg up"),
+        ("ok", "neo4j", "runs (pid 7), started again once", ""),
+        ("warn", "api", "runs (pid 8), but died 2 times in a row (SIGKILL)", f"its log is {api_log}"),
+        ("fail", "worker", "not running. no model", f"start it with: kg up (its log is {worker_log})"),
+        ("warn", "supervisor", "not running: kg restarts no process", "kg up"),
+        ("fail", "service", "waits for jobs", f"see {api_log}"),
+    ]
 
 
 def test_doctor_names_other_program_on_configured_port(tmp_path: Path) -> None:

@@ -17,10 +17,15 @@ from pydantic import BaseModel
 import kg_api.schemas
 import kg_cli
 from kg_api.client import KgClient
+from kg_api.client.call import Call
 from kg_api.evaluation.comparing import compare
+from kg_api.local import processes
+from kg_api.local.processes import ApiAnswer
 from kg_api.schemas import operations
+from kg_api.settings import Settings
 from kg_cli.evaluate.run import SavedResult, print_comparison, print_result
 from kg_cli.jobs import report
+from kg_cli.stack import doctor
 from kg_cli.terminal.answers import ANSWERED, Table, call_view
 from tests.support.evaluations import measured
 from tests.support.stored import compare_with_stored
@@ -124,6 +129,17 @@ def list_views() -> Iterator[tuple[str, Callable[..., None], Any]]:
                 yield name, view, eval(answer.replace("schemas.", ""), types)  # noqa: S307 - an annotation
 
 
+def examine_service(kind: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[doctor.DoctorFinding]:
+    """Yield what `kg doctor` finds in example answers of a service."""
+
+    def answer(_: object, call: Call[Any]) -> Any:
+        return Examples(kind).build(call.answer)
+
+    monkeypatch.setattr(KgClient, "_send", answer)
+    monkeypatch.setattr(processes, "ask_ready", lambda *_, **__: ApiAnswer(reached=True, serves=True))
+    yield from doctor._examine_service("http://kg", Settings(), fix="see its log", start="kg up")
+
+
 @pytest.fixture
 def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with monkeypatch.context() as patch:
@@ -154,6 +170,8 @@ def test_views_print_what_is_stored(
             record(name, kind, view, Examples(kind).build(answer))
     ranks = {"text": [3] * 12, "hybrid": [1] * 11 + [4], "vector": [3] * 11 + [4], "graph": [4] * 12}
     results = [measured(label, each) for label, each in ranks.items()]
+    for kind in ("full", "sparse", "empty"):
+        record("stack.doctor", kind, doctor.print_findings, [*examine_service(kind, monkeypatch)])
     record("evaluation", "result", print_result, SavedResult(results[0], Path("result.json")))
     record("evaluation", "comparison", print_comparison, compare(results, ["mrr@10", "recall@5"], "first"))
     compare_with_stored("views.txt", [line for name in printed for line in (f"=== {name}", *printed[name])])
