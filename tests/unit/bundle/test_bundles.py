@@ -18,7 +18,7 @@ from kg_api.schemas.bundles import ImportedLines, ImportOpened
 from kg_api.transfer import importing
 from kg_api.transfer.bundles import check_bundle
 from kg_api.transfer.importing import check_passages
-from kg_cli.transfer.bundles import OntologyImport, import_ontology
+from kg_cli.transfer.bundles import OntologyImport, import_ontology, split_to_parcels
 from tests.support.bundles import HASH, KEY, PICTURE, TEXTS, HandmadeBundle, lines, vector
 
 DOCUMENT, PASSAGES = range(2)
@@ -278,6 +278,17 @@ def test_documents_that_are_too_large_are_named(
     bundle.lines += lines("b.md")
     bundle.lines[2]["sources"][1]["text"] += "A long text. " * 500
     bundle.save()
-    done = send(bundle, Service(most=2000)).done
+    done = send(bundle, Service(most=2000, refusals={"import_blob": TooLarge("a large file")})).done
     assert done.stored == 1
-    assert done.problems == ["b.md: more than 2000 bytes; raise KG_API__MAX_DOCUMENT_BYTES there"]
+    assert done.problems == [
+        f"file {KEY}: a large file; raise KG_API__MAX_DOCUMENT_BYTES there",
+        "b.md: more than 2000 bytes; raise KG_API__MAX_DOCUMENT_BYTES there",
+    ]
+
+
+def test_parcels_are_as_large_as_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kg_cli.transfer.bundles.SENT_LINES", 2)
+    monkeypatch.setattr("kg_cli.transfer.bundles.SENT_BYTES", 5)
+    (tmp_path / "lines").write_bytes(b"1\n2\n3\n44\n55\n666666\n7\n")
+    parcels = [b"".join(each) for each in split_to_parcels(tmp_path / "lines")]
+    assert parcels == [b"1\n2\n", b"3\n44\n", b"55\n", b"666666\n", b"7\n"]

@@ -15,9 +15,10 @@ from kg_api.evaluation.sets import (
     sample_queries,
     write_set,
 )
-from kg_api.schemas.concepts import ConceptDetails, Evidence
+from kg_api.schemas.concepts import Concept, ConceptDetails, ConceptList, Evidence, RelatedConcept
 from kg_api.schemas.evaluation import Judgement, Reference, SetDocument, SetQuery
 from kg_api.schemas.search import Place
+from kg_cli.evaluate import make
 from tests.unit.evaluate.sets import CORPUS, QUERIES, lines, write
 
 
@@ -177,6 +178,47 @@ def test_question_with_several_answers_is_omitted() -> None:
     assert build_pair_query(one, other, ["of a", "of b"]) is None
     assert build_pair_query(one, other, ["of a"]) is not None
     assert build_pair_query(one, other, ["of c"]) is None
+
+
+class Concepts:
+    """Client with concepts that all appear together, by the number of their sources."""
+
+    def __init__(self, **sources: int) -> None:
+        self._listed = [
+            Concept.model_construct(concept_id=label, label=label, sources=each, verified=label != "doubtful")
+            for label, each in sources.items()
+        ]
+        self.asked: list[str] = []
+
+    def concepts(self, _: str, *, offset: int, limit: int) -> ConceptList:
+        page = self._listed[offset : offset + limit]
+        return ConceptList.model_construct(concepts=page, total=len(self._listed))
+
+    def concept(self, concept_id: str, **_: Any) -> ConceptDetails:
+        self.asked.append(concept_id)
+        found = concept(concept_id, ("a", len(self.asked), len(self.asked) + 1))
+        others = [each for each in self._listed if each.concept_id != concept_id]
+        related = [RelatedConcept.model_construct(concept=each, sources=["of a"]) for each in others]
+        return found.model_copy(update={"related": related})
+
+
+def test_question_pairs_rare_concepts_each_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(make, "_PAGE", 2)
+    client: Any = Concepts(heron=20, ring=3, common=21, doubtful=2, estuary=19, riga=1)
+    documents = [SetDocument(name, PASSAGE) for name in ("a", "b")]
+    for seed in range(3):
+        found = list(make.instance_queries(client, "notes", documents, 2, seed))
+        assert len(found) == 2, "twice the fair share of one document of two"
+        assert sorted(", ".join(each.text for each in found).split(", ")) == [
+            "estuary",
+            "heron",
+            "riga",
+            "ring",
+        ]
+    assert len(list(make.instance_queries(client, "notes", documents, 1, 0))) == 1
+    assert list(make.instance_queries(client, "notes", documents[1:], 9, 0)) == []
+    first, other = next(make.instance_queries(client, "notes", documents, 2, 0)).text.split(", ")
+    assert other == ("heron" if first != "heron" else "estuary"), "the most frequent of those beside it"
 
 
 def judgement(question: str, document: str, start: int, relevance: int, *, gone: bool = False) -> Judgement:
