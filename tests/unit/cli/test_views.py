@@ -23,6 +23,9 @@ from kg_api.local import processes
 from kg_api.local.processes import ApiAnswer
 from kg_api.schemas import operations
 from kg_api.settings import Settings
+from kg_api.text.files import FileSelection
+from kg_cli.documents import ingestion
+from kg_cli.documents.ingestion import IngestOutcome
 from kg_cli.evaluate.run import SavedResult, print_comparison, print_result
 from kg_cli.jobs import report
 from kg_cli.stack import doctor
@@ -129,6 +132,13 @@ def list_views() -> Iterator[tuple[str, Callable[..., None], Any]]:
                 yield name, view, eval(answer.replace("schemas.", ""), types)  # noqa: S307 - an annotation
 
 
+def print_ingested(outcome: IngestOutcome) -> None:
+    skipped = FileSelection()
+    for name in ("a.rtf", "b.odt", "c.odt", "d.odp", "e.heic", "f.avif", "g.xyz") if outcome.ingested else ():
+        skipped.skip(Path(name), Path(name).suffix)
+    ingestion._report(outcome, skipped, "notes", waited=False)
+
+
 def examine_service(kind: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[doctor.DoctorFinding]:
     """Yield what `kg doctor` finds in example answers of a service."""
 
@@ -171,6 +181,7 @@ def test_views_print_what_is_stored(
     ranks = {"text": [3] * 12, "hybrid": [1] * 11 + [4], "vector": [3] * 11 + [4], "graph": [4] * 12}
     results = [measured(label, each) for label, each in ranks.items()]
     for kind in ("full", "sparse", "empty"):
+        record("documents.ingestion", kind, print_ingested, Examples(kind).build(IngestOutcome))
         record("stack.doctor", kind, doctor.print_findings, [*examine_service(kind, monkeypatch)])
     record("evaluation", "result", print_result, SavedResult(results[0], Path("result.json")))
     record("evaluation", "comparison", print_comparison, compare(results, ["mrr@10", "recall@5"], "first"))
