@@ -141,17 +141,25 @@ def test_pages_equal_one_large_response(
     assert left == sorted(left, reverse=True)
 
 
+DOCUMENT_FIELDS = {"ontology", "document", "document_id", "title", "characters", "sources", "updated_at"}
+
+
 @pytest.mark.parametrize(
-    ("tool", "field"), [("list_documents", "documents"), ("list_ontologies", "ontologies")]
+    ("tool", "field", "told"),
+    [
+        ("list_documents", "documents", DOCUMENT_FIELDS),
+        ("list_ontologies", "ontologies", {"ontology", "documents", "sources", "searchable"}),
+    ],
 )
 def test_lists_are_walked_without_loss(
-    server: Server[Any], library: MemoryLibrary, tool: str, field: str
+    server: Server[Any], library: MemoryLibrary, tool: str, field: str, told: set[str]
 ) -> None:
     for number in range(150):
         library.add(f"o{number:03}", "d", ["x"])
     steps = list(walk(lambda given: answer(call(server, tool, **given, token_budget=MIN_BUDGET)), {}))
     listed = [(each["ontology"], each.get("document")) for step in steps for each in step[field]]
     assert len(steps) > 3
+    assert {key for step in steps for each in step[field] for key in each} == told
     assert listed == sorted(set(listed))
     assert len(listed) == {"documents": 181, "ontologies": 152}[field]
 

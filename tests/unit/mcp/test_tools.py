@@ -122,10 +122,11 @@ def test_context_returns_neighbours_in_order(server: Server[Any], library: Memor
     read = answer(call(server, "get_source_context", **asked))
     assert [each["text"] for each in read["paragraphs"]] == PARAGRAPHS[2:5]
     assert "quote" not in read
-    asked["citation"] = f"{places[3].source_id}#{places[3].start}-{places[3].end}"
-    quoted = answer(call(server, "get_source_context", **asked))
-    assert quoted["quote"]["text"] == PARAGRAPHS[3]
-    assert [each["paragraph"] for each in quoted["paragraphs"]] == [2, 4]
+    for cut, around in ((0, [2, 4]), (1, [2, 3, 4])):
+        asked["citation"] = f"{places[3].source_id}#{places[3].start + cut}-{places[3].end - cut}"
+        quoted = answer(call(server, "get_source_context", **asked))
+        assert quoted["quote"]["text"] == PARAGRAPHS[3][cut : len(PARAGRAPHS[3]) - cut]
+        assert [each["paragraph"] for each in quoted["paragraphs"]] == around
 
 
 @pytest.mark.parametrize(("bytes_a_pixel", "width"), [(1, 1000), (699, 1000), (900, 700), (2000, 320)])
