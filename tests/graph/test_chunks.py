@@ -380,3 +380,38 @@ def test_late_chunking_rejects_models_without_token_vectors(graph: Graph, provid
         kg.switch.build("far", SpaceBuild())
     assert read_embedding_state(graph, "notes").target.space.slug == "default", "nothing was changed"
     kg.spaces.close()
+
+
+def test_chunks_of_other_spaces_and_documents_stay(graph: Graph, driver: neo4j.Driver) -> None:
+    store_document(graph, document([1, 2]))
+    store_document(graph, document([3], name="b.md"))
+    rows(
+        driver,
+        "MATCH (s:Source) SET s.unembedded = null, s.mark = 'm' WITH s UNWIND ['default', 'other'] AS space "
+        "CREATE (:Chunk {chunk_id: space + s.source_id, space: space, document_id: s.document_id})"
+        "-[:CHUNK_OF]->(s)",
+    )
+    found = rows(
+        driver,
+        "MATCH (s:Source) RETURN s.source_id AS id, s.document_id AS of ORDER BY s.document, s.paragraph",
+    )
+    first, second, _ = (row["id"] for row in found)
+    children = [space + row["id"] for row in found for space in ("default", "other")]
+    about = {"document_id": found[0]["of"], "offset": 0, "end_offset": 9}
+    parent = {"chunk_id": "parent", **about, "source_ids": [first, second], "child_ids": children}
+    run = {"space": "default", "ontology": "notes"}
+    graph.transaction(lambda tx: tx.run("chunks/write_parents", rows=[parent], **run))
+    linked = rows(driver, "MATCH (c)-[:CHILD_OF]->({chunk_id: 'parent'}) RETURN c.chunk_id AS id")
+    assert {row["id"] for row in linked} == {f"default{first}", f"default{second}"}
+    (stored,) = rows(driver, "MATCH (p:Chunk {chunk_id: 'parent'})-[:CHUNK_OF]->(s) RETURN p, count(s) AS n")
+    covered = {"sources": 2, "source_ids": [first, second]}
+    assert stored == {"p": {"chunk_id": "parent", **about, **run, **covered}, "n": 2}
+    given = {"source_ids": [first], "keep": [], "space": "default", "mark_property": "mark"}
+    graph.transaction(lambda tx: tx.run("chunks/delete_others", **given))
+    left = {row["id"] for row in rows(driver, "MATCH (c:Chunk) RETURN c.chunk_id AS id")}
+    assert left == {*children} - {f"default{first}"}
+    marks = rows(
+        driver,
+        "MATCH (s:Source) RETURN s.mark AS mark, s.unembedded AS flag ORDER BY s.document, s.paragraph",
+    )
+    assert [(row["mark"], row["flag"]) for row in marks] == [("m", None), (None, True), ("m", None)]

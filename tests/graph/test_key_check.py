@@ -1,6 +1,7 @@
 from datetime import UTC, datetime, timedelta
 
 import neo4j
+import pytest
 
 from kg_api.access import keys
 from kg_api.access.keys import KNOWN_SECONDS, KeyCheck, KeyToken, open_session, parse_token
@@ -97,6 +98,21 @@ def test_session_ends_with_its_time_or_key(graph: Graph, driver: neo4j.Driver) -
     assert (prune_sessions(graph), prune_sessions(graph)) == (1, 0), "the one that has not expired stays"
     left = "MATCH (s:PageSession) RETURN duration.inSeconds(s.opened_at, s.expires_at).seconds AS left"
     assert rows(driver, left) == [{"left": 12 * 3600}]
+
+
+def test_session_needs_a_valid_key_and_ends_the_oldest(
+    graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keys, "MAX_SESSIONS", 2)
+    check, made = KeyCheck(lambda: graph), make(graph, "ada", "bob", days=1)
+    opened = [open_session(graph, made[name].key_id) for name in ("bob", "ada", "ada", "ada")]
+    assert rows(driver, "MATCH (k:ApiKey) WHERE k.last_used_at IS NULL RETURN k.name") == []
+    found = [check.look_up(session) for session in opened if session]
+    assert [access and access.name for access in found] == ["bob", None, "ada", "ada"]
+    for change in ("k.revoked_at = datetime()", "k.revoked_at = null, k.expires_at = datetime()"):
+        rows(driver, f"MATCH (k:ApiKey {{name: 'ada'}}) SET {change}")
+        assert open_session(graph, made["ada"].key_id) is None
+    assert rows(driver, "MATCH (s:PageSession) RETURN count(s) AS sessions") == [{"sessions": 3}]
 
 
 def make(graph: Graph, *names: str, days: int | None = None) -> dict[str, ApiKey]:

@@ -234,17 +234,3 @@ def test_disabled_authentication_hides_sign_in(service: Service) -> None:
         assert client.post("/ui/logout", headers={"Origin": "https://evil.example"}).status_code == 403
         client.cookies.set(cookie_of(client), "a" * 43)
         assert client.get("/ui/search").status_code == 200, "a session of another service says nothing"
-
-
-def test_number_of_sessions_per_key_is_bounded(
-    graph: Graph, key: CreatedKey, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    other = keys.create_key(graph, NewKey(name="bob"), "local")
-    keys.open_session(graph, other.key_id)
-    monkeypatch.setattr(keys, "MAX_SESSIONS", 3)
-    opened = [keys.open_session(graph, key.key_id) for _ in range(5)]
-    stored = {each["session"]["session_hash"] for each in rows(driver, SESSIONS) if each["key"] == "ada"}
-    assert stored == {each.secret_hash for each in opened[2:] if each}
-    assert len(rows(driver, SESSIONS)) == 4
-    keys.revoke_key(graph, "ada")
-    assert keys.open_session(graph, key.key_id) is None
