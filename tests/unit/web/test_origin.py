@@ -159,6 +159,18 @@ def test_path_of_trusted_proxy_is_used(app: FastAPI, header: str, peer: str, exp
     assert answer.headers["location"] == expected
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [("/ui", "/kg/ui"), ("//evil.example/ui", None), ("https://kg.example/ui", None), ("", None)],
+)
+@pytest.mark.parametrize("name", ["location", "hx-redirect", "hx-push-url"])
+def test_only_own_addresses_get_the_path(name: str, given: str, expected: str | None) -> None:
+    below = Forwarded(PlainTextResponse("", headers={name: given}), "/kg", "127.0.0.1")
+    headers = send_to(below, "GET", "/", base_url="http://127.0.0.1").headers
+    assert headers[name] == (given if expected is None else expected)
+    assert not {each for each in headers if each.startswith("hx-")} - {name}
+
+
 def test_page_has_path_in_every_address(app: FastAPI) -> None:
     page = asked(app, "/ui/login?next=/ui/jobs", PREFIX).text
     assert 'action="/kg/ui/login"' in page
