@@ -21,7 +21,7 @@ from typer.main import get_command
 from kg_api.client.call import Call
 from kg_api.errors import KgError
 from kg_cli.main import app
-from kg_cli.terminal import answers, connect
+from kg_cli.terminal import answers, connect, options
 from tests.support.stored import compare_with_stored
 from tests.unit.cli.test_views import Examples
 from tests.unit.client.test_calls import Recorder, build_other_value
@@ -61,13 +61,15 @@ NEEDED = {
 }
 """Optional parameters that a command needs."""
 EXCLUSIVE = {"messages", "image", "like"}
-FURTHER = [
-    "augment chat.json --messages",
-    "images search --image boat.png",
-    "images search --like b#3-9",
-    "subgraph query.json --ontology notes",
-]
-"""Commands with an option that excludes another parameter."""
+FURTHER = {
+    "augment chat.json --messages": True,
+    "images search --image boat.png": True,
+    "images search --like b#3-9": True,
+    "subgraph query.json --ontology notes": True,
+    "documents approve --all --ontology notes": False,
+    "documents reject --all --ontology notes": False,
+}
+"""Commands with an option that excludes another parameter, and if they send one request."""
 FILES = {
     "boat.png": "pixels",
     "chat.json": '[{"author": "Ada", "text": "Hello"}]',
@@ -133,10 +135,12 @@ def list_lines() -> Iterator[tuple[list[str], bool]]:
             if each.required or each.name in {"yes", *needed}:
                 usual += write_parameter(each, needed.get(each.name))
         yield usual, is_single
+        if "--yes" in usual:
+            yield [each for each in usual if each != "--yes"], False
         for each in command.params:
             if not (each.required or each.name in {"as_json", "wait", "yes", *needed, *EXCLUSIVE}):
                 yield [*usual, *write_parameter(each)], is_single
-    yield from ((shlex.split(line), True) for line in FURTHER)
+    yield from ((shlex.split(line), is_single) for line, is_single in FURTHER.items())
 
 
 def describe_call(call: Call[Any]) -> str:
@@ -159,6 +163,7 @@ def test_commands_send_what_is_stored(
     client = Answering()
     monkeypatch.setattr(connect, "service_url", lambda _: "")
     monkeypatch.setattr(connect, "connect_client", lambda *_: client)
+    monkeypatch.setattr(options, "confirm", lambda question: sys.stderr.write(f"{question}\n"))
     for words, is_single in list_lines():
         client.calls.clear()
         capsys.readouterr()
