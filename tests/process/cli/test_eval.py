@@ -31,28 +31,15 @@ def run(kg: Kg, folder: Path, *arguments: str) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("worker")
-def test_configurations_are_compared_and_measured_once(kg: Kg, folder: Path) -> None:
+def test_configurations_are_measured_and_compared(kg: Kg, folder: Path) -> None:
     results = str(folder.parent / "results")
-    command = [
-        "eval",
-        "compare",
-        "--set",
-        str(folder),
-        "--results",
-        results,
-        "--modes",
-        "text,vector",
-        "--json",
-    ]
-    found = told(kg(*command, "--config", "mode=hybrid,fusion=rrf"))
+    compare = ("eval", "compare", "--json", "--results", results)
+    found = told(kg(*compare, "--set", str(folder), "--modes", "text,vector", "-c", "mode=hybrid,fusion=rrf"))
     assert found["labels"] == ["text", "vector", "hybrid fusion=rrf"]
     assert found["baseline"] == "text"
     assert {test["label"] for test in found["tests"]} == {"vector", "hybrid fusion=rrf"}
     assert all(0 < test["p_holm"] <= 1 for test in found["tests"])
-    known = kg(*command)
-    assert "known: vector" in known.stderr, known.stderr
-    assert told(known)["results"] == {label: found["results"][label] for label in ("text", "vector")}
-    again = told(kg("eval", "compare", "--json", "--results", results, *found["results"].values()))
+    again = told(kg(*compare, *found["results"].values()))
     assert again["tests"] == found["tests"]
 
 
@@ -82,8 +69,6 @@ def test_generated_set_runs_in_place(kg: Kg, tmp_path: Path, service: Service) -
     for name in ("a", "b"):
         (notes / f"{name}.md").write_text("# Herons\n\nNo ring at all.\n")
     kg("ingest", str(notes), "-o", "notes")
-    changed = kg("eval", "run", "--set", made, "-o", "notes", "--in-place")
-    assert (changed.returncode, "was changed since the set was made" in changed.stderr) == (5, True)
     nothing = kg(*asked[:-4], f"{made}2", *asked[-3:])
     assert nothing.returncode == 2
     assert "is judged to answer a question: judge hits" in " ".join(nothing.stderr.split())
