@@ -18,7 +18,7 @@ from kg_api.schemas.bundles import ImportedLines, ImportOpened
 from kg_api.transfer import importing
 from kg_api.transfer.bundles import check_bundle
 from kg_api.transfer.importing import check_passages
-from kg_cli.transfer.bundles import OntologyImport, import_ontology, split_to_parcels
+from kg_cli.transfer.bundles import OntologyImport, choose, import_ontology, split_to_parcels
 from tests.support.bundles import HASH, KEY, PICTURE, TEXTS, HandmadeBundle, lines, vector
 
 DOCUMENT, PASSAGES = range(2)
@@ -240,12 +240,15 @@ class Service:
         self._most = most
         self.taken: list[list[str]] = []
         """Kinds of the lines of each request."""
+        self.files: list[str] = []
 
     def open_import(self, configuration: Any, **_: Any) -> ImportOpened:
         self._refuse("open_import")
         return ImportOpened(ontology=configuration.ontology, created=True, takes_vectors=True, notes=[])
 
-    def import_blob(self, *_: Any) -> None:
+    def import_blob(self, key: str, content: bytes) -> None:
+        assert content == PICTURE
+        self.files.append(key)
         self._refuse("import_blob")
 
     def import_lines(self, _: str, lines: bytes, **__: Any) -> ImportedLines:
@@ -268,7 +271,11 @@ def send(bundle: HandmadeBundle, service: Service) -> OntologyImport:
 
 @pytest.mark.parametrize("away", ["open_import", "import_blob", "import_lines"])
 def test_briefly_unavailable_service_is_retried(bundle: HandmadeBundle, away: str) -> None:
-    assert send(bundle, Service(refusals={away: Unavailable()})).done.stored == 1
+    service = Service(refusals={away: Unavailable()})
+    found = send(bundle, service)
+    assert (found.ontology, found.created, found.takes_vectors, found.notes) == ("notes", True, True, [])
+    assert found.done.stored == 1
+    assert {*service.files} == {KEY}
 
 
 def test_documents_that_are_too_large_are_named(
@@ -278,12 +285,22 @@ def test_documents_that_are_too_large_are_named(
     bundle.lines += lines("b.md")
     bundle.lines[2]["sources"][1]["text"] += "A long text. " * 500
     bundle.save()
-    done = send(bundle, Service(most=2000, refusals={"import_blob": TooLarge("a large file")})).done
+    service = Service(most=2000, refusals={"import_blob": TooLarge("a large file")})
+    done = send(bundle, service).done
+    assert service.files == [KEY], "a file of several documents once"
     assert done.stored == 1
     assert done.problems == [
         f"file {KEY}: a large file; raise KG_API__MAX_DOCUMENT_BYTES there",
         "b.md: more than 2000 bytes; raise KG_API__MAX_DOCUMENT_BYTES there",
     ]
+
+
+def test_chosen_ontologies_are_imported_once_each(bundle: HandmadeBundle) -> None:
+    manifest = check_bundle(bundle.folder, lambda _: None)
+    assert [each.configuration.ontology for each in choose(manifest, None)] == ["notes"]
+    assert choose(manifest, ["notes", "notes"]) == choose(manifest, None)
+    with pytest.raises(NotFound, match="in the bundle"):
+        choose(manifest, ["notes", "other"])
 
 
 def test_parcels_are_as_large_as_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
