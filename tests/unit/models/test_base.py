@@ -1,3 +1,4 @@
+import inspect
 import unicodedata
 from collections import Counter
 from typing import Any
@@ -9,14 +10,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from kg_api.extraction.replies import clean_value
 from kg_api.graph.concepts import clean_name
+from kg_api.schemas import base
 from kg_api.schemas.base import (
     OntologyName,
     Text,
     build_concept_text,
-    chunk_id,
-    content_hash,
     digest,
-    document_id,
     normalize_concept_name,
     normalize_spaces,
     require_storable,
@@ -134,13 +133,39 @@ TEXT = st.text()
 PARTS = st.lists(TEXT, max_size=4)
 
 
+IDS = {
+    "build_alias_scope": "kga034d6b35c0b139ef07006ca319337e02",
+    "build_document_scope": "kgdPart_0",
+    "build_judged_question_id": "d0ed16cee50049155e3733311af7bbe8",
+    "build_ontology_scope": "kgoc494621cb5e628c3185b91429e56e90c",
+    "build_relation_type_id": "2c34083948a55189230af9d0570b5eff",
+    "chunk_id": "32323ed359ef9969a84c838a9692994d",
+    "community_id": "7f372aa390b18b38cef575a9c10e9ea3",
+    "concept_id": "4b6a880274229a1284a25d04b07b98c6",
+    "content_hash": "ad9fbe4acd73dba3245fd2dc0d59dc6f",
+    "document_id": "4d95025fce4c3e7e4955481519eca13e",
+    "hash_concept_text": "98b1edb7930caf8a79ce7b25d6abde57",
+    "hash_type_text": "3d529254f22e1ce60679ae4f2709efd3",
+    "instance_id": "c81487add89dec625c3b4dd775cbb6f7",
+    "judgement_id": "98afbb96c8f26020afea2ade1668406b",
+    "name_id": "9fb4c164fabcba2d5448e1d0014d65a2",
+    "proposal_id": "cdaffa9a942990fde60c7383e41b9b48",
+    "relation_id": "4a6b51fc1eed850a4e75006186a8c847",
+    "text_hash": "799391570c08ba81cb75dd0be8842881",
+}
+"""Ids and hashes of the arguments Part_0, 1, Part_2..."""
+
+
 def test_ids_never_change_between_releases() -> None:
     """If these change, data that is stored cannot be used."""
-    assert document_id("notes", "a.md") == "ed38a806b94b9ade97b547254c487926"
-    assert content_hash("text") == "d41d7ee6513fe47e3df380f74cb14ea4"
+    found: dict[str, str] = {}
+    for name, function in inspect.getmembers(base, inspect.isfunction):
+        if name.endswith(("_id", "_hash", "_scope")) or name.startswith("hash_"):
+            kinds = [each.annotation for each in inspect.signature(function).parameters.values()]
+            found[name] = function(*(n if kind == "int" else f"Part_{n}" for n, kind in enumerate(kinds)))
+    assert found == IDS
     first, second = source_ids("d", ["h", "h"])
     assert (first, second) == ("680f783d4cee4818bd5bc8ddc9922429", "0772f10355b56b32a6e3ba22ef784a0d")
-    assert chunk_id("s", 0, 1) == "3d120a21b22efb2efa9ea5e7ccc197f8"
 
 
 @given(PARTS, PARTS)
