@@ -1,14 +1,23 @@
 import json
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kg_api.access.proofs import verify_proof
 from kg_api.errors import ServiceUnreachable
 from kg_api.local import processes
 from kg_api.local.processes import Home
 from kg_api.settings import load_settings
-from kg_cli.terminal.connect import connect_client, find_api_key, grant_to_follow, open_client, shown_address
+from kg_cli.terminal.connect import (
+    build_auth_headers,
+    connect_client,
+    find_api_key,
+    grant_to_follow,
+    open_client,
+    shown_address,
+)
 
 PORT = 8420
 
@@ -79,7 +88,11 @@ def test_credentials_are_sent_only_to_the_announced_address(
     """Whoever listens at another one of this machine would be given it."""
     processes.announce(home, listens, PORT)
     connect_client(address, load_settings())
-    assert (opened[0]["api_key"] is not None) == is_sent
+    sign = opened[0]["api_key"]
+    assert (sign is not None) == is_sent
+    if sign is not None:
+        assert verify_proof(sign("GET", "/x"), home.folder_key(), time.time(), "GET", "/x")
+    assert bool(build_auth_headers(address, load_settings(), "GET", "/x")) == is_sent
 
 
 def test_service_of_a_home_without_supervisor_is_found(home: Home, opened: list[dict[str, Any]]) -> None:

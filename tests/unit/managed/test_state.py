@@ -8,6 +8,8 @@ import pytest
 from kg_api.local import processes, supervisor
 from kg_api.local.processes import Home, ProcessId
 from kg_api.local.supervisor import RoleStatus, State
+from kg_api.settings import load_settings
+from kg_cli.stack.roles import own_environment
 
 READY = RoleStatus("ready", 1, 0, "")
 
@@ -87,6 +89,18 @@ def test_children_inherit_only_allowed_variables(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("LANG", "C.UTF-8")
     assert processes.inherit({"LANG"}) == {"LANG": "C.UTF-8"}
     assert processes.inherit()["KG_CANARY"] == "secret"
+
+
+def test_processes_of_kg_get_absolute_paths(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(home.path)
+    chosen = {"KG_CACHE": "a", "KG_BACKUP__FOLDER": "b", "KG_EMBEDDING__MODEL_FOLDER": "c", "KG_HOME": "."}
+    for name, path in chosen.items():
+        monkeypatch.setenv(name, path)
+    given = own_environment(home, load_settings())
+    assert {name: given[name] for name in chosen} == {
+        name: str((home.path / path).absolute()) for name, path in chosen.items()
+    }
+    assert given["PROMETHEUS_MULTIPROC_DIR"] == str(home.metrics)
 
 
 @pytest.fixture
