@@ -32,7 +32,19 @@ SEARCHES: list[tuple[dict[str, Any], str]] = [
     ({**VECTOR, "query_vector": [0.0, -0.0]}, "has no direction"),
     ({**VECTOR, "query_vector": [float("nan")]}, "query_vector.0"),
     ({"query_text": "a", "mode": "text", "min_similarity": 0.5}, "min_similarity needs vectors"),
+    ({"query_text": "a", "concepts": True, "graph": True}, "Omit one of the two"),
+    ({"query_text": "a", "hyde": 2, "mode": "text"}, "hyde computes the vector"),
+    ({**VECTOR, "query_text": "a", "hyde": 2}, "hyde computes the vector"),
+    ({"query_text": "a", "hyde": "auto", "cursor": "c"}, "hyde has no pages"),
 ]
+
+
+def test_usual_searches_are_accepted() -> None:
+    for body in ({"mode": "text", "hyde": "auto"}, VECTOR, {**VECTOR, "mode": "text", "min_similarity": 0.5}):
+        valid(SourceSearch, {"query_text": "a", **body})
+    for name in ("concepts", "graph"):
+        assert valid(SourceSearch, {"query_text": "a", name: True}).follows_concepts
+    assert not valid(SourceSearch, VECTOR).follows_concepts
 
 
 @pytest.mark.parametrize(
