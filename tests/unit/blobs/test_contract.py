@@ -1,18 +1,22 @@
 import errno
 import os
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from pydantic import ValidationError
 
+from kg_api.blobs import images
 from kg_api.blobs import store as files
+from kg_api.blobs.images import StoredFiles
 from kg_api.blobs.s3 import S3BlobStore, open_bucket
 from kg_api.blobs.store import BlobStore, FileBlobStore, compute_blob_key, open_blobs
 from kg_api.errors import FileLost, FileStoreFull, NotFound, Unavailable
+from kg_api.graph.client import Graph
 from kg_api.settings import BlobSettings, S3Settings
 from tests.support.s3_server import BUCKET, KEY_ID, REGION, SECRET, Bucket, s3_server
 
@@ -140,9 +144,38 @@ def test_unfinished_files_of_dead_processes_are_swept(tmp_path: Path) -> None:
     store = FileBlobStore(tmp_path)
     name = put(store, b"picture")
     (tmp_path / name[:2] / f"{files._BEING_WRITTEN}x").write_bytes(b"half")
-    assert store.delete_partial_files() == 0
+    (tmp_path / name[:2] / f"{files._BEING_WRITTEN}y").write_bytes(b"half")
+    for age, removed in ((23.9, 0), (24.1, 1)):
+        then = time.time() - age * 3600
+        os.utime(tmp_path / name[:2] / f"{files._BEING_WRITTEN}x", (then, then))
+        assert store.delete_partial_files() == removed
     assert store.delete_partial_files(older_than=-1) == 1
     assert kept(tmp_path) == [name]
+
+
+def test_store_of_another_database_is_rejected_for_seconds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str | None] = []
+
+    class Store(FileBlobStore):
+        def identity(self) -> str | None:
+            looked.append(super().identity())
+            return looked[-1]
+
+    store, clock, nothing = Store(tmp_path), [1000.0], cast("Graph", None)
+    monkeypatch.setattr(images, "get_known_store", lambda _: "ours")
+    monkeypatch.setattr(images, "sample_blob_names", lambda *_: ["lost"])
+    monkeypatch.setattr(images.time, "monotonic", lambda: clock[0])
+    kept_files = StoredFiles(nothing, store)
+    for later, looks in ((0, 3), (4.9, 4), (0.2, 7)):
+        clock[0] += later
+        with pytest.raises(Unavailable, match="Mount the storage"):
+            kept_files.has_all(["lost"])
+        assert len(looked) == looks
+    store.mark("ours")
+    name = put(store, b"picture")
+    assert [kept_files.has_all(names) for names in ([], [name], [name, "lost"])] == [True, True, False]
 
 
 NAME = f"{compute_blob_key(b'picture')}-{GENERATION}"

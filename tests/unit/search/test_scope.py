@@ -6,12 +6,14 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from kg_api.graph.fulltext import SCOPES_A_QUERY
+from kg_api.graph.fulltext import SCOPES_A_QUERY, OntologyWords
+from kg_api.graph.reach import limit_visible_ontologies
 from kg_api.graph.search import Filters
 from kg_api.schemas.filters import Clause, Where
 from kg_api.schemas.search import Degradation
 from kg_api.search import scope
 from kg_api.search.scope import Chosen, Scope, SpaceScope, choose_documents, choose_sources
+from kg_api.spaces.snapshot import OntologySnapshot
 from tests.unit.search.found import SPACE
 
 WHERE: TypeAdapter[list[Clause]] = TypeAdapter(Where)
@@ -100,3 +102,16 @@ def test_a_model_queries_both_slots_of_its_space() -> None:
         "other",
         "defaultb",
     )
+
+
+def test_snapshot_shows_only_visible_ontologies() -> None:
+    state: Any = None
+    spanish = OntologyWords(synonyms=[["k8s", "kubernetes"]], language="es")
+    whole = OntologySnapshot({"a": state, "b": state}, SPACE, words={"a": OntologyWords(), "b": spanish})
+    assert whole.seen() == whole
+    assert whole.get_languages(None) == {None, "es"}
+    assert whole.select_synonyms(None) == whole.select_synonyms(["b"]) == [["k8s", "kubernetes"]]
+    with limit_visible_ontologies(["a"]):
+        seen = whole.seen()
+    assert ([*seen.embedding_states], [*seen.words]) == (["a"], ["a"])
+    assert (seen.get_languages(None), seen.select_synonyms(["b"])) == ({None}, [])
