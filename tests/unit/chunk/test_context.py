@@ -50,6 +50,9 @@ def test_punctuation_before_an_empty_field_is_dropped(template: str, missing: se
 
 
 def test_context_is_short_and_repeats_no_heading() -> None:
+    title, heading = "T" * 150, "H" * (MAX_LINE_LENGTH - 153)
+    assert template(title, (heading,), {}) == f"{title} > {heading}"
+    assert len(template(title, (heading,), {"author": "Ada"})) <= MAX_LINE_LENGTH
     assert len(by_template(LINE, "T" * 900, ["h" * 900] * 3, {"author": "a" * 900})) <= MAX_LINE_LENGTH
     assert by_template("{heading}", "Book", ("Part", "Setup"), {}, "## Setup\n\nInstall it.") == "Part"
 

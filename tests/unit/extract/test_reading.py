@@ -225,6 +225,7 @@ def test_a_question_keeps_texts_in_its_data() -> None:
         ("An A.I. plays go.", "Artificial intelligence", ["A.I."], True),
         ("An A.I. plays go.", "go", ["go."], True),
         ("An A.I. plays go.", "Gold", ["go."], False),
+        ("An api of art.", "API", [], False),
         ("NATO met.", "nato", [], True),
         ("They joined nato.", "NATO", [], True),
         (" It is art.\n", "Painting", ["It is art."], True),
