@@ -227,7 +227,7 @@ class _Scanner:
         if self.lines[end - 1].endswith("::"):
             alone = end == at + 1 and marker
             self.literal_within = indent + len(marker[0]) if alone and marker else self.lines.indents[end - 1]
-        is_definition = end > at + 1 and self.lines.indents[at + 1] > indent
+        is_definition = indents[at + 1] > indent
         return _Found("list_item" if marker or is_definition else "paragraph", end)
 
     def _number(self, at: int) -> re.Match[str] | None:
