@@ -72,6 +72,7 @@ def test_images_do_not_change_the_text() -> None:
 
     made = convert(story(*parts, columns=2, on_page=beside))
     (found,) = made.images
+    assert convert(story(*parts, columns=2, on_page=beside), ConversionSettings(images_within=False)) == plain
     assert made.text[: found.start].rstrip("\n") + made.text[found.end :] == plain.text
 
 
@@ -131,9 +132,12 @@ def test_decorative_images_are_skipped_and_counted() -> None:
         page((700, "Upon a background."))(canvas)
 
     scanned = picture_of(page((700, "Scanned.")), dpi=72)
-    made = convert(drawn(*(decorated(i) for i in range(3)), background, scanned))
+    content = drawn(*(decorated(i) for i in range(3)), background, scanned)
+    made = convert(content)
     assert made.images == ()
-    assert set(made.notes) >= {f"skipped: {TINY} (6)", f"skipped: {REPEATED} (3)", f"skipped: {WHOLE} (1)"}
+    skipped = {f"skipped: {TINY} (6)", f"skipped: {REPEATED} (3)", f"skipped: {WHOLE} (1)"}
+    assert {*made.notes} >= skipped
+    assert skipped.isdisjoint(convert(content, ConversionSettings(images_within=False)).notes)
 
 
 def test_too_large_image_is_reported() -> None:
