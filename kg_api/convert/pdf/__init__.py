@@ -12,6 +12,7 @@ from kg_api.convert.pdf.annotations import Annotations
 from kg_api.convert.pdf.blocks import find_headings, group_into_blocks, place_words, write_markdown
 from kg_api.convert.pdf.characters import PageText, list_pages_without_text, put_shown
 from kg_api.convert.pdf.document import open_document, read_metadata, read_outline, read_title
+from kg_api.convert.pdf.grids import join_cells
 from kg_api.convert.pdf.images import PdfImages, PlacedPicture, insert_images, locate_images
 from kg_api.convert.pdf.layout import Column, Line, TextRun, find_columns, group_into_rows
 from kg_api.convert.pdf.removal import remove_control_codes, remove_headers, remove_unreadable
@@ -91,7 +92,9 @@ def _read_page(annotations: Annotations, number: int, images: PdfImages) -> Page
 
 def _read_lines(page: PageText, number: int) -> list[Line]:
     """Return lines in reading order, then pieces across them. Vertical text has horizontal lines first."""
-    found = [line for column in find_columns(page.pieces, number) for line in column.lines]
+    found = [
+        line for column in find_columns(join_cells(page.pieces, page.grids), number) for line in column.lines
+    ]
     top = -min((piece.left for piece in page.pieces), default=0)
     above = [piece for piece in page.across if page.is_vertical and piece.baseline > top]
     ids = set(map(id, above))

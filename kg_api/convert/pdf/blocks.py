@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Literal
 
 from kg_api.convert.pdf.layout import Line, Vocabulary
@@ -58,7 +58,8 @@ def find_headings(lines: Sequence[Line], outline: Sequence[OutlineEntry]) -> dic
     """Return the headings among all lines of a document, by the `id` of each line."""
     pages: dict[int, list[Line]] = defaultdict(list)
     for line in lines:
-        pages[line.page].append(line)
+        if line.grid is None:
+            pages[line.page].append(line)
     found: list[Heading] = []
     begin: dict[int, int] = defaultdict(int)
     for entry in outline:
@@ -120,7 +121,8 @@ def _group_heading_lines(lines: Sequence[Line], body: float) -> Iterator[list[Li
             if _can_be_heading(group, lines[i - len(group) - 1 : i - len(group)], line, body):
                 yield group
             group = []
-        if line.size > body * _LARGER or (line.all_bold and line.size > body * 0.95):
+        is_heading = line.size > body * _LARGER or (line.all_bold and line.size > body * 0.95)
+        if is_heading and line.grid is None:
             group.append(line)
     if group and _can_be_heading(group, lines[-len(group) - 1 : -len(group)], None, body):
         yield group
@@ -151,7 +153,9 @@ def _can_be_heading(group: list[Line], before: Sequence[Line], after: Line | Non
     # A bold line is a heading if there is space above, and text below in the same column.
     above = before[0] if before and before[0].column is first.column else None
     room = above is None or above.baseline - first.baseline > 1.35 * first.size
-    return room and after is not None and after.column is last.column and len(after.pieces) == 1
+    if after is None or after.grid:
+        return False
+    return room and after.column is last.column and len(after.pieces) == 1
 
 
 def _find_headings_by_size(groups: Sequence[list[Line]], known: Sequence[Heading]) -> Iterator[Heading]:
@@ -194,7 +198,7 @@ class Table:
 def find_tables(lines: Sequence[Line], is_other: Callable[[Line], bool]) -> dict[int, Table]:
     """Return the tables by the `id` of each line. A line for which `is_other` is true ends a table."""
     groups: list[list[Line]] = [[]]
-    for line in lines:
+    for line in (each for each in lines if each.grid is None):
         # Nearby lines with gaps, and single pieces below them
         goes_on = bool(groups[-1]) and _continues_table(groups[-1], line)
         if not goes_on:
@@ -203,7 +207,9 @@ def find_tables(lines: Sequence[Line], is_other: Callable[[Line], bool]) -> dict
             groups[-1].append(line)
         else:
             groups.append([])
-    found = (table for group in groups if group and (table := _build_table(group)))
+    ruled = ([*rows] for _, rows in groupby(lines, lambda line: id(line.grid)))
+    found = [Table(rows, [[*line.pieces[0].cells] for line in rows]) for rows in ruled if rows[0].grid]
+    found += [table for group in groups if group and (table := _build_table(group))]
     return {id(line): table for table in found for line in table.lines}
 
 
@@ -273,7 +279,8 @@ def compute_leading(lines: Sequence[Line]) -> float:
     """Return the usual distance of two baselines, as a multiple of the font size."""
     ratios: Counter[float] = Counter()
     for above, line in pairwise(lines):
-        if above.column is line.column and above.size == line.size:
+        is_text = not (above.grid or line.grid)
+        if is_text and above.column is line.column and above.size == line.size:
             ratio = round((above.baseline - line.baseline) / line.size, 1)
             if 0.9 <= ratio <= 3:  # noqa: PLR2004  # a larger distance separates paragraphs
                 ratios[ratio] += len(line.text)

@@ -16,7 +16,8 @@ import pypdfium2 as pdfium
 from pypdfium2 import raw
 
 from kg_api.convert.pdf.direction import Place, is_mark, is_neutral, order_letters
-from kg_api.convert.pdf.layout import CJK_BLANK, FoundRun, TextRun
+from kg_api.convert.pdf.grids import find_grids
+from kg_api.convert.pdf.layout import CJK_BLANK, FoundRun, Grid, TextRun
 from kg_api.convert.pdf.letters import (
     BLANKS,
     DOWN,
@@ -34,6 +35,7 @@ from kg_api.convert.pdf.letters import (
     get_visible_text,
     is_from_right,
     join_letters,
+    turn_box,
     write_scripts,
 )
 
@@ -148,6 +150,7 @@ class PageText:
     """Pieces removed from `pieces`, because their letters are unknown."""
     breadth: float = 0  # page size across the lines
     plain: str = ""  # all characters of the page in PDFium's order, without layout
+    grids: list[Grid] = field(default_factory=list[Grid])
     left_out: list[str] = field(default_factory=list[str])  # text removed on purpose, reported in a note
 
     @property
@@ -278,8 +281,10 @@ class _Open:
 class _Reader:
     """Reader of one page. Each PDFium call costs microseconds, and a page needs thousands."""
 
-    def __init__(self, text_page: pdfium.PdfTextPage) -> None:
+    def __init__(self, text_page: pdfium.PdfTextPage, grids: Iterable[Grid]) -> None:
         self.page: Any = text_page.raw
+        cells = [cell for grid in grids for cell in grid]
+        self.sides = [[turn_box(cell, turn)[1:] for cell in cells] for turn in range(4)]
         self.styles = Styles(self.page)
         self.style = Style()
         self.box = raw.FS_RECTF()
@@ -339,7 +344,7 @@ class _Reader:
         if last and last.is_from_right and is_mark(code):
             last.letters.append(text)
             last.last_left, last.has_mark = min(last.last_left, left), True
-        elif last and last.continues_with(style, left, bottom):
+        elif last and last.continues_with(style, left, bottom) and not self._is_other_cell(last, style, left):
             space = self.space or last.has_missing_space(style, left, text, inserted=self.inserted)
             last.add(style, text, left, right, space=space)
             last.last_bottom, last.is_from_right = bottom, False
@@ -347,6 +352,7 @@ class _Reader:
             last
             and (is_from_right(code) or (last.is_from_right and is_neutral(code)))
             and last.continues_from_right(style, right)
+            and not self._is_other_cell(last, style, left)
         ):
             is_apart = last.last_left - right > (_MARK_SPACE if last.has_mark else _SPACE) * style.size
             last.add(style, text, left, right, space=self.space or self.inserted or is_apart)
@@ -359,6 +365,13 @@ class _Reader:
             self._close()
             self.open = _Open(style, text, left, right, bottom)
         self.space = self.inserted = False
+
+    def _is_other_cell(self, last: _Open, style: Style, left: float) -> bool:
+        """Check if the side of a cell is between two letters."""
+        if not (sides := self.sides[style.turn]) or abs(left - last.last_left) < style.size / 2:
+            return False
+        begin, end = sorted((last.last_left, left))
+        return any(begin < at < end and low < style.baseline < high for low, at, high in sides)
 
     def _turn_down(self, last: _Open, i: int) -> None:
         """Treat the rest of a text object, and its first letter, as vertical text."""
@@ -406,7 +419,8 @@ def read(page: pdfium.PdfPage, objects: PageObjects) -> PageText:
     """Read the text of a page, rotated so that most lines run from left to right."""
     text_page = open_text(page, objects.texts)
     try:
-        runs = _Reader(text_page).read()
+        grids = find_grids(objects.paths)
+        runs = _Reader(text_page, grids).read()
         plain = get_visible_text(text_page.get_text_range(errors="ignore"))
     finally:
         text_page.close()
@@ -426,4 +440,5 @@ def read(page: pdfium.PdfPage, objects: PageObjects) -> PageText:
         rotation=page.get_rotation() // 90 % 4,
         breadth=page.get_height() if most in {1, 3} else page.get_width(),
         plain=plain,
+        grids=[[turn_box(cell, most) for cell in grid] for grid in grids],
     )

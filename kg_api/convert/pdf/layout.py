@@ -11,7 +11,7 @@ from itertools import groupby
 from statistics import median
 from typing import NamedTuple
 
-from kg_api.convert.pdf.letters import SizedText, are_cjk, write_scripts
+from kg_api.convert.pdf.letters import Box, SizedText, are_cjk, write_scripts
 
 _SPACE, _OVERLAP = 0.15, 0.5  # in font sizes: limits for the gap between two pieces of a word
 CJK_BLANK = 0.8  # in font sizes: a smaller gap is not a space in scripts without spaces
@@ -24,6 +24,10 @@ class PageWord:
     box: tuple[float, float, float, float]
     """Left, top, right, and bottom as a share of the page, from the upper left corner."""
     confidence: float
+
+
+Grid = Sequence[Box]
+"""Cells of a ruled table."""
 
 
 @dataclass(slots=True)
@@ -40,6 +44,8 @@ class TextRun:
     from_right: bool = False  # right-to-left text
     words: tuple[PageWord, ...] = ()  # with OCR only
     unmapped: int = 0  # characters without a letter in the file
+    cells: Sequence[str] = ()  # texts of a row of a ruled table, with a line break after each line
+    grid: Grid | None = None  # the ruled table of the row
 
     @property
     def top(self) -> float:
@@ -94,6 +100,10 @@ class Line:
     @cached_property
     def right(self) -> float:
         return max(piece.right for piece in self.pieces)
+
+    @property
+    def grid(self) -> Grid | None:
+        return self.pieces[0].grid if self.pieces else None
 
     @property
     def size(self) -> float:
@@ -198,7 +208,9 @@ def find_columns(pieces: Sequence[TextRun], page: int) -> list[Column]:
     found: list[Column] = []
     for part in _divide_at_gutters(list(pieces), 0):
         column = Column(min(piece.left for piece in part), max(piece.right for piece in part))
-        column.lines = [Line(row, page, column) for row in group_into_rows(part)]
+        for row in group_into_rows(part):
+            rows = [[piece] for piece in row] if any(piece.grid for piece in row) else [row]
+            column.lines += [Line(each, page, column) for each in rows]
         found.append(column)
     return found
 

@@ -225,6 +225,7 @@ def _shift_text(text: str, shift: float) -> str:
 
 MAX_OBJECTS = 50_000  # objects per page to read (maps have more)
 _MAX_NESTED = 8
+_PLACED = frozenset({raw.FPDF_PAGEOBJ_IMAGE, raw.FPDF_PAGEOBJ_PATH})
 Box = tuple[float, float, float, float]  # left, bottom, right and top, in points
 
 
@@ -254,10 +255,11 @@ class DrawnObject:
 
 @dataclass(slots=True)
 class PageObjects:
-    """Texts and images of a page in a stable order."""
+    """Texts, images, and lines of a page in a stable order."""
 
     texts: list[Any] = field(default_factory=list[Any])
     images: list[DrawnObject] = field(default_factory=list[DrawnObject])
+    paths: list[tuple[Any, PdfMatrix]] = field(default_factory=list[tuple[Any, PdfMatrix]])
     is_blank: bool = False
 
 
@@ -269,6 +271,8 @@ def list_objects(page: pdfium.PdfPage) -> PageObjects:
             objects.texts.append(item)
         elif object_type == raw.FPDF_PAGEOBJ_IMAGE:
             objects.images.append(DrawnObject(item, matrix))
+        elif object_type == raw.FPDF_PAGEOBJ_PATH:
+            objects.paths.append((item, matrix))
     return objects
 
 
@@ -282,7 +286,7 @@ def _walk(
         if object_type == raw.FPDF_PAGEOBJ_FORM and depth < _MAX_NESTED:
             inner = _read_matrix(item).multiply(outer)
             yield from _walk(item, raw.FPDFFormObj_CountObjects, raw.FPDFFormObj_GetObject, inner, depth + 1)
-        matrix = _read_matrix(item).multiply(outer) if object_type == raw.FPDF_PAGEOBJ_IMAGE else outer
+        matrix = _read_matrix(item).multiply(outer) if object_type in _PLACED else outer
         yield object_type, item, matrix
 
 

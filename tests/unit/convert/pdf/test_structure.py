@@ -58,6 +58,39 @@ def test_aligned_columns_become_a_table_with_wrapped_cells() -> None:
         assert found.text.split("\n\n") == [*STORY[:2], f"{head}\n{last}", *STORY[2:]]
 
 
+_RULED = [
+    ["Ship", "Cargo of the\nlast voyage", "Fate"],
+    ["Anna", "rye and oats\nfrom Riga, landed\nin good order", "sold in\nBergen"],
+    ["Berta", "rope", "lost in\nthe storm of\nNovember\n1893"],
+]
+_RULED_ROWS = (
+    "| Ship | Cargo of the last voyage | Fate |\n| --- | --- | --- |\n"
+    "| Anna | rye and oats from Riga, landed in good order | sold in Bergen |\n"
+    "| Berta | rope | lost in the storm of November 1893 |"
+)
+
+
+@pytest.mark.parametrize(
+    "sides",
+    [[("GRID", (0, 0), (-1, -1), 1, "black")], [("INNERGRID", (0, 0), (-1, -1), 1, "black")]],
+    ids=["all sides", "inner sides"],
+)
+@pytest.mark.parametrize("columns", [1, 2])
+def test_ruled_table_keeps_centered_cells_together(sides: list[Any], columns: int) -> None:
+    table = Table(_RULED, colWidths=[45, 90, 70], style=[*sides, ("VALIGN", (0, 0), (-1, -1), "MIDDLE")])
+    texts = STORY * columns
+    flow = [*paragraphs(texts[:3]), table, *paragraphs(texts[3:])]
+    found = convert(story(*flow, columns=columns)).text
+    assert found.split("\n\n") == [*texts[:3], _RULED_ROWS, *texts[3:]]
+
+
+def test_lines_between_two_rules_are_rows_of_the_table() -> None:
+    rows = [["Ship", "Tons", "Cargo"], ["Anna\nBerta\nCarl", "120\n85\n60", "rye\nrope\nsalt"]]
+    found = convert(story(Table(rows, colWidths=60, style=[("GRID", (0, 0), (-1, -1), 1, "black")]))).text
+    head = "| Ship | Tons | Cargo |\n| --- | --- | --- |"
+    assert found == f"{head}\n| Anna | 120 | rye |\n| Berta | 85 | rope |\n| Carl | 60 | salt |"
+
+
 def _framed(canvas: Canvas, _document: Any) -> None:
     canvas.setFont("Helvetica", 8)
     canvas.drawString(72, 810, "The Harbour of Klippan")
