@@ -14,7 +14,8 @@ from kg_api.convert.pdf.characters import PageText, list_pages_without_text, put
 from kg_api.convert.pdf.document import open_document, read_metadata, read_outline, read_title
 from kg_api.convert.pdf.grids import join_cells
 from kg_api.convert.pdf.images import PdfImages, PlacedPicture, insert_images, locate_images
-from kg_api.convert.pdf.layout import Column, Line, TextRun, find_columns, group_into_rows
+from kg_api.convert.pdf.layout import Column, Line, TextRun, find_columns, group_into_rows, mirror
+from kg_api.convert.pdf.letters import mirror_box
 from kg_api.convert.pdf.removal import remove_control_codes, remove_headers, remove_unreadable
 from kg_api.convert.shared.accounting import note_missing
 from kg_api.schemas.documents import Converted
@@ -61,7 +62,11 @@ def _assemble_document(
     document: pdfium.PdfDocument, pages: list[PageText], images: Sequence[PlacedPicture]
 ) -> Converted:
     lines = [line for number, page in enumerate(pages) for line in _read_lines(page, number)]
-    found = insert_images(group_into_blocks(lines, find_headings(lines, read_outline(document))), images)
+    blocks = group_into_blocks(lines, find_headings(lines, read_outline(document)))
+    mirrored = (
+        replace(each, box=mirror_box(each.box)) if pages[each.page].is_from_right else each for each in images
+    )
+    found = insert_images(blocks, [*mirrored])
     text, offsets, begins = write_markdown(found, len(pages))
     words = place_words(text, found, begins)
     return Converted(
@@ -92,9 +97,10 @@ def _read_page(annotations: Annotations, number: int, images: PdfImages) -> Page
 
 def _read_lines(page: PageText, number: int) -> list[Line]:
     """Return lines in reading order, then pieces across them. Vertical text has horizontal lines first."""
-    found = [
-        line for column in find_columns(join_cells(page.pieces, page.grids), number) for line in column.lines
-    ]
+    pieces, grids = page.pieces, page.grids
+    if page.is_from_right:
+        pieces, grids = mirror(pieces), [[mirror_box(cell) for cell in grid] for grid in grids]
+    found = [line for column in find_columns(join_cells(pieces, grids), number) for line in column.lines]
     top = -min((piece.left for piece in page.pieces), default=0)
     above = [piece for piece in page.across if page.is_vertical and piece.baseline > top]
     ids = set(map(id, above))

@@ -28,7 +28,7 @@ _MAX_LINES = 4
 _LARGER = 1.08
 _HEADINGS_SAME_SIZE = 0.5
 _MAX_PIECES = 2
-_WORD = re.compile(r"[^\W\d_]{3}|[\u2e80-\uffff]")
+_WORD = re.compile(r"[^\W\d_]{3}|[\u0590-\u06ff\u2e80-\uffff]")
 _PAGE_NUMBER = re.compile(r"\W*\d+$")
 _MAX_PREFIX = 12
 """Letters before the title of a heading that its outline entry lacks, such as a number or "Chapter 1"."""

@@ -124,7 +124,8 @@ def _is_within(run: TextRun, column: TextRun) -> bool:
 _WIDE_GAP = 0.9  # in font sizes: a larger gap separates columns or cells
 _SPACE, _NARROW_SPACE, _WIDER = 0.24, 0.15, 0.1
 """Gaps in font sizes: a space, a space in tight lines, and its minimum difference to the previous gap."""
-_MARK_SPACE = 0.45  # a space after a letter with a vowel sign, whose box is inaccurate
+_BLANK_SHARE = 0.05
+"""Blanks per Arabic or Hebrew letter, above which no gap is a space: boxes with vowel signs are wrong."""
 _OVERLAP = 0.6
 _THIN = 0.01  # points: PDFium skips narrower text
 _UNMOVED = raw.FS_MATRIX(1, 0, 0, 1, 0, 0)
@@ -159,6 +160,12 @@ class PageText:
         return sum(len(run.text) for run in self.unreadable) >= _MIN_UNREADABLE
 
     @property
+    def is_from_right(self) -> bool:
+        """Whether most letters are in right-to-left text."""
+        count = sum(len(run.text) * (1 if run.from_right else -1) for run in self.pieces)
+        return self.turn != DOWN and count > 0
+
+    @property
     def is_vertical(self) -> bool:
         """Whether lines run from top to bottom. Then `across` contains horizontal lines such as a header."""
         return self.turn == DOWN
@@ -190,7 +197,6 @@ class _Open:
         self.last_style, self.of_last_style = style, 1
         self.styles: Counter[Style] = Counter()  # letters by style, without those of the last style
         self.is_from_right = is_from_right(ord(text[0]))  # whether the next letter may follow to the left
-        self.has_mark = False  # whether the last letter has a vowel sign
         self.from_right, self.unmapped = int(self.is_from_right), 0
         self.starts = [(0, style)]  # starts of letters with another size or baseline
 
@@ -289,7 +295,7 @@ class _Reader:
         self.style = Style()
         self.box = raw.FS_RECTF()
         self.open: _Open | None = None
-        self.space = self.inserted = False
+        self.space = self.inserted = self.has_blanks = False
         self.found: list[FoundRun] = []
 
     def read(self) -> list[FoundRun]:
@@ -297,6 +303,8 @@ class _Reader:
         page, styles, address = self.page, self.styles, 0
         unicode_of, object_of = raw.FPDFText_GetUnicode, raw.FPDFText_GetTextObject
         codes = [unicode_of(page, i) for i in range(raw.FPDFText_CountChars(page))]
+        blanks = sum(code in BLANKS and bool(object_of(page, i)) for i, code in enumerate(codes))
+        self.has_blanks = blanks > _BLANK_SHARE * sum(map(is_from_right, codes))
         for i in order_letters(codes, self._get_place):
             code = codes[i]
             text_object = object_of(page, i)
@@ -326,7 +334,7 @@ class _Reader:
         left, right = self.box.left, self.box.right
         x, y = ctypes.c_double(), ctypes.c_double()
         raw.FPDFText_GetCharOrigin(self.page, i, x, y)
-        return Place(left, right, y.value)
+        return Place(left, right, y.value, self.styles.get_size(i), x.value)
 
     def _is_unmapped(self, i: int) -> bool:
         """Check if the file does not define the letter. Then kg checks every letter of the font."""
@@ -343,21 +351,21 @@ class _Reader:
         left, right = get_extent(style.turn, self.box)
         if last and last.is_from_right and is_mark(code):
             last.letters.append(text)
-            last.last_left, last.has_mark = min(last.last_left, left), True
-        elif last and last.continues_with(style, left, bottom) and not self._is_other_cell(last, style, left):
-            space = self.space or last.has_missing_space(style, left, text, inserted=self.inserted)
-            last.add(style, text, left, right, space=space)
-            last.last_bottom, last.is_from_right = bottom, False
+            last.last_left = min(last.last_left, left)
         elif (
             last
             and (is_from_right(code) or (last.is_from_right and is_neutral(code)))
             and last.continues_from_right(style, right)
             and not self._is_other_cell(last, style, left)
         ):
-            is_apart = last.last_left - right > (_MARK_SPACE if last.has_mark else _SPACE) * style.size
-            last.add(style, text, left, right, space=self.space or self.inserted or is_apart)
+            is_apart = self.inserted or last.last_left - right > _SPACE * style.size
+            last.add(style, text, left, right, space=self.space or (is_apart and not self.has_blanks))
             last.from_right += 1
-            last.is_from_right, last.has_mark = True, False
+            last.is_from_right = True
+        elif last and last.continues_with(style, left, bottom) and not self._is_other_cell(last, style, left):
+            space = self.space or last.has_missing_space(style, left, text, inserted=self.inserted)
+            last.add(style, text, left, right, space=space)
+            last.last_bottom, last.is_from_right = bottom, False
         elif last and last.is_above(style, left, self.box.top):
             self._turn_down(last, i)
             self._add(i, code, text)

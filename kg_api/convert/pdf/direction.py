@@ -19,9 +19,11 @@ class Place(NamedTuple):
     left: float
     right: float
     baseline: float
+    size: float = 0
+    glyph: float | None = None  # start of the glyph, which may be a letter with its vowel signs
 
 
-_SAME_LINE = 1  # points. PDFium ends a line between letters that do not follow each other
+_SAME_LINE = 0.5  # in font sizes. PDFium ends a line before letters that are elsewhere or drawn with a mark
 _Kind = Literal["right", "left", "number", "mark", "neutral"]
 _KINDS: dict[str, _Kind] = {
     **dict.fromkeys(("R", "AL"), "right"),
@@ -49,7 +51,7 @@ def order_letters(codes: list[int], get_place: Callable[[int], Place | None]) ->
         if (place := get_place(i)) is None:
             (ends if code in LINE_ENDS else line).append(i)
             continue
-        if ends and (baseline is None or abs(place.baseline - baseline) > _SAME_LINE):
+        if ends and (baseline is None or abs(place.baseline - baseline) > _SAME_LINE * place.size):
             ordered += [*_order_line(codes, line, places), *ends]
             line = []
         ends, baseline, places[i] = [], place.baseline, place
@@ -66,9 +68,14 @@ def _order_line(codes: list[int], line: list[int], places: Mapping[int, Place]) 
         return line
     bases = [i for i in lefts if kinds[i] not in {"mark", "neutral"}]
     marks = {i for i in lefts if kinds[i] == "mark"}
-    for group in _split(line, marks.__contains__):  # vowel signs follow the nearest letter
+    signs = groupby(line, lambda i: (i in marks, places[i].glyph if i in marks else None))
+    for group in ([*some] for (is_sign, _), some in signs if is_sign):  # they follow the nearest letter
         left, right = min(lefts[i] for i in group), max(places[i].right for i in group)
-        base = min(bases, key=lambda i: (max(places[i].left - right, left - places[i].right, 0), -lefts[i]))
+        glyph = places[group[0]].glyph
+        same = [i for i in bases if glyph is not None and places[i].glyph == glyph]
+        base = min(
+            same or bases, key=lambda i: (max(places[i].left - right, left - places[i].right, 0), -lefts[i])
+        )
         for i in group:
             lefts[i], kinds[i] = lefts[base], kinds[base]
     ties = dict[int, int]()  # letters of a ligature share their position and have the order of their word

@@ -218,6 +218,7 @@ def _join_rows(grid: Grid, cells: Mapping[Box, list[TextRun]]) -> Iterator[TextR
                 median(piece.size for piece in pieces),
                 mono=all(piece.mono for piece in pieces),
                 from_right=sum(piece.from_right for piece in pieces) * 2 > len(pieces),
+                is_mirrored=pieces[0].is_mirrored,
                 words=tuple(word for piece in pieces for word in piece.words),
                 cells=["\n".join(line.text for line in part.get(left, ())) for left in columns],
                 grid=grid,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from statistics import median
@@ -42,6 +42,7 @@ class TextRun:
     bold: float = 0  # bold share
     mono: bool = False
     from_right: bool = False  # right-to-left text
+    is_mirrored: bool = False  # on a right-to-left page, with coordinates that grow to the left
     words: tuple[PageWord, ...] = ()  # with OCR only
     unmapped: int = 0  # characters without a letter in the file
     cells: Sequence[str] = ()  # texts of a row of a ruled table, with a line break after each line
@@ -54,6 +55,11 @@ class TextRun:
     @property
     def bottom(self) -> float:
         return self.baseline - DESCENT * self.size
+
+
+def mirror(pieces: Sequence[TextRun]) -> list[TextRun]:
+    """Mirror the pieces of a right-to-left page, so that its layout is that of other pages."""
+    return [replace(piece, left=-piece.right, right=-piece.left, is_mirrored=True) for piece in pieces]
 
 
 class FoundRun(NamedTuple):
@@ -137,7 +143,8 @@ class Line:
     def text(self) -> str:
         words: list[list[TextRun]] = []
         for piece in self.pieces:
-            if words and not piece.from_right and _is_one_word(words[-1][-1], piece):
+            is_forward = piece.is_mirrored or not piece.from_right
+            if words and is_forward and _is_one_word(words[-1][-1], piece):
                 words[-1].append(piece)
             else:
                 words.append([piece])
@@ -170,10 +177,12 @@ def group_into_rows(pieces: Iterable[TextRun]) -> list[list[TextRun]]:
         mains[at] = max(mains[at], piece, key=lambda piece: piece.right - piece.left)
     for row in found:
         words = [piece for piece in row if any(map(str.isalpha, piece.text))]
-        if sum(piece.from_right for piece in words) * 2 > len(words):
-            row.sort(key=lambda piece: -piece.right)
-        else:
+        is_mirrored = row[0].is_mirrored
+        from_right = sum(piece.from_right for piece in words) * 2 > len(words) if words else is_mirrored
+        if from_right == is_mirrored:
             row.sort(key=lambda piece: piece.left)
+        else:
+            row.sort(key=lambda piece: -piece.right)
     return found
 
 

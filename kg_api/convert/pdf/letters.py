@@ -127,16 +127,19 @@ class Styles:
 
     def get_style(self, text_object: Any, i: int) -> Style:
         """Return the style of a text object, given the index of its first letter."""
-        matrix = self._matrix
-        raw.FPDFText_GetMatrix(self._page, i, matrix)
+        size, matrix = self.get_size(i), self._matrix
         turn = _compute_turn(matrix.a, matrix.b)
-        size: float = raw.FPDFText_GetFontSize(self._page, i) * (matrix.c**2 + matrix.d**2) ** 0.5
         if not _MIN_SIZE < size < _MAX_SIZE:  # Type 3 fonts have their own units
             raw.FPDFText_GetLooseCharBox(self._page, i, self._box)
             size = max(1.0, abs(self._box.top - self._box.bottom))
         baseline = (matrix.f, -matrix.e, -matrix.f, matrix.e)[turn]
         self.font = self._get_font(text_object)
         return Style(turn, baseline, round(size, 1), self.font.bold, self.font.mono)
+
+    def get_size(self, i: int) -> float:
+        raw.FPDFText_GetMatrix(self._page, i, self._matrix)
+        size: float = raw.FPDFText_GetFontSize(self._page, i)
+        return size * (self._matrix.c**2 + self._matrix.d**2) ** 0.5
 
     def get_turn(self, i: int) -> int:
         """Return the quarter turns of a letter."""
@@ -294,6 +297,10 @@ def _read_matrix(item: Any) -> PdfMatrix:
     matrix = raw.FS_MATRIX()
     raw.FPDFPageObj_GetMatrix(item, matrix)
     return PdfMatrix.from_raw(matrix)
+
+
+def mirror_box(box: Box) -> Box:
+    return -box[2], box[1], -box[0], box[3]
 
 
 def turn_box(box: Box, turn: int) -> Box:

@@ -48,6 +48,52 @@ def test_right_to_left_letters_are_read_in_order(shown: str, read: str, order: s
     assert (made.text, made.notes) == ("".join(_HEBREW.get(letter, letter) for letter in read), ())
 
 
+def _place(*pieces: tuple[float, float, str]) -> bytes:
+    """Draw words from right to left, and numbers, each with its right side and its baseline."""
+    content = ""
+    for right, y, text in pieces:
+        shown = text if text[0].isdigit() else text[::-1]
+        content += f"BT /F2 12 Tf {right - len(text) * _WIDTH:.2f} {y} Td <{shown.encode().hex()}> Tj ET\n"
+    return page(content.encode(), more=[_FONT, stream(_MAP.encode())], fonts="/F2 7 0 R")
+
+
+def _read(data: bytes) -> str:
+    letters = {hebrew: capital for capital, hebrew in _HEBREW.items()}
+    return "".join(letters.get(letter, letter) for letter in convert(data).text)
+
+
+def test_right_column_of_hebrew_is_read_first() -> None:
+    right = ["ABC DEF GHI JKL MNO PQRS", "BCD EFG HIJ KLM NOP QRSA", "CDE FGH IJK LMN OPQ RSAB", "DEF GHI."]
+    left = ["NOP QRS ABC DEF GHI JKLM", "OPQ RSA BCD EFG HIJ KLMN", "PQR SAB CDE FGH IJK LMNO", "QRS ABC."]
+    rows = [
+        (x, 700.0 - 14 * at, text) for x, some in ((540, right), (290, left)) for at, text in enumerate(some)
+    ]
+    assert _read(_place(*rows)) == f"{' '.join(right)}\n\n{' '.join(left)}"
+
+
+def test_rows_of_hebrew_become_a_table_from_the_right() -> None:
+    cells = [["ABC", "DE", "FGH"], ["IJ KLM", "12", "18.50"], ["NO", "7", "22.00"]]
+    places = zip((540, 420, 320), zip(*cells, strict=True), strict=True)
+    drawn = _place(*((x, 700.0 - 16 * at, text) for x, column in places for at, text in enumerate(column)))
+    assert _read(drawn).splitlines() == [
+        "| ABC | DE | FGH |",
+        "| --- | --- | --- |",
+        "| IJ KLM | 12 | 18.50 |",
+        "| NO | 7 | 22.00 |",
+    ]
+
+
+def test_signs_of_one_glyph_keep_the_place_of_their_letter() -> None:
+    codes = [0x64E, 0x644, 0x64E, 0x648]  # two letters, each with a vowel sign that is drawn lower or higher
+    places = [
+        Place(24, 26, 3, 12, 20),
+        Place(22, 24, 3, 12, 20),
+        Place(32, 34, -2, 12, 30),
+        Place(30, 32, -2, 12, 30),
+    ]
+    assert order_letters(codes, places.__getitem__) == [3, 2, 1, 0]
+
+
 def test_signs_and_invalid_codes_keep_the_place_of_their_letter() -> None:
     codes = [0x5D0, 0x5B8, 0x110000, 0x5D1]  # a letter with a vowel sign, an invalid code, another letter
     places = [Place(20, 27, 0), Place(22, 25, 0), Place(18, 19, 0), Place(10, 17, 0)]
