@@ -127,6 +127,7 @@ _SPACE, _NARROW_SPACE, _WIDER = 0.24, 0.15, 0.1
 _BLANK_SHARE = 0.05
 """Blanks per Arabic or Hebrew letter, above which no gap is a space: boxes with vowel signs are wrong."""
 _OVERLAP = 0.6
+_MIN_SPACED = 3  # minimum gaps of a letter-spaced word
 _THIN = 0.01  # points: PDFium skips narrower text
 _UNMOVED = raw.FS_MATRIX(1, 0, 0, 1, 0, 0)
 _MIN_UNREADABLE = 8  # unreadable letters of a page that justify OCR
@@ -199,6 +200,7 @@ class _Open:
         self.is_from_right = is_from_right(ord(text[0]))  # whether the next letter may follow to the left
         self.from_right, self.unmapped = int(self.is_from_right), 0
         self.starts = [(0, style)]  # starts of letters with another size or baseline
+        self.gaps: dict[int, float] = {}  # gaps without a space in the file, by the letter after each
 
     def continues_with(self, style: Style, left: float, bottom: float) -> bool:
         size = style.size
@@ -254,7 +256,22 @@ class _Open:
         self.last_left, self.last_right = left, right
         self.of_last_style += 1
 
+    def _close_spaced_words(self) -> None:
+        """Remove the spaces within a letter-spaced word: single letters with equal gaps between them."""
+        words: list[list[int]] = []
+        for at, gap in self.gaps.items():
+            is_next = bool(words) and at == words[-1][-1] + 1
+            if is_next and abs(gap - self.gaps[words[-1][0]]) < _WIDER:
+                words[-1].append(at)
+            else:
+                words.append([at])
+        for word in words:
+            if len(word) >= _MIN_SPACED and all(self.letters[at].strip().isalpha() for at in word):
+                for at in word:
+                    self.letters[at] = self.letters[at].removeprefix(" ")
+
     def build_run(self) -> TextRun:
+        self._close_spaced_words()
         self.styles[self.last_style] += self.of_last_style
         self.of_last_style = 0
         most = self.styles.most_common(1)[0][0]
@@ -364,6 +381,8 @@ class _Reader:
             last.is_from_right = True
         elif last and last.continues_with(style, left, bottom) and not self._is_other_cell(last, style, left):
             space = self.space or last.has_missing_space(style, left, text, inserted=self.inserted)
+            if space and not self.space:
+                last.gaps[len(last.letters)] = (left - last.last_right) / style.size
             last.add(style, text, left, right, space=space)
             last.last_bottom, last.is_from_right = bottom, False
         elif last and last.is_above(style, left, self.box.top):

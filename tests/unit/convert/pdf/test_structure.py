@@ -84,6 +84,18 @@ def test_ruled_table_keeps_centered_cells_together(sides: list[Any], columns: in
     assert found.split("\n\n") == [*texts[:3], _RULED_ROWS, *texts[3:]]
 
 
+def test_letter_spaced_words_stay_whole() -> None:
+    def draw(canvas: Canvas) -> None:
+        canvas.setFont("Times-Roman", 10)
+        canvas.drawString(72, 740, "ANNUAL REPORT", charSpace=4)
+        canvas.drawString(72, 700, "ANNUAL", charSpace=4)
+        canvas.drawString(150, 700, "REPORT", charSpace=4)
+        for at, letter in enumerate("a b c"):
+            canvas.drawString(72 + 7 * at, 660, letter)
+
+    assert convert(drawn(draw)).text.split("\n\n") == ["ANNUAL REPORT", "ANNUAL REPORT", "a b c"]
+
+
 def test_lines_between_two_rules_are_rows_of_the_table() -> None:
     rows = [["Ship", "Tons", "Cargo"], ["Anna\nBerta\nCarl", "120\n85\n60", "rye\nrope\nsalt"]]
     found = convert(story(Table(rows, colWidths=60, style=[("GRID", (0, 0), (-1, -1), 1, "black")]))).text
