@@ -14,7 +14,15 @@ from kg_api.convert.pdf.characters import PageText, list_pages_without_text, put
 from kg_api.convert.pdf.document import open_document, read_metadata, read_outline, read_title
 from kg_api.convert.pdf.grids import join_cells
 from kg_api.convert.pdf.images import PdfImages, PlacedPicture, insert_images, locate_images
-from kg_api.convert.pdf.layout import Column, Line, TextRun, find_columns, group_into_rows, mirror
+from kg_api.convert.pdf.layout import (
+    Column,
+    Line,
+    TextRun,
+    find_columns,
+    group_into_rows,
+    join_initials,
+    mirror,
+)
 from kg_api.convert.pdf.letters import mirror_box
 from kg_api.convert.pdf.removal import remove_control_codes, remove_headers, remove_unreadable
 from kg_api.convert.shared.accounting import note_missing
@@ -100,7 +108,11 @@ def _read_lines(page: PageText, number: int) -> list[Line]:
     pieces, grids = page.pieces, page.grids
     if page.is_from_right:
         pieces, grids = mirror(pieces), [[mirror_box(cell) for cell in grid] for grid in grids]
-    found = [line for column in find_columns(join_cells(pieces, grids), number) for line in column.lines]
+    found = [
+        line
+        for column in find_columns(join_cells(join_initials(pieces), grids), number)
+        for line in column.lines
+    ]
     top = -min((piece.left for piece in page.pieces), default=0)
     above = [piece for piece in page.across if page.is_vertical and piece.baseline > top]
     ids = set(map(id, above))

@@ -198,6 +198,39 @@ def _is_one_word(last: TextRun, piece: TextRun) -> bool:
     return -_OVERLAP * size < piece.left - last.right < most * size
 
 
+# Initials: a large first letter over several lines
+
+_INITIAL_SIZE, _INITIAL_GAP = 1.8, 1.5  # in font sizes of the text beside the letter
+
+
+def join_initials(pieces: Sequence[TextRun]) -> list[TextRun]:
+    """Join large initials to the first of at least two lines beside them."""
+    joined: dict[int, TextRun] = {}
+    for initial in (piece for piece in pieces if len(piece.text) == 1 and piece.text.isalpha()):
+        beside = [piece for piece in pieces if _is_beside(initial, piece)]
+        if len(group_into_rows(beside)) > 1:
+            first = max(beside, key=lambda piece: piece.baseline)
+            between = " " if _is_word(initial.text, first.text, pieces) else ""
+            joined[id(first)] = replace(first, text=f"{initial.text}{between}{first.text}")
+            joined[id(initial)] = replace(initial, text="")
+    return [made for piece in pieces if (made := joined.get(id(piece), piece)).text]
+
+
+def _is_beside(initial: TextRun, piece: TextRun) -> bool:
+    near = -_OVERLAP * piece.size < piece.left - initial.right < _INITIAL_GAP * piece.size
+    height = initial.baseline - piece.size / 2 < piece.baseline < initial.top
+    return near and height and initial.size > _INITIAL_SIZE * piece.size
+
+
+def _is_word(initial: str, text: str, pieces: Iterable[TextRun]) -> bool:
+    """Check if an initial such as `A` is a word: the page has the next word elsewhere, but not with it."""
+    if not (begin := _BEGINNING.match(text)):
+        return False
+    known = Counter(word for piece in pieces for word in _WORDS.findall(piece.text.casefold()))
+    word = begin[0].casefold()
+    return known[word] > 1 and not known[initial.casefold() + word]
+
+
 # Reading order: columns, separated by lines that span them
 
 _MIN_LINES = 3

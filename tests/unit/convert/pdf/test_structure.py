@@ -84,6 +84,20 @@ def test_ruled_table_keeps_centered_cells_together(sides: list[Any], columns: in
     assert found.split("\n\n") == [*texts[:3], _RULED_ROWS, *texts[3:]]
 
 
+@pytest.mark.parametrize(("initial", "rest", "read"), [("T", "he harbour", "The"), ("A", "harbour", "A")])
+def test_large_initial_belongs_to_the_first_word(initial: str, rest: str, read: str) -> None:
+    texts = [f"{rest} master kept two books, and in them", "he wrote of the ships that came to the port."]
+
+    def draw(canvas: Canvas) -> None:
+        canvas.setFont("Times-Roman", 34)
+        canvas.drawString(72, 728, initial)
+        lines(*texts, x=100)(canvas)
+        lines("Nobody read the books of the harbour.", y=680)(canvas)
+
+    beginning = f"{read} harbour master kept two books, and in them {texts[1]}"
+    assert convert(drawn(draw)).text.split("\n\n") == [beginning, "Nobody read the books of the harbour."]
+
+
 def test_letter_spaced_words_stay_whole() -> None:
     def draw(canvas: Canvas) -> None:
         canvas.setFont("Times-Roman", 10)
