@@ -105,7 +105,7 @@ def count_words(element: Element, reason: str, left_out: Counter[str]) -> None:
 
 
 def read_rows(table: Element, left_out: Counter[str]) -> list[list[str]]:
-    """Return the cells of a table without nested tables. A spanning cell has its text in the first cell."""
+    """Return the cells of a table. A spanning cell has its text in the first cell."""
     found: list[list[str]] = []
     waiting: dict[int, int] = {}  # remaining rows of a spanning cell above, by column
     cells, hidden = 0, set[Element]()
@@ -114,7 +114,7 @@ def read_rows(table: Element, left_out: Counter[str]) -> list[list[str]]:
             hidden.add(group)
             count_words(group, reason, left_out)
     for row in table.iter("tr"):
-        if hidden and row.getparent() in hidden:
+        if (hidden and row.getparent() in hidden) or next(row.iterancestors("table")) is not table:
             continue
         if reason := get_skip_reason(row):
             count_words(row, reason, left_out)
@@ -166,7 +166,8 @@ def find_layout_elements(root: Element) -> set[Element]:
     """Return layout tables and lists, which contain headings, tables, code, or long definitions."""
     marked: set[Element] = set()
     _mark(marked, root.iter("h1", "h2", "h3", "h4", "h5", "h6"), {"table", "ul", "ol", "dl", "menu"})
-    _mark(marked, root.iter("table", "pre"), {"table", "dl"})
+    _mark(marked, root.iter("pre"), {"table", "dl"})
+    _mark(marked, (each for each in root.iter("table") if not _is_in_data(each)), {"table", "dl"})
     _mark(marked, root.iter("p", "ul", "ol", "dl"), {"dl"})
     tables = [*root.iter("table")]
     marked |= {each for each in tables if each.get("role") in {"presentation", "none"}}
@@ -175,6 +176,17 @@ def find_layout_elements(root: Element) -> set[Element]:
         marked |= {each for each in beside if each.tag == "table"}
         _mark(marked, beside, {"table"})
     return marked
+
+
+def _is_in_data(table: Element) -> bool:
+    """Check if a table is in a table with header cells or borders, so that its text stays in its cell."""
+    outer = next(table.iterancestors("table"), None)
+    if outer is None:
+        return False
+    rows = (row for row in outer.iter("tr") if next(row.iterancestors("table")) is outer)
+    return outer.get("border", "0") != "0" or any(
+        next(row.iterchildren("th"), None) is not None for row in rows
+    )
 
 
 def label_items(root: Element, layout: set[Element]) -> None:

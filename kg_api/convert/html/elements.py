@@ -138,6 +138,8 @@ _PREFIX = re.compile(r"(</?)(?:m|mml|math|svg|h|html|xhtml):(?=[a-zA-Z])")
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _END = re.compile(r"</(?:body|html)\s*>", re.IGNORECASE)
 """End tags of the page. Browsers show text after them, and the parser skips this text."""
+_FRAMES = re.compile(r"<(/?)(?:noframes|frameset)\b[^<>]*>", re.IGNORECASE)
+"""Tags of frames. The parser takes the content of `noframes`, which may be all of the page, as plain text."""
 _HEAD_CHARACTERS = 2_000
 _FULL_SHARE = 0.5
 
@@ -148,7 +150,7 @@ def parse(text: str) -> Element:
         if _XHTML.search(text[:_HEAD_CHARACTERS])
         else _SELF_CLOSED.sub(r"<\1\2></\1>", text)
     )
-    text = _END.sub("", text)
+    text = _FRAMES.sub(r"<\1div>", _END.sub("", text))
     tree, deep = _parse(text)
     if deep:
         tree, deep = _parse(_NEUTRAL.sub(" ", text))

@@ -130,3 +130,17 @@ def test_encoding_labels_follow_browsers(label: str, codec: str, words: str) -> 
 )
 def test_hostile_pages_are_read(data: bytes) -> None:
     assert "deep words" in convert(data).text
+
+
+@pytest.mark.parametrize("table", ["<table border=1><tr><td>Ship<td>Parts", "<table><tr><th>Ship<th>Parts"])
+def test_table_in_a_cell_keeps_the_rows_of_a_data_table(table: str) -> None:
+    inner = "<table><tr><td>keel<td>4<tr><td>mast<td>2</table>"
+    page = f"{table}<tr><td>Anna<td>{inner}<tr><td>Berta<td>rope</table>"
+    rows = "| Ship | Parts |\n| --- | --- |\n| Anna | keel 4 mast 2 |\n| Berta | rope |\n"
+    assert convert(page.encode()).text == rows
+
+
+def test_text_for_browsers_without_frames_is_read() -> None:
+    frames = "<frameset cols='20%,80%'><frame src=a><frame src=b>"
+    page = f"{frames}<noframes><body><h1>Ships</h1><p>Anna &amp; <b>Berta</b></body></noframes></frameset>"
+    assert convert(f"<title>Port</title>{page}".encode()).text == "# Ships\n\nAnna & Berta\n"
