@@ -25,6 +25,7 @@ from kg_api.schemas.documents import Converted
 from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.settings import ConversionSettings
 from kg_api.text.decoding import decode_declared
+from kg_api.text.markdown import close_blocks
 
 _FIGURE = re.compile(r"<[\w.]*(?:Figure|Image) [^<>\n]*>|<[\w.]*Image object>")
 """Text representation of an image, without useful words."""
@@ -88,7 +89,8 @@ def _write(
         attached = {
             name: _get_image(_mapping(kinds)) for name, kinds in _mapping(cell.get("attachments")).items()
         }
-        images.write_prose(writer, remove_unstorable(source).replace("\r\n", "\n").strip("\n"), attached)
+        prose = close_blocks(remove_unstorable(source).replace("\r\n", "\n").strip("\n"))
+        images.write_prose(writer, prose, attached)
         return
     if source.strip():
         writer.add(write_code_block(source, language))

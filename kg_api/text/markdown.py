@@ -194,6 +194,7 @@ _MAX_WINDOW_LENGTH = 16_000
 """Limit of lines parsed at once. A list line needs 6 tokens of 300 bytes, a table line 3 tokens per cell."""
 _MAX_ROW_LENGTH = 100_000  # limit in characters per line for tables, because each cell creates three tokens
 
+_HTML_ENDS = {"<!--": "-->", "<pre": "</pre>", "<script": "</script>", "<style": "</style>"}
 _CODE_IN_HTML = re.compile(r"<(?:pre|script|style|textarea|!|\?)", re.IGNORECASE)
 
 
@@ -204,6 +205,23 @@ def blocks(text: str, begin: int = 0) -> list[Block]:
     for line, tokens in _windows(text, starts, bisect_left(starts, begin)):
         found += _leaves(tokens, starts, line)
     return found
+
+
+def close_blocks(text: str) -> str:
+    """Close a code fence or an HTML block at the end of a text, so that text can follow."""
+    tokens = MarkdownIt("commonmark").disable(["inline", "reference"]).parse(text)
+    if not tokens or tokens[-1].level or tokens[-1].map is None:
+        return text
+    last, (begin, end) = tokens[-1], tokens[-1].map
+    inside = len(last.content.removesuffix("\n").split("\n")) if last.content else 0
+    if last.type == "fence" and end - begin < inside + 2:  # the fence and its end
+        return f"{text}\n{last.markup}"
+    if last.type == "html_block":
+        content = last.content.lower().lstrip()
+        for start, close in _HTML_ENDS.items():
+            if content.startswith(start) and close not in content:
+                return f"{text}\n{close}"
+    return text
 
 
 def _windows(text: str, starts: Sequence[int], line: int) -> Iterator[tuple[int, list[Token]]]:

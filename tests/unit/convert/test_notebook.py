@@ -101,3 +101,19 @@ def test_image_in_data_uri_is_not_text(source: str, file: str) -> None:
     assert file[:11] not in got.text
     assert_in_order(got, ["Before.", "A map", "After 5."])
     assert len(got.images) + len(got.notes) == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "end"),
+    [
+        ("```python\nx = 1", "\n```"),
+        ("~~~", "\n~~~"),
+        ("```\nx\n```", ""),
+        ("<!-- open", "\n-->"),
+        ("<!-- a -->", ""),
+    ],
+)
+def test_open_block_ends_with_its_cell(source: str, end: str) -> None:
+    cells = [new.new_markdown_cell(source), new.new_markdown_cell("# Next\n\nText 5.")]
+    got = convert(cast("Any", nbformat).writes(new.new_notebook(cells=cells)).encode())
+    assert got.text == f"{source}{end}\n\n# Next\n\nText 5.\n"
