@@ -30,8 +30,8 @@ def digest(*parts: str) -> str:
 
 
 def normalize_document_name(given: str) -> str:
-    """Normalize the name in NFC. macOS and archives write names in NFD."""
-    return unicodedata.normalize("NFC", given)
+    """Normalize the name in NFC, on one line. macOS and archives write names in NFD."""
+    return unicodedata.normalize("NFC", " ".join(given.splitlines()))
 
 
 def list_spellings(name: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import html
 import json
 import re
 import struct
@@ -144,6 +145,24 @@ def decode_json_escapes(text: str) -> str:
         return letter if letter.isprintable() and not letter.isascii() else escape[0]
 
     return _JSON_ESCAPE.sub(decode_escape, text) if "\\u" in text else text
+
+
+_XML_REFERENCE = re.compile(
+    r"<!\[CDATA\[.*?\]\]>|&(?:#\d{1,7}|#x[0-9a-f]{1,6}|\w{2,31});", re.DOTALL | re.IGNORECASE
+)
+
+
+def decode_xml_references(text: str) -> str:
+    """Replace references such as `&#233;`, `&eacute;`, and `&amp;` with their letters, as for JSON.
+
+    `&lt;`, `&gt;`, and CDATA sections stay, so that no text becomes a tag.
+    """
+
+    def decode_reference(reference: re.Match[str]) -> str:
+        letters = html.unescape(reference[0]) if reference[0][0] == "&" else ""
+        return letters if letters.isprintable() and letters not in {"", "<", ">"} else reference[0]
+
+    return _XML_REFERENCE.sub(decode_reference, text) if "&" in text else text
 
 
 def _decode_marked(data: bytes) -> tuple[str, tuple[str, ...]] | None:

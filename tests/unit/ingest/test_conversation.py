@@ -12,7 +12,7 @@ from kg_api.errors import InvalidInput
 from kg_api.ingest.conversations import consolidate, heading
 from kg_api.ingest.reader import DocumentReader, add_search_text
 from kg_api.ingest.records import Incoming, build_incoming
-from kg_api.schemas.documents import Converted, DocumentUpload, Message
+from kg_api.schemas.documents import Converted, DocumentText, DocumentUpload, Message
 from kg_api.schemas.formats import ConvertedFormat, Format, OcrMode
 from kg_api.text.decoding import decode_json_escapes
 from kg_api.text.documents import parse
@@ -178,6 +178,18 @@ def test_escaped_letters_of_json_are_decoded(name: str) -> None:
 def test_escapes_stay_outside_of_json() -> None:
     incoming = Incoming("n", "a.py", text := '"\\u00e9"')
     assert DocumentReader(Asked()).read_sent_text(incoming)[0].text == text
+
+
+def test_references_of_xml_are_decoded_except_tags() -> None:
+    text = "<p>Caf&#233; &amp; Stra&#xDF;e &eacute; &lt;b&gt; &unknown; &#10;</p><![CDATA[a &amp; b]]>"
+    incoming = Incoming("n", "a.xml", text)
+    shown = "<p>Café & Straße é &lt;b&gt; &unknown; &#10;</p><![CDATA[a &amp; b]]>"
+    assert DocumentReader(Asked()).from_bytes(text.encode(), incoming)[0].text == shown
+
+
+def test_name_with_line_break_becomes_one_line() -> None:
+    request = DocumentText(ontology="n", document="a\nb\r\n.md", text="x")
+    assert request.document == "a b .md"
 
 
 def test_half_escapes_of_json_stay() -> None:
