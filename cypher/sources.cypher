@@ -147,7 +147,7 @@ RETURN place.source_id AS around, s.source_id AS source_id, s.ontology AS ontolo
        s.full_text AS full_text,
        CASE WHEN s:Image THEN 'image' ELSE 'passage' END AS kind,
        CASE WHEN s:Image THEN s {.storage_key, .content_type, .width, .height, .bytes} END AS image
-ORDER BY around, paragraph
+ORDER BY paragraph
 
 // name: of_document
 // Return all sources of a document in reading order, for chunks over several sources and for extraction.
