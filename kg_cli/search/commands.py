@@ -146,7 +146,7 @@ PagesT = TypeVar("PagesT", "SourceHits", "HybridHits")
 
 def _turn_to(page: int, read: Callable[..., PagesT]) -> PagesT:
     """Return a page of hits. The service finds a page by the cursor of the page before."""
-    answer = read(cursor=None)
+    answer = read()
     for _ in range(page - 1):
         if answer.next_cursor is None:
             return answer.model_copy(update={"sources": []})

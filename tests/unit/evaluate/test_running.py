@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,10 @@ def test_configurations_are_measured_once(kg: Kg, tmp_path: Path, capsys: pytest
     known = compare_results(saved, [], None, ["mrr@10"], "best", fresh=False)
     assert (known.baseline, known.results) == ("vector", found.results)
     assert [each for each in kg.asked if "POST /documents" in each][6:] == [], "each document once"
+    compare_results([], configs, settings, None, "first", fresh=True)
+    assert "known" not in capsys.readouterr().err
+    with pytest.raises(InvalidInput, match="has no spans to measure, only documents"):
+        compare_results([], configs, replace(settings, target="spans"), None, "first", fresh=True)
     with pytest.raises(InvalidInput, match="name it with --set"):
         compare_results([], configs, None, None, "first", fresh=False)
 
