@@ -8,8 +8,10 @@ import pytest
 from kg_api.graph import search
 from kg_api.graph.client import Graph, Lookup
 from kg_api.graph.document_writes import store_document, store_documents
-from kg_api.graph.search import Filters, NearestPassages, by_vector
+from kg_api.graph.library import read_neighbours, read_paragraphs
+from kg_api.graph.search import Filters, NearestPassages, by_vector, read_hit_vectors
 from kg_api.graph.spaces import find_space
+from kg_api.schemas.base import document_id
 from kg_api.schemas.search import SourceSearch
 from kg_api.search import plan
 from kg_api.search.service import SearchService
@@ -41,6 +43,17 @@ def test_the_nearest_of_the_candidates_in_their_order(harbour: Kg, ontologies: l
     assert found.cut
     assert [hit.score for hit in found.found] == pytest.approx([hit.score for hit in every[:ASKED]])
     assert found.found[-1].score > every[-1].score + 0.1
+    first = found.found[0]
+    hit = {"identity": "hit", "source_id": first.source.source_id, "chunk_id": None}
+    vectors = read_hit_vectors(harbour.graph, [{**hit, "property": space.vector_property}])
+    assert float(vectors["hit"] @ vector) == pytest.approx(first.score, abs=1e-3)
+
+
+def test_neighbours_are_in_reading_order(harbour: Kg) -> None:
+    places = read_paragraphs(harbour.graph, document_id("harbour", "harbour.md"), 0, 4)
+    assert [each.paragraph for each in places] == [0, 1, 2, 3, 4]
+    around = read_neighbours(harbour.graph, [places[3], places[0]], 1)
+    assert [[each.paragraph for each in found] for found in around.values()] == [[2, 3, 4], [0, 1]]
 
 
 FEW, MANY = 4, 36
