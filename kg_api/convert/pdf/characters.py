@@ -329,6 +329,8 @@ class _Reader:
                 if text_object:
                     self.space = True
                     continue
+                if code in LINE_ENDS and self.style.turn:  # PDFium inserts line ends within turned words
+                    continue
                 if code in LINE_ENDS:  # PDFium inserts line ends and some spaces
                     self._close()
                 self.inserted = True

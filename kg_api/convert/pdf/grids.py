@@ -9,7 +9,7 @@ import ctypes
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf
-from statistics import median
+from statistics import mean, median
 from typing import Any, NamedTuple
 
 from pypdfium2 import PdfMatrix, raw
@@ -22,6 +22,7 @@ _MIN_LENGTH = 5
 _MAX_SEGMENTS, _MAX_CROSSINGS = 20_000, 20_000  # of a page. Drawings have more
 _MIN_LINES, _FULL = 3, 0.6
 """Minimum lines that are rows without a line between them, and minimum share of cells with a text."""
+_FULL_LINE, _LONG_LINE = 0.7, 20  # minimum share of the cell, and letters of a line of running text
 _MAX_CELL = 1_000  # letters. A larger cell is an area of the page, such as a column in a frame
 
 _Side = tuple[float, float, float]  # position across the direction of a line, its begin and its end
@@ -207,7 +208,7 @@ def _join_rows(grid: Grid, cells: Mapping[Box, list[TextRun]]) -> Iterator[TextR
     filled = [row for row in filled if row]
     for at, row in enumerate(filled):
         is_list = at == 1 and len(filled) == 2  # noqa: PLR2004 - the header and one other row
-        lines = {cell[0]: [*_list_lines(cells[cell])] for cell in row}
+        lines = {cell[0]: _list_lines(cells[cell], Column(cell[0], cell[2])) for cell in row}
         for part in _divide_row(lines, is_list=is_list):
             pieces = [piece for some in part.values() for line in some for piece in line.pieces]
             yield TextRun(
@@ -225,8 +226,14 @@ def _join_rows(grid: Grid, cells: Mapping[Box, list[TextRun]]) -> Iterator[TextR
             )
 
 
-def _list_lines(pieces: Iterable[TextRun]) -> Iterator[Line]:
-    return (Line(row, 0, Column(0, 0)) for row in group_into_rows(pieces))
+def _list_lines(pieces: Iterable[TextRun], column: Column) -> list[Line]:
+    return [Line(row, 0, column) for row in group_into_rows(pieces)]
+
+
+def _is_running(lines: Sequence[Line]) -> bool:
+    """Check if all lines but the last are long and fill their cell, as in a paragraph."""
+    full = all(line.right - line.left > _FULL_LINE * line.column.width for line in lines[:-1])
+    return full and len(lines) > 1 and mean(len(line.text) for line in lines[:-1]) > _LONG_LINE
 
 
 def _divide_row(cells: _Row, *, is_list: bool) -> Iterator[_Row]:
@@ -239,7 +246,8 @@ def _divide_row(cells: _Row, *, is_list: bool) -> Iterator[_Row]:
     begins = [line.main.top for line in first]
     is_shared = is_list or all({*map(_place, lines)} <= {*map(_place, first)} for lines in others)
     is_full = is_list or sum(map(len, others)) > _FULL * len(first) * len(others)
-    if not (len(first) >= _MIN_LINES and others and is_shared and is_full):
+    is_text = any(map(_is_running, cells.values()))
+    if is_text or not (len(first) >= _MIN_LINES and others and is_shared and is_full):
         yield cells
         return
     for at, top in enumerate(begins):

@@ -84,6 +84,17 @@ def test_ruled_table_keeps_centered_cells_together(sides: list[Any], columns: in
     assert found.split("\n\n") == [*texts[:3], _RULED_ROWS, *texts[3:]]
 
 
+def test_wrapped_text_between_two_rules_is_one_row() -> None:
+    texts = [
+        "one of the ships of the\nharbour that came back\nfrom Riga",
+        "the ship that was lost\nin a storm of November\nnear Bergen",
+    ]
+    rows = [["Anna", "Berta"], texts]
+    found = convert(story(Table(rows, colWidths=115, style=[("GRID", (0, 0), (-1, -1), 1, "black")]))).text
+    cells = " | ".join(text.replace("\n", " ") for text in texts)
+    assert found == f"| Anna | Berta |\n| --- | --- |\n| {cells} |"
+
+
 @pytest.mark.parametrize(("initial", "rest", "read"), [("T", "he harbour", "The"), ("A", "harbour", "A")])
 def test_large_initial_belongs_to_the_first_word(initial: str, rest: str, read: str) -> None:
     texts = [f"{rest} master kept two books, and in them", "he wrote of the ships that came to the port."]
@@ -96,6 +107,18 @@ def test_large_initial_belongs_to_the_first_word(initial: str, rest: str, read: 
 
     beginning = f"{read} harbour master kept two books, and in them {texts[1]}"
     assert convert(drawn(draw)).text.split("\n\n") == [beginning, "Nobody read the books of the harbour."]
+
+
+def test_turned_word_stays_whole() -> None:
+    def draw(canvas: Canvas) -> None:
+        lines("The load in tons by year of the harbour", x=120)(canvas)
+        canvas.saveState()
+        canvas.rotate(90)
+        for at, letter in enumerate("sideways label"):
+            canvas.drawString(400 + canvas.stringWidth("sideways label"[:at]), -80, letter)
+        canvas.restoreState()
+
+    assert convert(drawn(draw)).text.endswith("sideways label")
 
 
 def test_letter_spaced_words_stay_whole() -> None:
