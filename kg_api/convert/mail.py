@@ -286,6 +286,10 @@ def _get_filename(part: EmailMessage) -> str:
         return "unnamed"
 
 
+_FLOWED = re.compile(r"(?<!^--) \r?\n(?:>+ ?)?", re.MULTILINE)
+"""Line break within a sentence (RFC 3676). With `DelSp=yes`, also within a word."""
+
+
 def _read_content(part: EmailMessage) -> tuple[str, tuple[str, ...]]:
     payload = part.get_payload(decode=True)
     if not isinstance(payload, bytes) or not payload:
@@ -295,7 +299,9 @@ def _read_content(part: EmailMessage) -> tuple[str, tuple[str, ...]]:
     if part.get_content_subtype() == "html" and charset.lower() in {"", "us-ascii"}:
         charset = declared_encoding(payload) or charset
     try:
-        return decode_declared(payload, charset)
+        text, notes = decode_declared(payload, charset)
+        is_joined = str(part.get_param("delsp") or "").lower() == "yes"
+        return _FLOWED.sub("", text) if is_joined else text, notes
     except UnreadableDocument:
         text = payload.replace(b"\x00", b"").decode("utf-8", "replace")
         return text, ("the encoding of a part is unknown. Unknown characters are �",)

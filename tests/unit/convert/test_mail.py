@@ -269,3 +269,14 @@ def test_cut_and_unencoded_headers_are_decoded() -> None:
     got = convert(f"Subject: {subject}\nFrom: Jürgen <j@example.org>\n\nx\n".encode())
     assert got.title == "Re: für ü 10€ end"
     assert got.metadata["author"] == "Jürgen <j@example.org>"
+
+
+def test_broken_words_of_flowed_text_are_joined() -> None:
+    head = (
+        "From: a@example.org\r\nSubject: Kettle\r\nContent-Type: text/plain; format=flowed; delsp=yes\r\n\r\n"
+    )
+    text = "The ket \r\ntle is  \r\nbroken.\r\n> so \r\n> rry\r\n-- \r\nAnn\r\n"
+    assert (
+        convert(f"{head}{text}".encode()).text
+        == "# Kettle\n\nFrom: a@example.org\n\nThe kettle is broken.\n\nsorry\n\n--\nAnn\n"
+    )
