@@ -24,13 +24,12 @@ from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import Converted
 from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.settings import ConversionSettings
-from kg_api.text.decoding import decode_declared
+from kg_api.text.decoding import decode_declared, remove_terminal_codes
 from kg_api.text.markdown import close_blocks
 
 _FIGURE = re.compile(r"<[\w.]*(?:Figure|Image) [^<>\n]*>|<[\w.]*Image object>")
 """Text representation of an image, without useful words."""
 _OBJECT = re.compile(r"<[\w.]*(?:HTML|Markdown|Latex|Math|Styler)(?: object)?(?: at 0x\w+)?>")
-_COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
 _WRITTEN_OVER = re.compile(r"[^\n]*\r(?=[^\n])")
 MAX_OUTPUT = 2_000  # characters kept of a cell's output
 
@@ -132,7 +131,7 @@ def _format_output(output: Mapping[str, Any], left_out: Counter[str]) -> str:
 
 def _render_terminal_text(text: str) -> str:
     """Remove ANSI colors and overwritten lines of progress bars."""
-    return _WRITTEN_OVER.sub("", _COLOURS.sub("", text).replace("\r\n", "\n"))
+    return _WRITTEN_OVER.sub("", remove_terminal_codes(text).replace("\r\n", "\n"))
 
 
 def _format_rich_output(data: Mapping[str, Any]) -> str:

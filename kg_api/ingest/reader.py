@@ -19,7 +19,13 @@ from kg_api.schemas.documents import Converted
 from kg_api.schemas.formats import CONVERTED, IN_TEXT, ConvertedFormat, Format, OcrMode
 from kg_api.schemas.images import FoundImage, PlacedImage, StoredImage
 from kg_api.schemas.metadata import MetadataValue
-from kg_api.text.decoding import check_text, decode, decode_json_escapes, decode_xml_references
+from kg_api.text.decoding import (
+    check_text,
+    decode,
+    decode_json_escapes,
+    decode_xml_references,
+    remove_terminal_codes,
+)
 from kg_api.text.documents import detect_format
 from kg_api.text.image_references import take_inline_images
 from kg_api.text.sources import SPLITTER_VERSION
@@ -142,11 +148,11 @@ def add_search_text(
 
 
 def _clean(text: str, name: str, form: Format) -> tuple[str, Notes]:
-    """Remove the images in data URLs of Markdown, with a note, and decode escapes of JSON and XML."""
+    """Remove the images in data URLs of Markdown, with a note, and decode escapes of other text."""
     if form == "markdown":
         text, removed = take_inline_images(text)
         return text, (f"images in data URLs were removed from the text ({removed:,})",) if removed else ()
-    suffix = PurePath(name).suffix.lower()
+    text, suffix = remove_terminal_codes(text), PurePath(name).suffix.lower()
     if suffix == ".xml":
         return decode_xml_references(text), ()
     return decode_json_escapes(text) if suffix in {".json", ".jsonl"} else text, ()

@@ -84,6 +84,7 @@ _CHARSETS = (  # most used first, to decide between equally good guesses
     *("cp1252", "cp1250", "cp1251", "cp1254", "cp1253", "cp1255", "cp1256", "cp1257", "cp1258"),
     *("koi8_r", "koi8_u", "cp874", "gb18030", "big5", "cp932", "euc_jp", "cp949"),
 )
+_MIN_UTF8 = 5  # letters in UTF-8 for each byte that is not
 _AS_CLEAN = 0.001
 _AS_COHERENT = 0.02
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -165,6 +166,14 @@ def decode_xml_references(text: str) -> str:
     return _XML_REFERENCE.sub(decode_reference, text) if "&" in text else text
 
 
+_TERMINAL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]{0,1000}(?:\x07|\x1b\\)")
+
+
+def remove_terminal_codes(text: str) -> str:
+    """Remove colors and titles for terminals, which would be part of the next word."""
+    return _TERMINAL.sub("", text) if "\x1b" in text else text
+
+
 def _decode_marked(data: bytes) -> tuple[str, tuple[str, ...]] | None:
     for mark, encoding in MARKS:
         if data.startswith(mark):
@@ -192,6 +201,17 @@ def _decode_unmarked(data: bytes) -> tuple[str, tuple[str, ...]]:
         if (text := _try_with_supersets(data, codec)) is not None:
             return text, ()
     return _guess(data, READS)
+
+
+def _decode_mixed(data: bytes) -> tuple[str, tuple[str, ...]] | None:
+    """Decode UTF-8 with a few bytes in another encoding, such as a log of several programs."""
+    text = data.decode("utf-8", "surrogateescape")
+    wrong = len(_SURROGATE.findall(text))
+    letters = sum(letter.isalpha() and not letter.isascii() for letter in text)
+    if wrong * _MIN_UTF8 > letters:
+        return None
+    text = _SURROGATE.sub(lambda byte: bytes([ord(byte[0]) - 0xDC00]).decode("cp1252", "replace"), text)
+    return text, (f"read as UTF-8, with {wrong:,} invalid bytes read as cp1252",)
 
 
 def guess_encoding(data: bytes) -> str | None:
@@ -287,6 +307,8 @@ def _find_codec(label: str) -> str:
 
 
 def _guess(data: bytes, remedy: str) -> tuple[str, tuple[str, ...]]:
+    if mixed := _decode_mixed(data):
+        return mixed
     encoding = guess_encoding(data[:200_000])
     if encoding is None:
         raise UnreadableDocument(f"the file is not UTF-8, and no other encoding matches. {remedy}")

@@ -187,6 +187,11 @@ def test_references_of_xml_are_decoded_except_tags() -> None:
     assert DocumentReader(Asked()).from_bytes(text.encode(), incoming)[0].text == shown
 
 
+def test_terminal_colors_of_a_log_are_removed() -> None:
+    incoming = Incoming("n", "a.log", "\x1b[1;31merror\x1b[0m \x1b]0;title\x07done")
+    assert DocumentReader(Asked()).read_sent_text(incoming)[0].text == "error done"
+
+
 def test_name_with_line_break_becomes_one_line() -> None:
     request = DocumentText(ontology="n", document="a\nb\r\n.md", text="x")
     assert request.document == "a b .md"

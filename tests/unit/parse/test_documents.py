@@ -103,6 +103,14 @@ def test_a_byte_order_mark_is_obeyed_and_removed(encoding: str, text: str) -> No
     assert decode("\ufeff".encode(encoding) + text.encode(encoding)) == (text, ())
 
 
+def test_few_invalid_bytes_do_not_change_the_encoding() -> None:
+    text, notes = decode("Grüße für Köln, schöne Straße.\n".encode() + "Münster\n".encode("latin-1"))
+    assert (text, notes) == (
+        "Grüße für Köln, schöne Straße.\nMünster\n",
+        ("read as UTF-8, with 1 invalid bytes read as cp1252",),
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "encoding", "name"),
     [(GERMAN, "cp1252", "cp1252"), (RUSSIAN, "koi8_r", "koi8_r"), (CHINESE, "gb18030", "gb18030")],
