@@ -7,9 +7,11 @@ its left become the lines below, so the rest of the layout code ignores vertical
 from __future__ import annotations
 
 import ctypes
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 import pypdfium2 as pdfium
@@ -307,7 +309,8 @@ class _Reader:
     def __init__(self, text_page: pdfium.PdfTextPage, grids: Iterable[Grid]) -> None:
         self.page: Any = text_page.raw
         cells = [cell for grid in grids for cell in grid]
-        self.sides = [[turn_box(cell, turn)[1:] for cell in cells] for turn in range(4)]
+        turned = ([turn_box(cell, turn) for cell in cells] for turn in range(4))
+        self.sides = [sorted((right, low, high) for _, low, right, high in boxes) for boxes in turned]
         self.styles = Styles(self.page)
         self.style = Style()
         self.box = raw.FS_RECTF()
@@ -375,13 +378,17 @@ class _Reader:
             last
             and (is_from_right(code) or (last.is_from_right and is_neutral(code)))
             and last.continues_from_right(style, right)
-            and not self._is_other_cell(last, style, left)
+            and not self._is_other_cell(last, style, left, right)
         ):
             is_apart = self.inserted or last.last_left - right > _SPACE * style.size
             last.add(style, text, left, right, space=self.space or (is_apart and not self.has_blanks))
             last.from_right += 1
             last.is_from_right = True
-        elif last and last.continues_with(style, left, bottom) and not self._is_other_cell(last, style, left):
+        elif (
+            last
+            and last.continues_with(style, left, bottom)
+            and not self._is_other_cell(last, style, left, right)
+        ):
             space = self.space or last.has_missing_space(style, left, text, inserted=self.inserted)
             if space and not self.space:
                 last.gaps[len(last.letters)] = (left - last.last_right) / style.size
@@ -395,12 +402,13 @@ class _Reader:
             self.open = _Open(style, text, left, right, bottom)
         self.space = self.inserted = False
 
-    def _is_other_cell(self, last: _Open, style: Style, left: float) -> bool:
+    def _is_other_cell(self, last: _Open, style: Style, left: float, right: float) -> bool:
         """Check if the side of a cell is between two letters."""
-        if not (sides := self.sides[style.turn]) or abs(left - last.last_left) < style.size / 2:
+        begin, end = (last.last_right, left) if left > last.last_left else (right, last.last_left)
+        if not (sides := self.sides[style.turn]) or end - begin < _NARROW_SPACE * style.size:
             return False
-        begin, end = sorted((last.last_left, left))
-        return any(begin < at < end and low < style.baseline < high for low, at, high in sides)
+        between = islice(sides, bisect_left(sides, (begin,)), bisect_right(sides, (end,)))
+        return any(low < style.baseline < high for _, low, high in between)
 
     def _turn_down(self, last: _Open, i: int) -> None:
         """Treat the rest of a text object, and its first letter, as vertical text."""

@@ -6,8 +6,10 @@ The sides show which words belong together, even if the lines of neighboring cel
 from __future__ import annotations
 
 import ctypes
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, product
 from math import inf
 from statistics import mean, median
 from typing import Any, NamedTuple
@@ -18,11 +20,12 @@ from kg_api.convert.pdf.layout import Column, Grid, Line, TextRun, group_into_ro
 from kg_api.convert.pdf.letters import Box
 
 _NEAR = 2.5  # points: distance of sides that are one line, as each cell may have its own sides
-_MIN_LENGTH = 5
+_MIN_LENGTH, _MAX_LENGTH = 5, 14_400  # points. PDF pages are not larger
 _MAX_SEGMENTS, _MAX_CROSSINGS = 20_000, 20_000  # of a page. Drawings have more
 _MIN_LINES, _FULL = 3, 0.6
 """Minimum lines that are rows without a line between them, and minimum share of cells with a text."""
 _FULL_LINE, _LONG_LINE = 0.7, 20  # minimum share of the cell, and letters of a line of running text
+_MIN_FILLED = 0.25  # share of the cells. The lines of a chart also form cells
 _MAX_CELL = 1_000  # letters. A larger cell is an area of the page, such as a column in a frame
 
 _Side = tuple[float, float, float]  # position across the direction of a line, its begin and its end
@@ -53,7 +56,7 @@ def find_grids(paths: Iterable[tuple[Any, PdfMatrix]]) -> list[Grid]:
             return []
         for side in _list_sides(path, count, matrix):
             width, height = side[2] - side[0], side[3] - side[1]
-            if max(width, height) >= _MIN_LENGTH and min(width, height) < 1:
+            if _MIN_LENGTH <= max(width, height) <= _MAX_LENGTH and min(width, height) < 1:
                 (across if width > height else down).append(side)
     level = [(low, begin, end) for begin, low, end, _ in across]
     upright = [(left, low, top) for left, low, _, top in down]
@@ -162,13 +165,11 @@ def _group_cells(cells: Iterable[Box]) -> list[Grid]:
     """Group cells that share a corner. A table has several rows and columns."""
     groups: dict[tuple[float, float], list[Box]] = {}
     for cell in cells:
-        left, bottom, right, top = cell
-        corners = [(left, bottom), (left, top), (right, bottom), (right, top)]
-        known = {id(groups[each]): groups[each] for each in corners if each in groups}
-        group = [cell, *(other for some in known.values() for other in some)]
-        for box in group:
-            for corner in ((box[0], box[1]), (box[0], box[3]), (box[2], box[1]), (box[2], box[3])):
-                groups[corner] = group
+        known = {id(groups[each]): groups[each] for each in _list_corners(cell) if each in groups}
+        group, *others = sorted(known.values(), key=len, reverse=True) or [list[Box]()]
+        for box in (cell, *chain.from_iterable(others)):
+            group.append(box)
+            groups.update(dict.fromkeys(_list_corners(box), group))
     grids = {id(group): group for group in groups.values()}.values()
     return [
         group
@@ -177,22 +178,43 @@ def _group_cells(cells: Iterable[Box]) -> list[Grid]:
     ]
 
 
+def _list_corners(cell: Box) -> list[tuple[float, float]]:
+    left, bottom, right, top = cell
+    return [(left, bottom), (left, top), (right, bottom), (right, top)]
+
+
 def join_cells(pieces: Sequence[TextRun], grids: Iterable[Grid]) -> list[TextRun]:
     """Replace the pieces in each row of a table by one piece with the texts of the cells."""
     left = list(pieces)
     for grid in sorted(grids, key=_compute_area):
         cells = {cell: list[TextRun]() for cell in grid}
-        outside = list[TextRun]()
+        outside, places = list[TextRun](), _Places(grid)
         for piece in left:
-            x, y = (piece.left + piece.right) / 2, (piece.top + piece.bottom) / 2
-            cell = next((each for each in grid if each[0] <= x <= each[2] and each[1] <= y <= each[3]), None)
+            cell = places.find((piece.left + piece.right) / 2, (piece.top + piece.bottom) / 2)
             (cells[cell] if cell else outside).append(piece)
         filled = [cell for cell, inside in cells.items() if inside]
         is_table = len({cell[0] for cell in filled}) > 1 and len({cell[3] for cell in filled}) > 1
+        is_table = is_table and len(filled) >= _MIN_FILLED * len(grid)
         letters = (sum(len(piece.text) for piece in inside) for inside in cells.values())
         if is_table and max(letters) <= _MAX_CELL:
             left = [*outside, *_join_rows(grid, cells)]
     return left
+
+
+class _Places:
+    """Cells of a table by position."""
+
+    def __init__(self, grid: Grid) -> None:
+        self._columns = sorted({x for cell in grid for x in (cell[0], cell[2])})
+        self._rows = sorted({y for cell in grid for y in (cell[1], cell[3])})
+        self._cells: dict[tuple[int, int], Box] = {}
+        for cell in grid:
+            columns = range(self._columns.index(cell[0]), self._columns.index(cell[2]))
+            rows = range(self._rows.index(cell[1]), self._rows.index(cell[3]))
+            self._cells.update(dict.fromkeys(product(columns, rows), cell))
+
+    def find(self, x: float, y: float) -> Box | None:
+        return self._cells.get((bisect_right(self._columns, x) - 1, bisect_right(self._rows, y) - 1))
 
 
 def _compute_area(grid: Grid) -> float:

@@ -109,6 +109,15 @@ def test_large_initial_belongs_to_the_first_word(initial: str, rest: str, read: 
     assert convert(drawn(draw)).text.split("\n\n") == [beginning, "Nobody read the books of the harbour."]
 
 
+def test_lines_of_a_chart_do_not_divide_its_words() -> None:
+    def draw(canvas: Canvas) -> None:
+        canvas.grid([100, 180, 260, 340, 420], [400, 440, 480, 520, 560])
+        canvas.drawString(150, 500, "the highest point")
+        canvas.drawString(350, 450, "lowest")
+
+    assert convert(drawn(draw)).text.split("\n\n") == ["the highest point", "lowest"]
+
+
 def test_turned_word_stays_whole() -> None:
     def draw(canvas: Canvas) -> None:
         lines("The load in tons by year of the harbour", x=120)(canvas)
