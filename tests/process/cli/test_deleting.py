@@ -4,8 +4,6 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.graph.client import Graph
-from kg_api.schemas.filters import DeletedMatching
-from kg_cli import main
 from tests.process.cli.conftest import Kg
 from tests.support.running import Service
 
@@ -30,19 +28,3 @@ def test_a_no_deletes_nothing(kg: Kg, document: str) -> None:
     assert unanswered.returncode == 1
     assert "--yes to skip the confirmation" in " ".join(unanswered.stderr.split())
     assert left(kg) == 1
-
-
-def test_filtered_deletion_is_limited_to_its_preview(monkeypatch: pytest.MonkeyPatch) -> None:
-    sent: list[dict[str, object]] = []
-
-    def delete(_: KgClient, where: list[str], **options: object) -> DeletedMatching:
-        sent.append({"where": where, **options})
-        return DeletedMatching(
-            dry_run=len(sent) == 1, documents=1, sources=1, digest="of the preview", first=[]
-        )
-
-    monkeypatch.setenv("KG_API_URL", "http://127.0.0.1:1")
-    monkeypatch.setattr(KgClient, "delete_documents", delete)
-    assert main.run_command(["delete", "documents", "--where", "tags=old", "--yes"]) == 0
-    assert [each.get("dry_run", True) for each in sent] == [True, False]
-    assert sent[1]["expected_digest"] == "of the preview"

@@ -20,6 +20,7 @@ from typer.main import get_command
 
 from kg_api.client.call import Call
 from kg_api.errors import KgError
+from kg_api.schemas.languages import Synonyms
 from kg_cli.main import app
 from kg_cli.terminal import answers, connect, options
 from tests.support.stored import compare_with_stored
@@ -46,7 +47,7 @@ VALUES = {
 """Values of parameters whose type allows others."""
 NEEDED = {
     "admin regenerate-embeddings": {"ontology": "notes"},
-    "admin synonyms remove": {"words": "groups2"},
+    "admin synonyms remove": {"words": Examples("full").build(Synonyms).groups[0][0]},
     "augment": {"file": "text.md"},
     "conversation": {"file": "chat.json"},
     "documents approve": {"names": "a.md"},
@@ -174,12 +175,14 @@ def test_commands_send_what_is_stored(
     for words, is_single in list_lines():
         client.calls.clear()
         capsys.readouterr()
+        is_printed = not is_single
         try:
             KG.main([*words, "--json"] if is_single else words, standalone_mode=False)
         except (BadParameter, KgError) as error:
             sys.stderr.write(str(error))
+            is_printed = True
         told = capsys.readouterr()
-        printed = [] if is_single else (told.out + told.err).splitlines()
+        printed = (told.out + told.err).splitlines() if is_printed else []
         lines += [f"=== kg {shlex.join(words)}", *map(describe_call, client.calls)]
         if printed != before:  # many options change the request only
             lines += [f"    {line.rstrip()}" for line in printed if line.strip(" ─")]

@@ -116,14 +116,6 @@ def test_client_has_a_call_for_every_operation() -> None:
     assert {(call.method, call.path) for call in calls} == describe_operations().keys()
 
 
-def test_dry_run_is_requested() -> None:
-    for name in METHODS:
-        options = inspect.signature(getattr(KgClient, name)).parameters
-        if "dry_run" in options and not options["dry_run"].default:
-            call = call_of(lambda kg, name=name: ask_method(kg, name, dry_run=True))
-            assert (call.params | (call.json or {}))["dry_run"] in {True, "true"}, name
-
-
 CHOSEN: dict[str, Any] = {
     "context_template": "{title}",
     "expected_digest": "0" * 32,
