@@ -31,7 +31,8 @@ def digest(*parts: str) -> str:
 
 def normalize_document_name(given: str) -> str:
     """Normalize the name in NFC, on one line. macOS and archives write names in NFD."""
-    return unicodedata.normalize("NFC", " ".join(given.splitlines()))
+    lines = given.splitlines()
+    return unicodedata.normalize("NFC", " ".join(lines) if any(lines) else given and " ")
 
 
 def list_spellings(name: str) -> list[str]:

@@ -192,9 +192,9 @@ def test_terminal_colors_of_a_log_are_removed() -> None:
     assert DocumentReader(Asked()).read_sent_text(incoming)[0].text == "error done"
 
 
-def test_name_with_line_break_becomes_one_line() -> None:
-    request = DocumentText(ontology="n", document="a\nb\r\n.md", text="x")
-    assert request.document == "a b .md"
+@pytest.mark.parametrize(("name", "stored"), [("a\nb\r\n.md", "a b .md"), ("a\n", "a"), ("\n", " ")])
+def test_name_with_line_break_becomes_one_line(name: str, stored: str) -> None:
+    assert DocumentText(ontology="n", document=name, text="x").document == stored
 
 
 def test_half_escapes_of_json_stay() -> None:
