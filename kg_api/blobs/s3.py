@@ -25,7 +25,8 @@ except ImportError:
 
 RETRIES = 3
 _CONNECT_SECONDS = 5
-_S3_NO_ROOM = re.compile(r"\b507\b|StorageFull|QuotaExceeded")
+_S3_NO_ROOM = re.compile(r"status code: 507\b|<Code>\w*(?:StorageFull|QuotaExceeded)")
+"""The message of the library also contains the URL and the time, such as `in 507.3ms`."""
 _KEYS = "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and the rights of these keys"
 
 

@@ -221,7 +221,7 @@ def everything_told(error: BaseException) -> str:
 def test_store_errors_are_reported_without_secrets(
     bucket: Bucket, opened: Open, answer: tuple[int, str], raised: type[Exception], told: str
 ) -> None:
-    store = opened(seconds=1)
+    store = opened(seconds=1, prefix="507")
     bucket.failing = answer
     for ask in (lambda: store.put(NAME, b"picture"), lambda: store.read(NAME), lambda: store.delete(NAME)):
         with pytest.raises(raised, match=told) as caught:
