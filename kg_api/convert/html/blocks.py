@@ -167,7 +167,12 @@ def find_layout_elements(root: Element) -> set[Element]:
     marked: set[Element] = set()
     _mark(marked, root.iter("h1", "h2", "h3", "h4", "h5", "h6"), {"table", "ul", "ol", "dl", "menu"})
     _mark(marked, root.iter("pre"), {"table", "dl"})
-    _mark(marked, (each for each in root.iter("table") if not _is_in_data(each)), {"table", "dl"})
+    data = _find_data_tables(root)
+    _mark(
+        marked,
+        (each for each in root.iter("table") if next(each.iterancestors("table"), None) not in data),
+        {"table", "dl"},
+    )
     _mark(marked, root.iter("p", "ul", "ol", "dl"), {"dl"})
     tables = [*root.iter("table")]
     marked |= {each for each in tables if each.get("role") in {"presentation", "none"}}
@@ -178,15 +183,14 @@ def find_layout_elements(root: Element) -> set[Element]:
     return marked
 
 
-def _is_in_data(table: Element) -> bool:
-    """Check if a table is in a table with header cells or borders, so that its text stays in its cell."""
-    outer = next(table.iterancestors("table"), None)
-    if outer is None:
-        return False
-    rows = (row for row in outer.iter("tr") if next(row.iterancestors("table")) is outer)
-    return outer.get("border", "0") != "0" or any(
-        next(row.iterchildren("th"), None) is not None for row in rows
-    )
+def _find_data_tables(root: Element) -> set[Element]:
+    """Return the tables with header cells or borders. The text of a table in them stays in its cell."""
+    headed = {
+        next(row.iterancestors("table"), None)
+        for row in root.iter("tr")
+        if next(row.iterchildren("th"), None) is not None
+    }
+    return {each for each in root.iter("table") if each in headed or each.get("border", "0") != "0"}
 
 
 def label_items(root: Element, layout: set[Element]) -> None:
