@@ -7,6 +7,7 @@ import html
 import json
 import re
 import struct
+from collections import Counter
 
 import webencodings
 from charset_normalizer import CharsetMatch, from_bytes
@@ -207,7 +208,9 @@ def _decode_mixed(data: bytes) -> tuple[str, tuple[str, ...]] | None:
     """Decode UTF-8 with a few bytes in another encoding, such as a log of several programs."""
     text = data.decode("utf-8", "surrogateescape")
     wrong = len(_SURROGATE.findall(text))
-    letters = sum(letter.isalpha() and not letter.isascii() for letter in text)
+    letters = sum(
+        count for letter, count in Counter(text).items() if letter.isalpha() and not letter.isascii()
+    )
     if wrong * _MIN_UTF8 > letters:
         return None
     text = _SURROGATE.sub(lambda byte: bytes([ord(byte[0]) - 0xDC00]).decode("cp1252", "replace"), text)

@@ -323,8 +323,9 @@ class _Reader:
         page, styles, address = self.page, self.styles, 0
         unicode_of, object_of = raw.FPDFText_GetUnicode, raw.FPDFText_GetTextObject
         codes = [unicode_of(page, i) for i in range(raw.FPDFText_CountChars(page))]
-        blanks = sum(code in BLANKS and bool(object_of(page, i)) for i, code in enumerate(codes))
-        self.has_blanks = blanks > _BLANK_SHARE * sum(map(is_from_right, codes))
+        if from_right := sum(map(is_from_right, codes)):
+            blanks = sum(code in BLANKS and bool(object_of(page, i)) for i, code in enumerate(codes))
+            self.has_blanks = blanks > _BLANK_SHARE * from_right
         for i in order_letters(codes, self._get_place):
             code = codes[i]
             text_object = object_of(page, i)

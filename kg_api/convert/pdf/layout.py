@@ -206,7 +206,9 @@ _INITIAL_SIZE, _INITIAL_GAP = 1.8, 1.5  # in font sizes of the text beside the l
 def join_initials(pieces: Sequence[TextRun]) -> list[TextRun]:
     """Join large initials to the first of at least two lines beside them."""
     joined: dict[int, TextRun] = {}
-    for initial in (piece for piece in pieces if len(piece.text) == 1 and piece.text.isalpha()):
+    least = _INITIAL_SIZE * min((piece.size for piece in pieces), default=0)
+    single = (piece for piece in pieces if len(piece.text) == 1 and piece.text.isalpha())
+    for initial in (piece for piece in single if piece.size > least):
         beside = [piece for piece in pieces if _is_beside(initial, piece)]
         if len(group_into_rows(beside)) > 1:
             first = max(beside, key=lambda piece: piece.baseline)
