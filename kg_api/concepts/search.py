@@ -43,7 +43,7 @@ from kg_api.graph.search import (
     merge_concept_hits,
 )
 from kg_api.graph.spaces import Space
-from kg_api.graph.text_analysis import Variant, find_variants
+from kg_api.graph.spellings import Variant, find_variants
 from kg_api.schemas.base import name_id, normalize_concept_name
 from kg_api.schemas.concepts import (
     Concept,

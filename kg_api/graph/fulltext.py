@@ -21,21 +21,19 @@ from typing import Any, Final, NamedTuple
 
 from kg_api.graph.client import ConcurrentChange, Graph, Row, Transaction, portions
 from kg_api.graph.names import report_unknown_ontology
+from kg_api.graph.spellings import MAX_VARIANTS, Variant, find_variants
 from kg_api.graph.text_analysis import (
     EXTENDING,
     JOINING,
     KNOWN_FORMS,
-    MAX_VARIANTS,
     OMITTED,
     PIECES,
     SINGLE,
     SYMBOLS,
     TURNS,
-    Variant,
     complete_stems,
     find_hidden_parts,
     find_stop_words,
-    find_variants,
     index_language_batch,
     normalize_word,
     parts,

@@ -13,18 +13,14 @@ from typing import Final, NamedTuple
 from kg_api.concepts.search import RRF_K
 from kg_api.graph.fulltext import split_question_terms, terms
 from kg_api.graph.spaces import Space
+from kg_api.graph.spellings import JOINED, Variant, find_dates, list_amounts, write_amounts
 from kg_api.graph.text_analysis import (
-    JOINED,
-    Variant,
     detect_language,
-    find_dates,
     find_hidden_parts,
     find_stop_words,
     fold,
     get_word_forms,
-    list_amounts,
     load_stop_words,
-    write_amounts,
 )
 from kg_api.normal_form import normalise_text
 from kg_api.providers.embedding_port import advise_on_languages, knows_language

@@ -24,14 +24,13 @@ from kg_api.graph.fulltext import (
 from kg_api.graph.search import MAX_CHUNKS, MIN_CROWDED_PASSAGES, TEXT_INDEX, Filters, SpaceVectors
 from kg_api.graph.similar import count_sources
 from kg_api.graph.spaces import Space
+from kg_api.graph.spellings import Variant, find_variants
 from kg_api.graph.text_analysis import (
     ENGLISH,
     OMITTED,
-    Variant,
     build_fuzzy_clauses,
     detect_language,
     find_stop_words,
-    find_variants,
     may_be_misspelt,
     stem_question,
 )

@@ -15,22 +15,18 @@ from kg_api.graph.fulltext import (
     find_unfinished,
     list_word_pairs,
 )
+from kg_api.graph.spellings import MAX_VARIANTS, find_dates, find_variants, list_amounts, write_amounts
 from kg_api.graph.text_analysis import (
-    MAX_VARIANTS,
     build_fuzzy_clauses,
     detect_language,
-    find_dates,
     find_hidden_parts,
     find_stop_words,
-    find_variants,
     fold,
-    list_amounts,
     normalize_word,
     parts,
     stem_question,
     stem_texts,
     suggest_words,
-    write_amounts,
 )
 from kg_api.schemas.base import build_document_scope, build_ontology_scope
 from kg_api.schemas.languages import SynonymList

@@ -19,7 +19,8 @@ from kg_api.errors import (
     OtherModel,
 )
 from kg_api.graph.fulltext import FIELDS, MAX_STEMS, MAX_TERMS, SCOPES_A_QUERY, build_lucene_queries, terms
-from kg_api.graph.text_analysis import MAX_VARIANTS, find_stop_words, find_variants
+from kg_api.graph.spellings import MAX_VARIANTS, find_variants
+from kg_api.graph.text_analysis import find_stop_words
 from kg_api.providers.chat import Prompt
 from kg_api.schemas.base import build_ontology_scope
 from kg_api.schemas.search import Respelling, SourceSearch

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kg_api.graph.search import MAX_CHUNKS, Filters, LaneHit
-from kg_api.graph.text_analysis import find_variants
+from kg_api.graph.spellings import find_variants
 from kg_api.schemas.search import CarriedConcept, LeftOut, MatchedChunk, Ranks, Respelling, SourceHit
 from kg_api.schemas.spaces import SimilarityCalibration
 from kg_api.search.fusion import (
