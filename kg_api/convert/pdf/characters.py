@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from statistics import median
 from typing import Any
 
 import pypdfium2 as pdfium
@@ -130,6 +131,7 @@ _BLANK_SHARE = 0.05
 """Blanks per Arabic or Hebrew letter, above which no gap is a space: boxes with vowel signs are wrong."""
 _OVERLAP = 0.6
 _MIN_SPACED = 3  # minimum gaps of a letter-spaced word
+_ALIKE = 0.05  # in font sizes: maximum difference of equal gaps
 _THIN = 0.01  # points: PDFium skips narrower text
 _UNMOVED = raw.FS_MATRIX(1, 0, 0, 1, 0, 0)
 _MIN_UNREADABLE = 8  # unreadable letters of a page that justify OCR
@@ -203,6 +205,7 @@ class _Open:
         self.from_right, self.unmapped = int(self.is_from_right), 0
         self.starts = [(0, style)]  # starts of letters with another size or baseline
         self.gaps: dict[int, float] = {}  # gaps without a space in the file, by the letter after each
+        self.spacing: list[float] = []  # gaps within words, in font sizes
 
     def continues_with(self, style: Style, left: float, bottom: float) -> bool:
         size = style.size
@@ -254,6 +257,8 @@ class _Open:
         else:
             self.letters.append(f" {text}" if space else text)
         self.last_gap = left - self.last_right
+        if not space:
+            self.spacing.append(self.last_gap / style.size)
         self.left, self.right = min(self.left, left), max(self.right, right)
         self.last_left, self.last_right = left, right
         self.of_last_style += 1
@@ -272,8 +277,18 @@ class _Open:
                 for at in word:
                     self.letters[at] = self.letters[at].removeprefix(" ")
 
+    def _close_equal_gaps(self) -> None:
+        """Remove the spaces that PDFium inserts between two text objects of a word with spaced letters."""
+        if not self.gaps or len(self.spacing) < _MIN_SPACED:
+            return
+        usual = median(self.spacing)
+        for at, gap in self.gaps.items():
+            if gap < usual + _ALIKE:
+                self.letters[at] = self.letters[at].removeprefix(" ")
+
     def build_run(self) -> TextRun:
         self._close_spaced_words()
+        self._close_equal_gaps()
         self.styles[self.last_style] += self.of_last_style
         self.of_last_style = 0
         most = self.styles.most_common(1)[0][0]

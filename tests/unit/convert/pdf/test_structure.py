@@ -142,6 +142,23 @@ def test_letter_spaced_words_stay_whole() -> None:
     assert convert(drawn(draw)).text.split("\n\n") == ["ANNUAL REPORT", "ANNUAL REPORT", "a b c"]
 
 
+def test_spaced_words_in_several_text_objects_stay_whole() -> None:
+    """Text recognition stores spaced letters, and the end of a word as a text object of its own."""
+
+    def draw(canvas: Canvas) -> None:
+        at = 72.0
+        for part in ("Th", "e ", "harbou", "r ", "maste", "r ", "of ", "Klippa", "n"):
+            text = canvas.beginText(at, 700)
+            text.setFont("Courier", 12)
+            text.setCharSpace(2)
+            text.setHorizScale(72)
+            text.textOut(part)
+            canvas.drawText(text)
+            at += 0.72 * (canvas.stringWidth(part, "Courier", 12) + 2 * len(part))
+
+    assert convert(drawn(draw)).text == "The harbour master of Klippan"
+
+
 def test_lines_between_two_rules_are_rows_of_the_table() -> None:
     rows = [["Ship", "Tons", "Cargo"], ["Anna\nBerta\nCarl", "120\n85\n60", "rye\nrope\nsalt"]]
     found = convert(story(Table(rows, colWidths=60, style=[("GRID", (0, 0), (-1, -1), 1, "black")]))).text
