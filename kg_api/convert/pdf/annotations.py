@@ -34,6 +34,7 @@ _STAMP = re.compile(r"[A-Z][A-Za-z]{1,30}")
 _NO_COMMENT = frozenset({raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_FREETEXT})
 _BOXES = frozenset({raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON})
 _DRAWN = frozenset({raw.FPDF_FORMFIELD_SIGNATURE, raw.FPDF_FORMFIELD_PUSHBUTTON})
+_TEXT_FIELDS = frozenset({"Tx", "Ch"})  # names in the file
 _VALUES = frozenset({raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX})
 
 
@@ -133,7 +134,9 @@ class Annotations:
                 self._drawn += size > 2  # noqa: PLR2004
 
     def _read_field(self, annotation: Any, kind: int, box: Box) -> _Item | None:
-        flags = raw.FPDFAnnot_GetFormFieldFlags(self._form, annotation) if kind > 0 else 0
+        if kind < 0:
+            return _read_unlisted_field(annotation, box)
+        flags = raw.FPDFAnnot_GetFormFieldFlags(self._form, annotation)
         if kind in _BOXES:
             mark = CHECKED if raw.FPDFAnnot_IsChecked(self._form, annotation) else UNCHECKED
             return _Item(box, mark, _fit_size(0, box))
@@ -143,10 +146,7 @@ class Annotations:
         value = self._read_choice(annotation)
         if kind != raw.FPDF_FORMFIELD_LISTBOX:
             value = value or _read_wide(partial(raw.FPDFAnnot_GetFormFieldValue, self._form, annotation))
-        multiline = is_text and bool(flags & _MULTILINE)
-        return (
-            _Item(box, value, _read_size(annotation, box), is_multiline=multiline) if value.strip() else None
-        )
+        return _build_item(annotation, box, value, is_text and bool(flags & _MULTILINE))
 
     def _read_choice(self, annotation: Any) -> str:
         """Read the displayed labels of the selected options, which may differ from the stored values."""
@@ -155,6 +155,20 @@ class Annotations:
         return ", ".join(
             _read_wide(partial(raw.FPDFAnnot_GetOptionLabel, self._form, annotation, i)) for i in chosen
         )
+
+
+def _build_item(annotation: Any, box: Box, value: str, is_multiline: bool) -> _Item | None:
+    return _Item(box, value, _read_size(annotation, box), is_multiline) if value.strip() else None
+
+
+def _read_unlisted_field(annotation: Any, box: Box) -> _Item | None:
+    """Read a text field or choice that no form lists, for example in a page that was taken out of a form."""
+    number = ctypes.c_float()
+    raw.FPDFAnnot_GetNumberValue(annotation, b"Ff", number)
+    kind, flags = _read_string(annotation, b"FT"), int(number.value)
+    if kind not in _TEXT_FIELDS or (kind == "Tx" and flags & _PASSWORD):
+        return None
+    return _build_item(annotation, box, _read_string(annotation, b"V"), bool(flags & _MULTILINE))
 
 
 def _read_box(annotation: Any) -> Box:

@@ -451,6 +451,20 @@ def test_form_value_is_placed_in_its_line(entries: str, drawn: str | None, value
     assert field(f"{entries} {DRAWN if more else ''}", *more) == line(value)
 
 
+@pytest.mark.parametrize(
+    ("entries", "read"),
+    [
+        ("/FT /Tx /T (a) /V (Sample Ltd 42)", "Name: Sample Ltd 42"),
+        ("/FT /Ch /Ff 131072 /T (a) /Opt [(Lisbon) (Porto)] /V (Porto)", "Name: Porto"),
+        ("/FT /Tx /Ff 8192 /T (a) /V (secret)", "Name:"),
+        ("/FT /Tx /T (a)", "Name:"),
+    ],
+)
+def test_value_of_a_page_taken_out_of_a_form_is_read(entries: str, read: str) -> None:
+    made = convert(page(TEXT, [7], [widget(entries)]))
+    assert made.text.split("\n\n") == [TEXT[0], read, TEXT[2]]
+
+
 def test_value_is_inherited_from_the_field() -> None:
     parent = b"<< /FT /Tx /T (a) /V (Sample Ltd 42) /Kids [7 0 R] >>"
     assert field("/Parent 8 0 R", parent, form="/Fields [8 0 R]") == line("Sample Ltd 42")
