@@ -138,6 +138,9 @@ _PREFIX = re.compile(r"(</?)(?:m|mml|math|svg|h|html|xhtml):(?=[a-zA-Z])")
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _END = re.compile(r"</(?:body|html)\s*>", re.IGNORECASE)
 """End tags of the page. Browsers show text after them, and the parser skips this text."""
+_UNCLOSED = re.compile(r"""</?(?:embed|source|track|wbr)(?=[\s/>])(?:[^<>"']|"[^"]*"|'[^']*')*>""", re.IGNORECASE)
+"""Tags of empty elements without text. The parser does not know that they are empty, and puts the text that
+follows into them."""
 _FRAMES = re.compile(r"<(/?)(?:noframes|frameset)\b[^<>]*>", re.IGNORECASE)
 """Tags of frames. The parser takes the content of `noframes`, which may be all of the page, as plain text."""
 _HEAD_CHARACTERS = 2_000
@@ -150,7 +153,7 @@ def parse(text: str) -> Element:
         if _XHTML.search(text[:_HEAD_CHARACTERS])
         else _SELF_CLOSED.sub(r"<\1\2></\1>", text)
     )
-    text = _FRAMES.sub(r"<\1div>", _END.sub("", text))
+    text = _UNCLOSED.sub("", _FRAMES.sub(r"<\1div>", _END.sub("", text)))
     tree, deep = _parse(text)
     if deep:
         tree, deep = _parse(_NEUTRAL.sub(" ", text))
@@ -161,6 +164,7 @@ def parse(text: str) -> Element:
     if tree is None:
         raise UnreadableDocument("the file contains no text. Nothing was stored")
     _empty_head(tree)
+    _add_rows(tree)
     return tree
 
 
@@ -181,6 +185,20 @@ def _empty_head(tree: Element) -> None:
         tree.append(body)
     head.tail, body.text = body.text, None
     body.insert(0, head)
+
+
+def _add_rows(tree: Element) -> None:
+    """Put cells outside a row into a row, as browsers do."""
+    for group in tree.iter("table", "thead", "tbody", "tfoot"):
+        row = None
+        for each in list(group):
+            if each.tag not in {"td", "th"}:
+                row = None
+                continue
+            if row is None:
+                row = group.makeelement("tr", {})
+                each.addprevious(row)
+            row.append(each)
 
 
 def _parse(text: str) -> tuple[Element | None, bool]:

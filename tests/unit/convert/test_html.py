@@ -144,3 +144,28 @@ def test_text_for_browsers_without_frames_is_read() -> None:
     frames = "<frameset cols='20%,80%'><frame src=a><frame src=b>"
     page = f"{frames}<noframes><body><h1>Ships</h1><p>Anna &amp; <b>Berta</b></body></noframes></frameset>"
     assert convert(f"<title>Port</title>{page}".encode()).text == "# Ships\n\nAnna & Berta\n"
+
+
+@pytest.mark.parametrize("tag", ["<embed src='a>b'>", "<source src=a>", "<track src=a>", "<wbr>", "</embed>"])
+def test_text_after_an_empty_element_is_read(tag: str) -> None:
+    page = f"<p>Ships of the {tag}port</p><h2>Anna</h2><p>Built in 1881</p>"
+    assert convert(page.encode()).text == "Ships of the port\n\n## Anna\n\nBuilt in 1881\n"
+
+
+def test_a_page_may_have_thousands_of_line_break_opportunities() -> None:
+    assert convert(f"<p>{'a<wbr>' * 5000}</p><p>end</p>".encode()).text == f"{'a' * 5000}\n\nend\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "read"),
+    [
+        ("<td>Anna<td>keel<tr><td>Berta<td>rope", "| Anna | keel |\n| --- | --- |\n| Berta | rope |\n"),
+        (
+            "<tr><th>Ship<th>Parts</tr><tbody><td>Anna</td><td>keel</td></tbody><td>Berta</td><td>rope</td>",
+            "| Ship | Parts |\n| --- | --- |\n| Anna | keel |\n| Berta | rope |\n",
+        ),
+        ("<td>Anna</td>", "Anna\n"),
+    ],
+)
+def test_cells_without_a_row_are_read(rows: str, read: str) -> None:
+    assert convert(f"<table>{rows}</table>".encode()).text == read
