@@ -253,8 +253,8 @@ def _get_plain_text(form: EmailMessage) -> str:
             if depth < _MAX_DEPTH:
                 stack += [(each, depth + 1) for each in reversed(below)]
         elif (kind := _get_kind(part)) == "plain":
-            texts.append(_read_content(part)[0])
-        elif kind == "html" and (content := _read_content(part)[0]).strip():
+            texts.append(read_content(part)[0])
+        elif kind == "html" and (content := read_content(part)[0]).strip():
             try:
                 tree = parse(content)
             except UnreadableDocument:
@@ -290,7 +290,8 @@ _FLOWED = re.compile(r"(?<!^--) \r?\n(?:>+ ?)?", re.MULTILINE)
 """Line break within a sentence (RFC 3676). With `DelSp=yes`, also within a word."""
 
 
-def _read_content(part: EmailMessage) -> tuple[str, tuple[str, ...]]:
+def read_content(part: EmailMessage) -> tuple[str, tuple[str, ...]]:
+    """Read the text of a part, with notes about its encoding."""
     payload = part.get_payload(decode=True)
     if not isinstance(payload, bytes) or not payload:
         return "", ()
@@ -313,14 +314,14 @@ def _write_body(
     """Write all parts and their images, and return notes for the user."""
     notes = list[str]()
     leaves = [part for part in parts if not isinstance(part, _Forwarded)]
-    images.record_references(_read_content(part)[0] for part in leaves if _get_kind(part) == "html")
+    images.record_references(read_content(part)[0] for part in leaves if _get_kind(part) == "html")
     for part in parts:
         if isinstance(part, _Forwarded):
             _write_head(writer, part.message, part.depth + 1)
         elif part.get_content_maintype() == "image":
             images.write(writer, part)
         else:
-            content, about = _read_content(part)
+            content, about = read_content(part)
             notes += about
             if _get_kind(part) == "plain":
                 _write_plain(writer, content.splitlines())

@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from email import message_from_bytes, policy
+from email.message import EmailMessage
 from html import unescape
+from pathlib import PurePosixPath
+from typing import cast
 
 from kg_api.convert.docx.styles import VALUE, Numbering, ParagraphNumber, Styles, is_switched_on
 from kg_api.convert.docx.text import (
@@ -18,7 +22,10 @@ from kg_api.convert.docx.text import (
     TextReader,
     read_control_state,
 )
+from kg_api.convert.html.elements import parse
+from kg_api.convert.html.page import find_inline_images, write_chapter
 from kg_api.convert.image.embedded import ImagesWithin
+from kg_api.convert.mail import read_content
 from kg_api.convert.ooxml.drawings import read_paragraph, write_graphic
 from kg_api.convert.ooxml.package import WORD_PARTS, Package, XmlElement, q
 from kg_api.convert.ooxml.text import BULLET, ListWriter, format_number
@@ -38,6 +45,7 @@ from kg_api.schemas.documents import Converted
 from kg_api.schemas.images import ReadImage
 from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.settings import ConversionSettings
+from kg_api.text.decoding import declared_encoding, decode_declared
 
 _KIND = "a Word document (DOCX)"
 _WORDS = re.compile(rb"<w:t(?: [^<>]*)?>([^<]*)")
@@ -85,6 +93,20 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
         *images.notes(),
     )
     return Converted(text, title, about, notes=notes, images=tuple(writer.images))
+
+
+def _parse_page(name: str, data: bytes) -> XmlElement | None:
+    """Parse an HTML page, which may be in MHTML. Return None for other formats and damaged pages."""
+    suffix = PurePosixPath(name).suffix.lower()
+    try:
+        if suffix in {".html", ".htm", ".xhtml"}:
+            return parse(decode_declared(data, declared_encoding(data))[0])
+        if suffix in {".mht", ".mhtml"}:
+            page = message_from_bytes(data, policy=policy.default).get_body(("html",))
+            return parse(read_content(cast("EmailMessage", page))[0]) if page else None
+    except UnreadableDocument:
+        pass
+    return None
 
 
 class _Document:
@@ -144,7 +166,7 @@ class _Document:
             elif child.tag == _TABLE:
                 self._write_table(child)
             elif child.tag == _CHUNK:
-                self._left_out[_EMBEDDED] += 1
+                self._write_chunk(child)
             elif child.tag in {q("m:oMathPara"), q("m:oMath")}:
                 self._write_text(f" {write_formula(child)} ")
             elif not str(child.tag).endswith("Pr"):
@@ -154,6 +176,16 @@ class _Document:
                     (each.text or "").strip() for each in child.iter(q("w:t"), q("w:sym"))
                 ):
                     self._write_text(read_control_state(child.find(q("w:sdtPr"))))
+
+    def _write_chunk(self, element: XmlElement) -> None:
+        """Write an embedded HTML page, which some programs use for all of a document."""
+        name = self._package.get_target(self._part, element.get(q("r:id"), ""))
+        tree = _parse_page(name, self._package.read(name)) if name else None
+        if tree is None:
+            self._left_out[_EMBEDDED] += 1
+        else:
+            self._close()
+            self._left_out += write_chapter(tree, self._writer, find_inline_images(self._images))
 
     def _write_text(self, text: str) -> None:
         if text.strip():

@@ -138,7 +138,9 @@ _PREFIX = re.compile(r"(</?)(?:m|mml|math|svg|h|html|xhtml):(?=[a-zA-Z])")
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _END = re.compile(r"</(?:body|html)\s*>", re.IGNORECASE)
 """End tags of the page. Browsers show text after them, and the parser skips this text."""
-_UNCLOSED = re.compile(r"""</?(?:embed|source|track|wbr)(?=[\s/>])(?:[^<>"']|"[^"]*"|'[^']*')*>""", re.IGNORECASE)
+_UNCLOSED = re.compile(
+    r"""</?(?:embed|source|track|wbr)(?=[\s/>])(?:[^<>"']|"[^"]*"|'[^']*')*>""", re.IGNORECASE
+)
 """Tags of empty elements without text. The parser does not know that they are empty, and puts the text that
 follows into them."""
 _FRAMES = re.compile(r"<(/?)(?:noframes|frameset)\b[^<>]*>", re.IGNORECASE)

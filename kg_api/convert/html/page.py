@@ -292,14 +292,9 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     if what := binary_kind(data):
         raise UnreadableDocument(f"the file is not HTML but {what}. Rename the file to match its content")
     text, notes = decode_declared(data, declared_encoding(data))
-    images = ImagesWithin(settings)
-
-    def find_image(address: str) -> ReadImage | None:
-        return images.read(from_data_uri(address)) if is_data_uri(address) else None
-
-    tree, writer = parse(text), MarkdownWriter()
+    images, tree, writer = ImagesWithin(settings), parse(text), MarkdownWriter()
     part, body = find_content(tree), tree.find("body")
-    walk = PageWalk(writer, find_image)
+    walk = PageWalk(writer, find_inline_images(images))
     walk.write(part)
     if not writer.text():
         raise UnreadableDocument("the file contains no text. Nothing was stored")
@@ -311,6 +306,11 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     title, about = _read_head(tree)
     notes = (*notes, *describe(left_out), *images.notes())
     return Converted(writer.text(), title, about, notes=notes, images=tuple(writer.images))
+
+
+def find_inline_images(images: ImagesWithin) -> FindImage:
+    """Return a function that reads images with a `data:` address."""
+    return lambda address: images.read(from_data_uri(address)) if is_data_uri(address) else None
 
 
 def convert_letter(text: str, images: FindImage | None = None) -> Converted:

@@ -1,5 +1,6 @@
 # ruff: noqa: E501 - an element stays on one line, as in its file
 import io
+import quopri
 import zipfile
 from datetime import datetime
 from typing import Any, cast
@@ -301,6 +302,30 @@ def test_embedded_documents_are_reported() -> None:
         "skipped: embedded objects (1)",
         "skipped: documents embedded as another format (1)",
     )
+
+
+MHTML = """MIME-Version: 1.0
+Content-Type: multipart/related; type="text/html"; boundary="part"
+
+--part
+Content-Type: text/html; charset="utf-8"
+Content-Transfer-Encoding: quoted-printable
+
+{}
+--part--
+"""
+
+
+@pytest.mark.parametrize(("suffix", "form"), [("html", "{}"), ("mht", MHTML)])
+def test_embedded_html_page_is_read_in_its_place(suffix: str, form: str) -> None:
+    """Programs such as html-docx-js write a document with nothing else."""
+    page = "<meta charset=3Dutf-8><h2>Caf=C3=A9</h2><p hidden>no</p><ul><li>Tea</ul>"
+    raw = page if suffix == "mht" else quopri.decodestring(page).decode()
+    file = f"page.{suffix}"
+    body = f"{paragraph(run('Before'))}<w:altChunk r:id='{file}'/>{paragraph(run('After'))}"
+    made = read(body, **{file: ("aFChunk", form.format(raw))})
+    assert made.text == "Before\n\n## Café\n\n- Tea\n\nAfter\n"
+    assert made.notes == ("skipped: hidden parts (1)",)
 
 
 def document() -> bytes:

@@ -41,20 +41,22 @@ def word_file(
         body: Content of `w:body`.
         styles: Styles next to Normal and Heading1 to Heading3.
         numbering: Content of `w:numbering`.
-        parts: Type and XML of each part by relationship id.
+        parts: Type and content of each part by relationship id, which is the name of an XML file or of
+            another file with its extension.
     """
     named = {"styles": ("styles", f"<w:styles {NAMESPACES}>{NORMAL}{HEADINGS}{styles}</w:styles>")}
     if numbering:
         named["numbering"] = ("numbering", f"<w:numbering {NAMESPACES}>{numbering}</w:numbering>")
     named |= parts or {}
+    files = {identity: identity if "." in identity else f"{identity}.xml" for identity in named}
     content_type = {"chart": "drawingml.chart", "diagramData": "drawingml.diagramData"}
     overrides = "".join(
-        f'<Override PartName="/word/{identity}.xml" ContentType="{_TYPES}'
+        f'<Override PartName="/word/{files[identity]}" ContentType="{_TYPES}'
         f'{content_type.get(kind, "wordprocessingml." + kind)}+xml"/>'
         for identity, (kind, _) in named.items()
     )
     relations = "".join(
-        f'<Relationship Id="{identity}" Type="{REL}/{kind}" Target="{identity}.xml"/>'
+        f'<Relationship Id="{identity}" Type="{REL}/{kind}" Target="{files[identity]}"/>'
         for identity, (kind, _) in named.items()
     )
     document = f"<w:document {NAMESPACES}><w:body>{body}<w:sectPr/></w:body></w:document>"
@@ -73,7 +75,7 @@ def word_file(
             "_rels/.rels": f"<Relationships {namespace}>{main}</Relationships>",
             "word/_rels/document.xml.rels": f"<Relationships {namespace}>{relations}</Relationships>",
             "word/document.xml": document,
-            **{f"word/{identity}.xml": content for identity, (_, content) in named.items()},
+            **{f"word/{files[identity]}": content for identity, (_, content) in named.items()},
         }
     )
 
