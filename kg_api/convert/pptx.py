@@ -40,7 +40,9 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     archive = open_office(data, _KIND, needs="ppt/presentation.xml")
     deck = _Deck(settings)
     try:
-        slides = list(cast("Any", pptx).Presentation(io.BytesIO(data)).slides)
+        # `pptx.Presentation` rejects slide shows and templates
+        part = cast("Any", pptx).package.Package.open(io.BytesIO(data)).main_document_part
+        slides = list(part.presentation.slides)
         slide_texts = [deck.write_slide(slide) for slide in slides]
     except RecursionError as error:
         raise UnreadableDocument(

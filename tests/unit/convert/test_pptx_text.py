@@ -7,6 +7,7 @@ import pptx.oxml
 import pytest
 from pptx.chart.data import CategoryChartData, XyChartData
 from pptx.enum.chart import XL_CHART_TYPE
+from pptx.opc.constants import CONTENT_TYPE
 from pptx.opc.package import Part
 from pptx.opc.packuri import PackURI
 from pptx.util import Inches
@@ -99,6 +100,13 @@ def get_text(made: Converted) -> str:
 LIMIT = box(paragraph(run("Load limit 40")))
 MATH = "<a14:m><m:oMathPara><m:oMath><m:sSup><m:e><m:r><m:t>𝑥</m:t></m:r></m:e><m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup></m:oMath></m:oMathPara></a14:m>"
 GROUP = '<p:grpSp><p:nvGrpSpPr><p:cNvPr id="9" name="g"/><p:cNvGrpSpPr/><p:nvPr/></p:nvGrpSpPr><p:grpSpPr/>{}</p:grpSp>'
+
+
+@pytest.mark.parametrize("kind", ["PML_PRES_MACRO_MAIN", "PML_SLIDESHOW_MAIN", "PML_TEMPLATE_MAIN"])
+def test_slide_show_and_template_are_read(kind: str) -> None:
+    made, _ = deck(LIMIT)
+    made.part._content_type = getattr(CONTENT_TYPE, kind)
+    assert get_text(save(made)) == "Load limit 40\n"
 
 
 @pytest.mark.parametrize(
