@@ -85,7 +85,8 @@ def _report_damage(what: str) -> Generator[None]:
     except BaseException as error:
         if isinstance(error, Exception) or "Panic" in type(error).__name__:
             raise UnreadableDocument(
-                f"the file is not {what}, or is damaged ({error}). Save the file again"
+                f"the file is not {what}, is encrypted, or is damaged ({error}). Save the file again, "
+                "without a password"
             ) from error
         raise
 
