@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import islice, pairwise
 from statistics import median
 from typing import Any
 
@@ -53,7 +53,8 @@ def stack_letters(found: Sequence[FoundRun]) -> list[FoundRun]:
     """Join letters that are stacked vertically.
 
     If most of the page is stacked, the letters become vertical lines, like those of a font for vertical
-    writing. Otherwise they are a stacked label, which becomes one piece.
+    writing. Otherwise they are a stacked label, which becomes one piece. Line numbers become one piece as
+    well, so that they do not interrupt the lines.
     """
     chains: list[list[FoundRun]] = []
     for each in found:
@@ -68,10 +69,14 @@ def stack_letters(found: Sequence[FoundRun]) -> list[FoundRun]:
     across = sum(len(each.run.text) for each in found if each.turn == 0) - stacked
     turned: list[FoundRun] = []
     for chain in chains:
-        first, text = chain[0], "".join(each.run.text for each in chain)
+        has_cjk = any(_is_cjk(each.run) for each in chain)
+        if not (has_cjk or _counts_lines(chain)):
+            turned += chain
+            continue
+        first, text = chain[0], ("" if has_cjk else " ").join(each.run.text for each in chain)
         run = replace(first.run, text=text, unmapped=sum(each.run.unmapped for each in chain))
         if stacked + down > across:
-            if _is_cell(first) and any(_is_cjk(each.run) for each in chain):
+            if has_cjk and _is_cell(first):
                 left, right = -first.run.top, -chain[-1].run.bottom
                 run = replace(run, left=left, right=right, baseline=_get_middle(first.run))
                 chain = [FoundRun(DOWN, run)]  # noqa: PLW2901
@@ -80,6 +85,11 @@ def stack_letters(found: Sequence[FoundRun]) -> list[FoundRun]:
             chain = [FoundRun(0, run)]  # noqa: PLW2901
         turned += chain
     return turned if stacked + down <= across else list(_take_numbers(turned))
+
+
+def _counts_lines(chain: Sequence[FoundRun]) -> bool:
+    numbers = [int(each.run.text) for each in chain if each.run.text.isdecimal()]
+    return len(numbers) == len(chain) and all(after == before + 1 for before, after in pairwise(numbers))
 
 
 def _goes_down(above: FoundRun, below: FoundRun) -> bool:

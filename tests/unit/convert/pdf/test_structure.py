@@ -550,3 +550,26 @@ def test_comments_are_counted_with_an_example() -> None:
 def test_xfa_form_is_reported() -> None:
     made = convert(page(["Please wait"], [], [b"(x)"], form="/Fields [] /XFA 7 0 R"))
     assert [each.partition(".")[0] for each in made.notes] == ["skipped: the content of the XFA form"]
+
+
+def test_numbers_of_lines_do_not_interrupt_the_text() -> None:
+    def draw(canvas: Canvas) -> None:
+        for number in range(1, 11):
+            canvas.drawString(60, 740 - 16 * number, f"{number}")
+        lines(
+            "The crane of the harbour broke in the storm of May,", "and nobody has repaired it since.", y=700
+        )(canvas)
+
+    text = convert(drawn(draw)).text.replace("\n", " ")
+    assert "broke in the storm of May, and nobody has repaired it since." in text
+    assert "1 2 3 4 5 6 7 8 9 10" in text
+
+
+def test_numbers_below_each_other_are_not_joined() -> None:
+    def draw(canvas: Canvas) -> None:
+        for at, number in enumerate(("17", "4", "25")):
+            canvas.drawString(300, 700 - 12 * at, number)
+        lines("Anna", "Berta", "Carl", y=700)(canvas)
+
+    rows = "| Anna | 17 |\n| --- | --- |\n| Berta | 4 |\n| Carl | 25 |"
+    assert convert(drawn(draw)).text == rows
