@@ -30,7 +30,7 @@ from kg_api.schemas.folders import (
 )
 from kg_api.schemas.metadata import format_file_time
 from kg_api.text.documents import SUFFIXES
-from kg_api.text.files import FileProblem, FileToIngest, select
+from kg_api.text.files import FileProblem, FileToIngest, find_reason_to_skip, select
 from kg_api.text.sources import SPLITTER_VERSION
 
 # Folder access: folders below KG_SYNC__ROOTS, and folders granted by the owner of KG_HOME
@@ -126,7 +126,10 @@ class FolderListing:
             return False
 
     def is_deleted(self, name: str) -> bool:
-        """Check that no file with this name exists. Return False if this is unknown."""
+        """Check that no file with this name exists. Return False if this is unknown.
+
+        A folder, or a link to one, is not a file, even if its name was the name of a file.
+        """
         if name != normalize_document_name(name) or not name.startswith(self.prefix):
             return True  # synced with another prefix, or with unnormalized names by an older version
         path = self.root / name.removeprefix(self.prefix)
@@ -136,11 +139,20 @@ class FolderListing:
             if path.parent.resolve() != path.parent:
                 return True  # behind a link to a folder, which kg does not follow
             path.lstat()
+            return path.is_dir()
         except (FileNotFoundError, NotADirectoryError):
             return True
         except (OSError, RuntimeError):
             return False
-        return False
+
+    def explain_kept(self, name: str) -> str | None:
+        """Return why the listing skipped an existing file, or None if the file appeared after the listing."""
+        if find_reason_to_skip(self.root / name.removeprefix(self.prefix), SUFFIXES) is None:
+            return None
+        return (
+            "kg no longer reads the file: the extension is not supported, or the file has none and contains "
+            "no text. The previous document stays until you delete the file"
+        )
 
 
 def list_folder(path: str, prefix: str, access: FolderAccess, *, granted: bool) -> FolderListing:

@@ -336,6 +336,8 @@ class Scan:
                 "nothing further. The next scan checks again"
             )
         really = {name: self._listing.is_deleted(name) for name in names}
+        kept = {name: self._listing.explain_kept(name) for name, is_gone in really.items() if not is_gone}
+        refusals = [RefusedFile(document=name, reason=reason) for name, reason in kept.items() if reason]
         deleted = set[str]()
         gone = [document_id(self._folder.ontology, name) for name, is_gone in really.items() if is_gone]
         folder_id = self._folder.folder_id
@@ -352,15 +354,15 @@ class Scan:
                 identity = document_id(self._folder.ontology, name)
                 if folders.delete_if_of_folder(tx, self._folder.folder_id, identity):
                     deleted.add(name)  # recorded even if the commit response is lost
-            self._record_progress(tx, self._with_removed(really, deleted))
+            self._record_progress(tx, build_tally())
 
-        self._advance(work, "gone", names[-1], len(names))
-        self._tally = self._with_removed(really, deleted)
+        def build_tally() -> ScanTally:
+            stayed: list[Result] = ["refused" if reason else "postponed" for reason in kept.values()]
+            removed: list[Result] = ["removed" for _ in deleted]
+            return add_results(self._tally, [*stayed, *removed], refusals)
 
-    def _with_removed(self, really: dict[str, bool], deleted: set[str]) -> ScanTally:
-        back: list[Result] = ["postponed" for gone in really.values() if not gone]
-        removed: list[Result] = ["removed" for _ in deleted]
-        return add_results(self._tally, [*back, *removed])
+        self._advance(work, "gone", names[-1], len(names), set_aside=len(refusals))
+        self._tally = build_tally()
 
     def _conclude(self) -> None:
         refusals = [

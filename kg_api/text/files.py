@@ -160,7 +160,7 @@ def select(
         within = path.is_dir()
         chosen = FolderFilter(path, rules) if within and rules else None
         for found in _below(path, prefix, selection, passed_over, chosen):
-            if within and (kind := _unwanted(found, suffixes, chosen)):
+            if within and (kind := find_reason_to_skip(found, suffixes, chosen)):
                 selection.skip(found, kind)
                 continue
             document = normalize_document_name(
@@ -175,7 +175,9 @@ def to_printable(path: str | Path) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-def _unwanted(file: Path, suffixes: Collection[str], chosen: FolderFilter | None) -> str | None:
+def find_reason_to_skip(
+    file: Path, suffixes: Collection[str], chosen: FolderFilter | None = None
+) -> str | None:
     """Return the reason to skip a file of a folder, or its unsupported extension, or None to select it."""
     if chosen and (reason := chosen.reason_of(file)):
         return reason

@@ -518,6 +518,28 @@ def test_file_that_returns_during_a_scan_is_postponed(
     assert sorted(documents(graph)) == ["below/two.md", "one.md"]
 
 
+def test_file_replaced_by_a_folder_loses_its_document(graph: Graph, two_notes: Path, followed: str) -> None:
+    (two_notes / "one.md").unlink()
+    put(two_notes, **{"one.md__inner": "Inner.\n"})
+    assert counts(scan(graph, followed)) == {"added": 1, "unchanged": 1, "removed": 1}
+    assert sorted(documents(graph)) == ["below/two.md", "one.md/inner.md"]
+
+
+def test_file_that_loses_its_text_is_reported(graph: Graph, two_notes: Path, followed: str) -> None:
+    notice = two_notes / "NOTICE"
+    notice.write_text("Notice.\n", encoding="utf-8")
+    assert counts(scan(graph, followed)) == {"added": 1, "unchanged": 2}
+    notice.write_bytes(b"\x00\x01")
+    for _ in range(2):
+        after = scan(graph, followed)
+        assert counts(after) == {"unchanged": 2, "refused": 1}
+        assert after.last_scan is not None
+        assert [each.document for each in after.last_scan.refusals] == ["NOTICE"]
+    assert documents(graph)["NOTICE"] == "Notice.\n"
+    notice.write_text("Again.\n", encoding="utf-8")
+    assert counts(scan(graph, followed)) == {"changed": 1, "unchanged": 2}
+
+
 def test_folder_replaced_during_a_scan_removes_nothing(
     graph: Graph, two_notes: Path, followed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -95,12 +95,14 @@ def test_only_certainly_deleted_files_are_deleted(tmp_path: Path) -> None:
     put(tmp_path, here="1", elsewhere__a="2", low__b="3")
     (tmp_path / "link").symlink_to("elsewhere", target_is_directory=True)
     (tmp_path / "dangling.md").symlink_to("nowhere")
+    (tmp_path / "folder.md").mkdir()
+    (tmp_path / "link.md").symlink_to("elsewhere", target_is_directory=True)
     found = list_folder(str(tmp_path), "p/", EVERYWHERE, granted=False)
     there = {name: found.is_deleted(f"p/{name}") for name in ("here.md", "dangling.md", "elsewhere/a.md")}
     assert there == dict.fromkeys(there, False)
     gone = {
         name: found.is_deleted(f"p/{name}")
-        for name in ("nosuch.md", "here.md/x.md", "no/such.md", "link/a.md")
+        for name in ("nosuch.md", "here.md/x.md", "no/such.md", "link/a.md", "folder.md", "link.md")
     }
     assert gone == dict.fromkeys(gone, True)
     assert found.is_deleted("here.md"), "its name is another one since it is followed with this prefix"
