@@ -387,7 +387,7 @@ RETURN j.job_id AS job_id, j.kind AS kind, j.state AS state, j.ontology AS ontol
 // Return the unfinished jobs of a kind.
 MATCH (j:Job)
 WHERE j.state IN ['queued', 'running'] AND j.kind = $kind AND j.created_at IS NOT NULL AND j.parent_id IS NULL
-RETURN j.ontology AS ontology, j.done AS done, j.total AS total
+RETURN j.ontology AS ontology, j.done AS done, j.total AS total, j.forced_at IS NOT NULL AS forced
 ORDER BY ontology
 
 // name: unfinished_parts

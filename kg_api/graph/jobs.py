@@ -328,11 +328,12 @@ def page_of_jobs(
 class Progress:
     done: int
     total: int
+    forced: bool = False  # whether the job replaces current vectors
 
 
 def read_embedding_progress(graph: Graph, kind: str = SOURCE_EMBEDDING) -> dict[str, Progress]:
     rows = graph.read("jobs/unfinished", kind=kind)
-    return {row["ontology"]: Progress(row["done"], row["total"]) for row in rows}
+    return {row["ontology"]: Progress(row["done"], row["total"], row["forced"]) for row in rows}
 
 
 def must_wait_to_restart(

@@ -14,7 +14,7 @@ from kg_api.graph.spaces import (
     set_default_space,
 )
 from kg_api.schemas.base import document_id
-from kg_api.schemas.embedding import EmbeddingConfigChange, SpaceBuild
+from kg_api.schemas.embedding import EmbeddingConfigChange, Regeneration, SpaceBuild
 from kg_api.schemas.vocabulary import JobState
 from kg_api.spaces.estimate import Estimator
 from kg_api.spaces.plans import find_searchable, read_embedding_state
@@ -22,6 +22,17 @@ from tests.support.cypher import rows
 from tests.support.embedding import status
 from tests.support.kg import TEXTS, Kg, first, matched
 from tests.support.records import record
+
+
+def test_rebuild_reports_only_sources_without_present_vectors(kg: Kg) -> None:
+    kg.requests.regenerate(Regeneration(ontology="notes", force=True))
+    assert kg.search().degraded == [], "searches use the vectors that will be replaced"
+    kg.work()
+    kg.configure.change("notes", EmbeddingConfigChange(strategy="sentence"), dry_run=False)
+    assert kg.search().degraded == []
+    store_document(kg.graph, record("new.md", ["A new passage about penguins."]))
+    (told,) = kg.search().degraded
+    assert f"({len(TEXTS)} of {len(TEXTS) + 1} sources)" in told.effect
 
 
 @pytest.mark.plans_anew
@@ -32,7 +43,8 @@ def test_space_is_built_checked_activated_restored_and_dropped(kg: Kg, driver: n
     assert kg.states() == {"default": "active", "other": "building"}
     with pytest.raises(Conflict, match="not built yet"):
         kg.switch.activate("other")
-    assert kg.search().space == "default"
+    hits = kg.search()
+    assert (hits.space, hits.degraded) == ("default", []), "searches use the previous vectors"
     kg.work()
     assert kg.search().space == "default", "it waits to be activated"
     checked = kg.switch.check("other")

@@ -90,7 +90,7 @@ class CannedGraph(Graph):
         return self.spaces_list()
 
     def jobs_unfinished(self) -> list[Row]:
-        return self.unfinished
+        return [{"forced": False, **row} for row in self.unfinished]
 
     def spaces_find(self) -> list[Row]:
         return self.spaces_list()[:1]
