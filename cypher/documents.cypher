@@ -353,7 +353,7 @@ ORDER BY source_id
 // name: stored
 // Return the stored document of a name without a lock.
 MATCH (d:Document {document_id: $document_id})
-RETURN d.content_hash AS content_hash, d.uri AS uri, d.sources AS sources
+RETURN d.content_hash AS content_hash, d.uri AS uri, d.sources AS sources, d.changes AS changes
 
 // name: versions
 // Return the ids of the last writes of documents.

@@ -266,6 +266,13 @@ def change_document(graph: Graph, document_id: str, change: DocumentChange) -> s
     return graph.transaction(lambda tx: _change(tx, document_id, change))
 
 
+def copy_changes(tx: Transaction, source_id: str, target_id: str) -> None:
+    """Apply the edits that users made to a document to another document."""
+    for row in tx.run("documents/stored", document_id=source_id):
+        if row["changes"]:
+            _change(tx, target_id, DocumentChange.model_validate_json(row["changes"]))
+
+
 def note_same_words(form: str, change: DocumentChange) -> list[str]:
     """Add a note that this does not change the text that is used to search for an image."""
     if form != "image" or not (change.title or change.metadata):

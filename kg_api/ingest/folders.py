@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import structlog
 from pydantic import TypeAdapter, ValidationError
@@ -31,6 +31,7 @@ from kg_api.graph.document_writes import (
     forget_evidence_of_gone,
     storing,
 )
+from kg_api.graph.documents import copy_changes
 from kg_api.graph.folders import (
     FileMark,
     FolderGone,
@@ -67,7 +68,7 @@ from kg_api.ingest.reader import DocumentReader
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.jobs.runner import JobRun
 from kg_api.schemas.base import DocumentName, document_id
-from kg_api.schemas.documents import DocumentRecord
+from kg_api.schemas.documents import DocumentRecord, StoredChange
 from kg_api.schemas.folders import (
     SCAN_KIND,
     Folder,
@@ -307,6 +308,8 @@ class Scan:
             nonlocal tally
             folders.hold_folder(tx, self._folder.folder_id)
             stored = store_all(tx) if store_all else []
+            for record, each in zip(records, stored, strict=True):
+                self._keep_changes(tx, record, each.change)
             tally = add_results(self._tally, self._write_marks(tx, batch, stored), refusals)
             changes = [each.change for each in stored]
             names = [each.document for each in records]
@@ -315,6 +318,14 @@ class Scan:
 
         self._advance(work, "file", batch[-1].document, len(batch), set_aside=len(refusals))
         self._tally = tally
+
+    def _keep_changes(self, tx: Transaction, record: DocumentRecord, change: StoredChange) -> None:
+        """Keep the edits that users made to a document whose file was renamed."""
+        origins = [name for name in change.same_text if name in self._gone]
+        if change.change == "created" and origins:
+            file_name = PurePosixPath(record.document).name
+            origin = min(origins, key=lambda name: PurePosixPath(name).name != file_name)
+            copy_changes(tx, document_id(self._folder.ontology, origin), record.document_id)
 
     def _write_marks(
         self, tx: Transaction, batch: Sequence[FileOutcome], stored: Sequence[StoreResult]

@@ -19,8 +19,10 @@ from kg_api.convert.shared import ocr
 from kg_api.errors import Conflict, KgError
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.document_writes import delete_document, delete_ontology, store_document
+from kg_api.graph.documents import change_document
 from kg_api.graph.folders import enqueue_due, find_folder, list_folders, register, request_scan
 from kg_api.graph.jobs import find_job
+from kg_api.graph.library import find_document
 from kg_api.graph.review import list_waiting
 from kg_api.ingest import folders
 from kg_api.ingest.folder_listing import UnsettledFile
@@ -29,6 +31,7 @@ from kg_api.ingest.reader import DocumentReader
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.jobs.runner import JobRun
 from kg_api.schemas.base import document_id
+from kg_api.schemas.documents import DocumentChange
 from kg_api.schemas.folders import SCAN_KIND, Folder, NewFolder
 from kg_api.schemas.vocabulary import JobState
 from kg_api.sections import SyncSettings
@@ -391,6 +394,22 @@ def test_deleted_or_replaced_document_returns_while_its_file_exists(
     store_document(graph, record("one.md", ["By hand."]))
     assert counts(scan(graph, followed)) == {"changed": 1, "unchanged": 1}
     assert documents(graph)["one.md"] == "# One\n\nFirst.\n"
+
+
+def test_renamed_folder_keeps_edits_of_its_documents(graph: Graph, two_notes: Path, followed: str) -> None:
+    put(two_notes, below__twin="# Two\n\nSecond.\n", below__two="# Two\n\nSecond.\n")
+    scan(graph, followed)
+    for name in ("two", "twin"):
+        change = DocumentChange(title=f"My {name}", metadata={"tag": name})
+        change_document(graph, document_id("notes", f"below/{name}.md"), change)
+    (two_notes / "below").rename(two_notes / "moved")
+    assert counts(scan(graph, followed)) == {"added": 2, "removed": 2, "unchanged": 1}
+    for name in ("two", "twin"):
+        moved = find_document(graph, document_id("notes", f"moved/{name}.md"))
+        assert (moved.title, moved.metadata["tag"]) == (f"My {name}", name)
+    put(two_notes, moved__two="# Two\n\nSecond, changed.\n")
+    scan(graph, followed)
+    assert find_document(graph, document_id("notes", "moved/two.md")).title == "My two"
 
 
 def test_document_of_another_folder_is_rejected(graph: Graph, followed: str, tmp_path: Path) -> None:
