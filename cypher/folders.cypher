@@ -129,9 +129,10 @@ MATCH (f:Folder {folder_id: $folder_id})
 DETACH DELETE f
 
 // name: remove_of_ontology
-// Delete the registrations of folders in an ontology before its deletion.
+// Delete the registrations of folders in an ontology before its deletion, and count them.
 MATCH (f:Folder {ontology: $ontology})
 DETACH DELETE f
+RETURN count(*) AS folders
 
 // name: take_documents
 // Assign documents to a folder with the states of their files. Documents of other folders are returned instead.

@@ -369,10 +369,12 @@ def delete_by_name(graph: Graph, identifier: str, ontology: str | None = None) -
 def delete_ontology(graph: Graph, name: str) -> Deleted:
     """Delete an ontology, one document in each transaction. A missing ontology becomes a note."""
     # kg also removes its synced folders, because their next scan would restore the documents.
-    graph.write("folders/remove_of_ontology", ontology=name)
+    folders = graph.write("folders/remove_of_ontology", ontology=name)[0]["folders"]
     delete_pending_documents(graph, name)
     missing = note_on_ontologies(graph, [name])
     total = Deleted(documents=0, sources=0, notes=[f"nothing was deleted: {each}" for each in missing])
+    if folders:
+        total.notes.append(f"kg no longer syncs {pluralize(folders, 'folder')} to {name!r}. The files stay")
     while rows := graph.read("ontologies/document_ids", name=name, limit=DOCUMENTS_A_PORTION):
         for row in rows:
             deleted = delete_document(graph, row["document_id"])

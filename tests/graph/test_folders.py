@@ -207,7 +207,11 @@ def test_removal_keeps_documents_and_new_registration_resumes(graph: Graph, fold
 def test_deleted_ontology_is_not_filled_again(graph: Graph, folder: Path, driver: neo4j.Driver) -> None:
     follow(graph, folder)
     work(graph)
-    assert delete_ontology(graph, "notes").documents == FILES
+    deleted = delete_ontology(graph, "notes")
+    assert (deleted.documents, deleted.notes) == (
+        FILES,
+        ["kg no longer syncs 1 folder to 'notes'. The files stay"],
+    )
     overdue(driver)
     assert (enqueue_due(graph), list_folders(graph), documents(graph)) == (0, [], {})
 
