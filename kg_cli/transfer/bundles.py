@@ -62,7 +62,7 @@ def export_bundle(
             files.append(_export_ontology(client, path, configuration, lost, advance))
         blobs = [path.stat().st_size for path in (folder / BLOBS).glob("*/*")]
         waiting = [
-            f"{count} documents of {name} that wait for approval" for name, count in offer.waiting.items()
+            f"{pluralize(count, 'pending document')} of {name}" for name, count in offer.waiting.items()
         ]
         manifest = Manifest(
             format=offer.format,

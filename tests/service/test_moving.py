@@ -69,7 +69,7 @@ def test_exported_data_is_identical_after_import(
     document = kg.document("leases.md")
     manifest = export(kg, tmp_path / "bundle")
     assert [each.documents for each in manifest.files] == [1, 2]
-    assert manifest.left_out[0] == "1 documents of birds that wait for approval"
+    assert manifest.left_out[0] == "1 pending document of birds"
     assert manifest.blobs.files == 2
 
     empty(driver, graph)
