@@ -63,7 +63,7 @@ class GivenDocument:
 def build_record(ontology: str, line: BundledDocument) -> DocumentRecord:
     identity = document_id(ontology, line.document)
     hashes = [content_hash(each.text) for each in line.sources]
-    starts = accumulate((len(each.text) for each in line.sources), initial=len(line.preface))
+    starts = [*accumulate((len(each.text) for each in line.sources), initial=len(line.preface))]
     return DocumentRecord(
         document_id=identity,
         ontology=ontology,
@@ -72,7 +72,7 @@ def build_record(ontology: str, line: BundledDocument) -> DocumentRecord:
         uri=line.uri,
         format=line.format,
         content_hash=line.content_hash,
-        characters=line.characters,
+        characters=starts[-1],  # of the lines, which a user may have edited
         preface=line.preface,
         metadata=json.dumps(line.metadata, ensure_ascii=False, sort_keys=True),
         sources=tuple(

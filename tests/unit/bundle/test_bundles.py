@@ -14,10 +14,10 @@ import pytest
 from kg_api.client import KgClient
 from kg_api.errors import InvalidInput, NotFound, TooLarge, Unavailable
 from kg_api.schemas import bundles
-from kg_api.schemas.bundles import ImportedLines, ImportOpened
+from kg_api.schemas.bundles import BundledDocument, ImportedLines, ImportOpened
 from kg_api.transfer import importing
 from kg_api.transfer.bundles import check_bundle
-from kg_api.transfer.importing import check_passages
+from kg_api.transfer.importing import build_record, check_passages
 from kg_cli.transfer.bundles import OntologyImport, choose, import_ontology, split_to_parcels
 from tests.support.bundles import HASH, KEY, PICTURE, TEXTS, HandmadeBundle, lines, vector
 
@@ -165,6 +165,12 @@ def test_corrupt_bundle_is_rejected(bundle: HandmadeBundle, spoilt: str) -> None
     spoil(bundle)
     with pytest.raises((InvalidInput, NotFound), match=message):
         check(bundle.folder)
+
+
+def test_imported_document_counts_characters_of_its_text() -> None:
+    line = {**lines()[0], "preface": "---\n", "characters": 3}
+    record = build_record("notes", BundledDocument.model_validate(line))
+    assert record.characters == record.sources[-1].end == len("---\n" + "".join(TEXTS))
 
 
 @pytest.mark.parametrize(
