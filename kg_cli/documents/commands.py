@@ -494,7 +494,7 @@ def _print_approved(outcomes: Sequence[schemas.DocumentOutcome], ontology: str) 
     stored = [each.ingested for each in outcomes if each.ingested]
     console.line(f"{ontology}: {pluralize(len(stored), 'document')} approved")
     duplicates = [(each.document, each.duplicate_of) for each in stored if each.duplicate_of]
-    for line in describe_duplicates(duplicates):
+    for line in describe_duplicates(duplicates, ontology):
         console.line(f"  {line}")
     for each in outcomes:
         if each.problem:

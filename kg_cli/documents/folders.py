@@ -174,7 +174,7 @@ def print_scanned(folder: Folder) -> None:
         unsupported = ", not supported" if is_ending(suffix) else ""
         console.line(f"  skipped: {suffix} ({count}){unsupported}")
     duplicates = [(each.document, each.duplicate_of) for each in scan.duplicate_files]
-    for line in describe_duplicates(duplicates, scan.duplicates):
+    for line in describe_duplicates(duplicates, None, scan.duplicates):
         console.line(f"  {line}")
     for each in scan.refusals:
         console.line(f"  failed: {each.document}: {each.reason}", "red")

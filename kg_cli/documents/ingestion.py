@@ -287,13 +287,22 @@ MAX_NAMED_ALONE = 3  # maximum number of files to list separately
 _NUMBERS = re.compile(r"\d+(?:[-, ]+\d+)*")
 
 
-def describe_duplicates(found: Sequence[tuple[str, str]], count: int | None = None) -> Iterator[str]:
-    """Describe the documents with the text of another document, or one line for many."""
+def describe_duplicates(
+    found: Sequence[tuple[str, str]], ontology: str | None, count: int | None = None
+) -> Iterator[str]:
+    """Describe the documents with the text of another document, or one line for many.
+
+    Without an ontology, the documents follow the files of a synced folder.
+    """
     count = len(found) if count is None else count
     if count <= MAX_NAMED_ALONE:
         for document, other in found:
-            delete = f"kg delete document {shlex.quote(document)}"
-            yield f"{document} has the same text as {other}, and kg stores both. To keep one: {delete}"
+            keep_one = (
+                "To keep one, delete the other file"  # the next scan restores a deleted document
+                if ontology is None
+                else f"To keep one: kg delete document {shlex.quote(f'{ontology}/{document}')}"
+            )
+            yield f"{document} has the same text as {other}, and kg stores both. {keep_one}"
     else:
         document, other = found[0]
         yield f"{count} documents have the same text as another, such as {document} as {other}"
@@ -321,7 +330,7 @@ def describe_missing(client: KgClient, folder: Path, ontology: str) -> Iterator[
     except KgError:  # the command itself has succeeded
         return
     paths = ((each.document, url2pathname(urlsplit(each.uri or "").path)) for each in page.documents)
-    gone = [document for document, path in paths if not Path(path).exists()]
+    gone = [document for document, path in paths if not Path(path).is_file()]
     if gone and page.total <= MAX_PAGE:  # otherwise the count would be too low
         delete = f"kg delete document {shlex.quote(f'{ontology}/{gone[0]}')}"
         have = "document has" if len(gone) == 1 else "documents have"
@@ -416,7 +425,7 @@ def _report(outcome: IngestOutcome, selection: FileSelection, ontology: str, *, 
         f"{removed} removed ({outcome.seconds:.1f} s)"
     )
     duplicates = [(each.document, each.duplicate_of) for each in outcome.ingested if each.duplicate_of]
-    for line in describe_duplicates(duplicates):
+    for line in describe_duplicates(duplicates, ontology):
         console.line(f"  {line}")
     for note in describe_notes(outcome.ingested):
         console.line(f"  note: {note}")

@@ -111,6 +111,9 @@ def test_documents_of_deleted_files_are_noted(kg: Kg, folder: Path) -> None:
     noted = " ".join(kg(*ingest).stderr.split())
     assert "1 document has no file in" in noted
     assert "such as it's gone.md. To delete: kg delete document" in noted
+    (folder / "a.md").unlink()
+    (folder / "a.md").mkdir()
+    assert "2 documents have no file in" in " ".join(kg(*ingest).stderr.split())
 
 
 LEASES = "A worker renews its lease every ten seconds, and a lease that is lost goes to another worker."

@@ -199,3 +199,13 @@ def test_interrupted_wait_names_the_remaining_work(
     printed = capsys.readouterr()
     assert "1 document created" in printed.out
     assert "Embedding continues: kg jobs watch" in printed.err
+
+
+@pytest.mark.parametrize(
+    ("ontology", "advice"),
+    [("my notes", "kg delete document 'my notes/b.md'"), (None, "To keep one, delete the other file")],
+)
+def test_duplicate_is_reported_with_a_way_to_keep_one(ontology: str | None, advice: str) -> None:
+    (line,) = ingestion.describe_duplicates([("b.md", "a.md")], ontology)
+    assert line.startswith("b.md has the same text as a.md, and kg stores both.")
+    assert line.endswith(advice)
