@@ -83,11 +83,11 @@ RETURN id AS document_id,
        CASE WHEN waits THEN w.file_hash ELSE d.file_hash END AS file_hash, other.path AS taken_by
 
 // name: leave_waiting
-// End the synchronisation of a folder: pending documents stay, and rejected ones are forgotten.
+// End the synchronisation of a folder: pending documents stay or are deleted, and rejected ones are forgotten.
 MATCH (w:WaitingDocument)
 WHERE w.folder_id = $folder_id AND w.document_id >= ''
 SET w.folder_id = null, w.file_stamp = null, w.file_hash = null
-WITH w WHERE w.awaits IS NULL
+WITH w WHERE w.awaits IS NULL OR $delete_pending
 DETACH DELETE w
 
 // name: list

@@ -130,9 +130,9 @@ def begin_removal(graph: Graph, identity: str) -> None:
     graph.write("folders/begin_removal", folder_id=identity)
 
 
-def remove(graph: Graph, identity: str) -> None:
-    """Delete a folder. Its documents stay."""
-    graph.write("folders/leave_waiting", folder_id=identity)
+def remove(graph: Graph, identity: str, *, delete_pending: bool) -> None:
+    """Delete a folder, and its pending documents if requested. Its other documents stay."""
+    graph.write("folders/leave_waiting", folder_id=identity, delete_pending=delete_pending)
     graph.write("folders/remove", folder_id=identity)
 
 

@@ -479,7 +479,7 @@ class FolderService:
         folders.begin_removal(self._graph, folder_id)
         documents = [identity for identity, _ in folders.iterate_folder_documents(self._graph, folder_id)]
         deleted = [delete_document(self._graph, each) for each in documents if delete_documents]
-        folders.remove(self._graph, folder_id)
+        folders.remove(self._graph, folder_id, delete_pending=delete_documents)
         return FolderRemoved(
             folder_id=folder_id,
             path=found.path,

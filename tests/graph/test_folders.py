@@ -204,6 +204,14 @@ def test_removal_keeps_documents_and_new_registration_resumes(graph: Graph, fold
     assert counts(scan(graph, followed)) == {"removed": 1, "unchanged": FILES - 1}
 
 
+@pytest.mark.parametrize("delete", [True, False])
+def test_removal_treats_pending_documents_like_others(graph: Graph, folder: Path, *, delete: bool) -> None:
+    followed = register(graph, NewFolder(path=str(folder), ontology="notes", review=True))
+    work(graph)
+    FolderService(graph, EVERYWHERE).remove(followed, delete_documents=delete)
+    assert list_waiting(graph, ontology="notes", offset=0, limit=9).total == (0 if delete else FILES)
+
+
 def test_deleted_ontology_is_not_filled_again(graph: Graph, folder: Path, driver: neo4j.Driver) -> None:
     follow(graph, folder)
     work(graph)
