@@ -54,6 +54,13 @@ ELSEWHERE = {
     *("terminal.answers.print_rows", "terminal.console.print_json", "terminal.console.print_table"),
 }
 """Parts of views, views that call the service or write files, and answers whose parts name each other."""
+NECESSARY = {
+    "last_scan.duplicate_files",
+    "passages.sources",
+    "sources.explanation.mmr_score",
+    "sources.explanation.rerank_score",
+}
+"""Parts that are always there with other parts of the answer."""
 
 
 def answer_of(method: str) -> type[BaseModel]:
@@ -66,26 +73,41 @@ class Examples:
     """Builder of answers. All values of an answer differ.
 
     `full` has all optional parts. `sparse` has none, and one item in each list. `empty` has no items either.
+    `full` can lack one part, such as `workers.job`, whose other values stay the same.
     """
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, without: str = "") -> None:
         self._kind, self._is_full, self._numbers = kind, kind == "full", count(2)
+        self._without, self._path = without, list[str]()
+        self.parts = dict[str, None]()
+        """Parts that can be absent, in the order of the fields."""
 
-    def build(self, annotation: Any, name: str = "") -> Any:  # noqa: PLR0911 - a case each
+    def build(self, annotation: Any, name: str = "") -> Any:
+        self._path += [name] if name else []
+        value, part = self._build(annotation, name), ".".join(self._path)
+        del self._path[len(self._path) - bool(name) :]
+        is_optional = type(None) in get_args(annotation)
+        if name and (is_optional or isinstance(value, bool | list)):
+            self.parts[part] = None
+            if part == self._without:
+                return None if is_optional else type(value)()
+        return value
+
+    def _build(self, annotation: Any, name: str = "") -> Any:  # noqa: PLR0911 - a case each
         origin, arguments = get_origin(annotation), get_args(annotation)
         if origin is Annotated:
-            return self.build(arguments[0], name)
+            return self._build(arguments[0], name)
         if origin is Literal:
             return self._choose(arguments)
         if origin in {Union, UnionType}:
             if not self._is_full and type(None) in arguments:
                 return None
-            return self.build(next(each for each in arguments if each is not type(None)), name)
+            return self._build(next(each for each in arguments if each is not type(None)), name)
         if "Mapping" in str(origin) or origin is dict:
-            return {"total": self.build(arguments[1], name)} if self._is_full or name == "timings_ms" else {}
+            return {"total": self._build(arguments[1], name)} if self._is_full or name == "timings_ms" else {}
         if arguments:
             length = {"full": 2, "sparse": int(inspect.isclass(arguments[0]) and arguments[0] is not str)}
-            return [self.build(arguments[0], name) for _ in range(length.get(self._kind, 0))]
+            return [self._build(arguments[0], name) for _ in range(length.get(self._kind, 0))]
         if isinstance(annotation, type) and is_dataclass(annotation):
             hints = get_type_hints(annotation, localns=vars(operations)).items()
             return annotation(**{each: self.build(kind, each) for each, kind in hints})
@@ -166,18 +188,35 @@ def test_views_print_what_is_stored(
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setattr(report, "_count_seconds_until", lambda at: (at - NOW).total_seconds())
     printed: dict[str, list[str]] = {}
+    known = set[tuple[str, ...]]()
 
-    def record(name: str, kind: str, view: Callable[..., None], answer: Any) -> None:
+    def call(view: Callable[..., None], answer: Any) -> list[str]:
         first = next(iter(inspect.signature(view).parameters))
         call_view(view, answer, {each: value for each, value in OPTIONS.items() if each != first})
         told = capsys.readouterr()
-        lines = [line.rstrip() for line in (told.out + told.err).splitlines() if line.strip(" ─")]
+        return [line.rstrip() for line in (told.out + told.err).splitlines() if line.strip(" ─")]
+
+    def record(name: str, kind: str, view: Callable[..., None], answer: Any) -> None:
+        lines = call(view, answer)
         if kind != "empty" or lines != printed[f"{name}, sparse"]:
             printed[f"{name}, {kind}"] = lines
+
+    def record_part(name: str, part: str, view: Callable[..., None], answer: Any) -> None:
+        """Record the lines that change if a part is absent, unless they have been recorded."""
+        full, lines = printed[f"{name}, full"], call(view, answer)
+        removed = [f"- {line}" for line in full if line not in lines]
+        changed = [line for line in lines if line not in full] or removed
+        if changed and tuple(changed) not in known:
+            known.add(tuple(changed))
+            printed[f"{name}, without {part}"] = changed
 
     for name, view, answer in list_views():
         for kind in ("full", "sparse", "empty"):
             record(name, kind, view, Examples(kind).build(answer))
+        examples = Examples("full")
+        examples.build(answer)
+        for part in [each for each in examples.parts if each not in NECESSARY]:
+            record_part(name, part, view, Examples("full", part).build(answer))
     ranks = {"text": [3] * 12, "hybrid": [1] * 11 + [4], "vector": [3] * 11 + [4], "graph": [4] * 12}
     results = [measured(label, each) for label, each in ranks.items()]
     for kind in ("full", "sparse", "empty"):
