@@ -267,7 +267,7 @@ def _examine_queue(client: KgClient, settings: Settings, start: str, patience_se
         yield (_fail if is_behind else _warn)("workers", f"no heartbeat from any worker{waiting}", start)
     elif is_behind and not queue.running:
         message = (
-            f"{queue.alive} are there, but a job has been waiting for {duration(waited)} and none takes it"
+            f"{queue.alive} running, but a job has been waiting for {duration(waited)} and none takes it"
         )
         yield _fail("workers", message, "stop workers of older versions, then see the worker's log")
     else:

@@ -5,10 +5,12 @@ from dataclasses import astuple, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from kg_api import __version__
+from kg_api.client import KgClient
 from kg_api.local import processes, supervisor
 from kg_api.local.processes import ApiAnswer, Home, ProcessId
 from kg_api.local.supervisor import RoleStatus, State
@@ -26,6 +28,7 @@ STARTED = datetime(2026, 1, 1, tzinfo=UTC)
 WORKER = WorkerInfo(
     name="here:7", host="here", pid=7, started_at=STARTED, seen_seconds_ago=1, alive=True, job=None
 )
+BUSY = WORKER.model_copy(update={"name": "here:8", "pid": 8, "job": "embedding of notes"})
 STATUS = StackStatus(
     api_url="http://127.0.0.1:1",
     neo4j_uri="bolt://127.0.0.1:2",
@@ -142,6 +145,29 @@ def test_doctor_reports_each_process(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("warn", "supervisor", "not running: kg restarts no process", "kg up"),
         ("fail", "service", "waits for jobs", f"see {api_log}"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("workers", "waited", "running", "expected"),
+    [
+        ([], 0, 0, ("warn", "no heartbeat from any worker")),
+        ([], 300, 0, ("fail", "no heartbeat from any worker, and jobs have been waiting for 5 min")),
+        ([WORKER], 300, 0, ("fail", "1 running, but a job has been waiting for 5 min and none takes it")),
+        ([WORKER], 300, 1, ("ok", "1 running, 0 busy")),
+        ([WORKER], 4, 0, ("ok", "1 running, 0 busy")),
+        ([WORKER, BUSY], 4, 0, ("ok", "2 running, 1 busy with scheduled work")),
+        ([WORKER, BUSY], 4, 1, ("ok", "2 running, 1 busy")),
+        ([BUSY.model_copy(update={"alive": False})], 0, 0, ("warn", "no heartbeat from any worker")),
+    ],
+)
+def test_doctor_grades_the_workers(
+    workers: list[WorkerInfo], waited: float, running: int, expected: tuple[str, str]
+) -> None:
+    changes = {"workers": workers, "oldest_waiting_seconds": waited, "running": running}
+    queue = QUEUE.model_copy(update={**changes, "waiting": 0, "stalled": 0})
+    client = cast("KgClient", SimpleNamespace(queue=lambda: queue))
+    (found, _) = doctor._examine_queue(client, Settings(), "kg worker", 0)
+    assert (found.state, found.detail) == expected
 
 
 def test_doctor_names_other_program_on_configured_port(tmp_path: Path) -> None:
