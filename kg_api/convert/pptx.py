@@ -161,7 +161,6 @@ class _Deck:
                 lists.write(depth, number or BULLET, text)
             else:
                 depth = -1
-                lists.close()
                 self.writer.add(write_paragraph(text))
 
 
