@@ -77,6 +77,33 @@ def test_cancelling_the_whole_ends_its_parts(graph: Graph, driver: neo4j.Driver)
     assert status(graph).missing == 0
 
 
+def test_whole_leaves_texts_to_unfinished_parts(
+    graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedding, "PARTS_SECONDS", 60.0)
+    embedder, job_id = CountingEmbedder(), filled(graph)
+
+    def delay_parts() -> None:
+        rows(
+            driver,
+            "MATCH (j:Job {state: 'queued'}) WHERE j.part IS NOT NULL WITH j, datetime('9999-01-01') AS late "
+            "SET j.run_after = late, j.queued_at = late",
+        )
+
+    embedder.before = delay_parts
+    run_jobs(graph, embedder, batch_size=4)
+    done = len(embedder.texts)
+    assert done < 48
+    rows(
+        driver,
+        "MATCH (j:Job {job_id: $job_id}) SET j.run_after = datetime(), j.queued_at = datetime()",
+        job_id=job_id,
+    )
+    run_jobs(graph, embedder, batch_size=4)
+    assert len(embedder.texts) == done
+    assert jobs.find_job(graph, job_id).state == JobState.QUEUED
+
+
 def test_permanent_failure_of_parts_ends_the_whole(
     graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -125,6 +125,17 @@ def test_one_ontology_can_be_switched(kg: Kg) -> None:
 
 
 @pytest.mark.plans_anew
+def test_check_searches_for_passages_of_its_ontology(kg: Kg) -> None:
+    for at in range(20):
+        store_document(kg.graph, record(f"{at}.md", TEXTS[:1], ontology="second"))
+    kg.add("other")
+    kg.switch.build("other", SpaceBuild())
+    kg.work()
+    checked = kg.switch.check("other")
+    assert checked.ok, checked
+
+
+@pytest.mark.plans_anew
 def test_check_finds_a_missing_vector_or_index(kg: Kg, driver: neo4j.Driver) -> None:
     kg.add("other")
     kg.switch.build("other", SpaceBuild())

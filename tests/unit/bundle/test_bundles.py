@@ -1,5 +1,6 @@
 import base64
 import contextlib
+import errno
 import json
 import os
 import struct
@@ -14,10 +15,11 @@ import pytest
 from kg_api.client import KgClient
 from kg_api.errors import InvalidInput, NotFound, TooLarge, Unavailable
 from kg_api.schemas import bundles
-from kg_api.schemas.bundles import BundledDocument, ImportedLines, ImportOpened
+from kg_api.schemas.bundles import BundledDocument, BundleOffer, ImportedLines, ImportOpened
 from kg_api.transfer import importing
 from kg_api.transfer.bundles import check_bundle
 from kg_api.transfer.importing import build_record, check_passages
+from kg_cli.transfer import bundles as exporting
 from kg_cli.transfer.bundles import OntologyImport, choose, import_ontology, split_to_parcels
 from tests.support.bundles import HASH, KEY, PICTURE, TEXTS, HandmadeBundle, lines, vector
 
@@ -307,6 +309,28 @@ def test_chosen_ontologies_are_imported_once_each(bundle: HandmadeBundle) -> Non
     assert choose(manifest, ["notes", "notes"]) == choose(manifest, None)
     with pytest.raises(NotFound, match="in the bundle"):
         choose(manifest, ["notes", "other"])
+
+
+@pytest.mark.parametrize(
+    ("error", "place"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "bundle"),
+        (PermissionError(errno.EACCES, "Permission denied", "other"), "other"),
+    ],
+)
+def test_failed_export_names_the_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: OSError, place: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    nothing = {"ontologies": [], "documents": {}, "waiting": {}, "left_out": []}
+    offer = BundleOffer.model_validate({**nothing, "format": 1, "kg_version": "1", "schema_version": 1})
+    client = cast("KgClient", SimpleNamespace(export_offer=lambda _: offer))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(exporting, "write_whole", fail)
+    with pytest.raises(InvalidInput, match=f"^{place} cannot be written: {error.strerror}$"):
+        exporting.export_bundle(client, Path("bundle"), None, print, print)
 
 
 def test_parcels_are_as_large_as_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,3 +1,4 @@
+import inspect
 from collections.abc import Callable
 from contextlib import nullcontext
 from types import SimpleNamespace
@@ -9,6 +10,8 @@ from kg_api.client import KgClient
 from kg_api.errors import DatabaseUnavailable, InvalidInput, KgError
 from kg_api.schemas.documents import EmbeddingStatus
 from kg_api.schemas.embedding import Build, Finding, SpaceBuilding, SpaceCheck
+from kg_api.schemas.languages import OntologyLanguage
+from kg_cli.admin import languages
 from kg_cli.admin.embedding import wait_until_built
 from kg_cli.jobs import commands, report
 from kg_cli.jobs.report import _missing_sources, retry_while_unavailable
@@ -102,3 +105,15 @@ def test_watching_does_not_ask_for_the_queue(
     assert watched == [[job_id] if job_id else []]
     told = "2 earlier jobs failed. For the reasons: kg jobs list --state failed --ontology 'a b'"
     assert (told in capsys.readouterr().err) == (job_id is None)
+
+
+def test_language_is_set_until_all_sources_are_indexed() -> None:
+    answers = [
+        OntologyLanguage(ontology="notes", language="de", complete=not left, indexed=left + 2)
+        for left in (3, 1, 0)
+    ]
+    given = iter(answers)
+    client = cast("KgClient", SimpleNamespace(set_language=lambda *_: next(given)))
+    answer = inspect.unwrap(languages.language)(client, "de", ontology="notes")
+    assert (answer.complete, answer.indexed) == (True, 10)
+    assert not [*given]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import typer
+from typer.core import TyperGroup
 from typer.main import get_command
 
 from kg_api.errors import InvalidInput
@@ -22,6 +23,8 @@ from kg_cli.main import app, run_command
 from kg_cli.terminal.console import runnable
 from kg_cli.terminal.options import DECLINED, confirm
 
+KG: Any = get_command(app)
+
 
 @pytest.mark.parametrize("command", ["search", "relations", "show"])
 def test_blank_query_message_names_the_argument(command: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -29,6 +32,34 @@ def test_blank_query_message_names_the_argument(command: str, capsys: pytest.Cap
     said = capsys.readouterr().err
     assert f"'{'concept' if command == 'show' else 'QUERY'}': the text is empty. Write a query" in said
     assert "query_text" not in said
+
+
+GROUPS: dict[str, Any] = {
+    f"{path} {name}".strip(): group
+    for path, parent in {"": KG, **KG.commands}.items()
+    for name, group in getattr(parent, "commands", {}).items()
+    if "list" in getattr(group, "commands", {})
+}
+
+
+@pytest.mark.parametrize("path", GROUPS)
+@pytest.mark.parametrize(
+    ("given", "run"),
+    [
+        ([], ["list"]),
+        (["--json"], ["list", "--json"]),
+        (["list", "--help"], ["list", "--help"]),
+        (["--help"], ["--help"]),
+        (["-h"], ["-h"]),
+    ],
+)
+def test_group_lists_unless_asked_for_help(
+    path: str, given: list[str], run: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed = list[list[str]]()
+    monkeypatch.setattr(TyperGroup, "parse_args", lambda *args: parsed.append(args[2]) or [])
+    GROUPS[path].parse_args(None, given)
+    assert parsed == [run]
 
 
 def test_question_without_a_terminal_names_the_option(
@@ -143,7 +174,6 @@ def test_invalid_metadata_option_is_rejected(value: str, told: str) -> None:
 
 ROOT = Path(__file__).parents[3]
 PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
-KG: Any = get_command(app)
 SPAN = re.compile(r"`((?:[A-Z_]+=\S+ )*kg [^`\n]+)`")
 LINE = re.compile(r"^(?:\$ )?((?:[A-Z_]+=\S+ )*kg .+)$", re.MULTILINE)
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

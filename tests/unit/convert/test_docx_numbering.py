@@ -79,6 +79,15 @@ def test_deleted_item_is_not_counted() -> None:
     assert made.text == "1. A\n2. C\n"
 
 
+@pytest.mark.parametrize(("language", "is_known"), [("", True), ("en-GB", True), ("de-DE", False)])
+def test_ordinals_depend_on_the_language_of_the_document(language: str, *, is_known: bool) -> None:
+    spoken = f'<w:lang w:val="{language}"/>' if language else ""
+    defaults = f"<w:docDefaults><w:rPrDefault><w:rPr>{spoken}</w:rPr></w:rPrDefault></w:docDefaults>"
+    made = convert(word_file(item("A"), numbering=lists(level(0, "ordinal", "%1")), styles=defaults))
+    assert made.text == ("1st A\n" if is_known else "1 A\n")
+    assert (made.notes == ()) == is_known
+
+
 @pytest.mark.parametrize(
     ("form", "shown"),
     [

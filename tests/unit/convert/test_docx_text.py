@@ -124,6 +124,16 @@ def test_line_reads_as_word_shows_it(name: str) -> None:
     assert (made.text, made.notes) == (f"{shown}\n", ())
 
 
+@pytest.mark.parametrize(
+    ("looks", "shown"),
+    [("<w:strike/>", "~~5 m~~"), (RAISED, "^(5 m)"), ('<w:rFonts w:ascii="Symbol"/>', "5 μ"), ("", "5 m")],
+)
+def test_defaults_of_the_document_apply(looks: str, shown: str) -> None:
+    defaults = f"<w:docDefaults><w:rPrDefault><w:rPr>{looks}</w:rPr></w:rPrDefault></w:docDefaults>"
+    made = convert(word_file(paragraph(run("5 m")), styles=defaults))
+    assert made.text == f"{shown}\n"
+
+
 @pytest.mark.parametrize("looks", ["<w:vanish/>", styled("Secret"), styled("Deeper")])
 def test_hidden_text_is_noted_instead(looks: str) -> None:
     made = read(paragraph(run("The price is 400.") + run(" At worst 250.", looks)))

@@ -30,6 +30,7 @@ from kg_api.providers.chat import (
     objects,
     question,
     read,
+    select_short_metadata,
     write_chunk_contexts,
     write_hypothetical_answers,
 )
@@ -306,6 +307,14 @@ def test_instructions_in_a_text_are_sent_as_data(server: EmbeddingServer, chat: 
     assert system["content"] == PROMPTS_INSTRUCTION
     assert set(json.loads(user["content"])) == {"title", "metadata", "document", "passages"}
     assert asked(server.requests[0])["passages"][0]["text"] == attack
+
+
+def test_only_short_metadata_is_sent() -> None:
+    short = {"author": "a" * 100, "k" * 100: 1, "count": 0}
+    long = {"summary": "s" * 101, "l" * 101: 1, "empty": "", "modified": "2024-05-01"}
+    assert dict(select_short_metadata({**long, **short})) == short
+    many = {f"{at:02}": at for at in range(13)}
+    assert dict(select_short_metadata(many)) == {f"{at:02}": at for at in range(12)}
 
 
 def test_of_a_long_chunk_the_ends_are_sent() -> None:

@@ -1,7 +1,11 @@
+import contextlib
 import os
 import shutil
 import stat
+import sys
+from collections.abc import Generator
 from pathlib import Path
+from subprocess import PIPE, Popen
 
 import pytest
 
@@ -36,6 +40,34 @@ def test_folders_are_accessible_to_their_owner_only(home: Home) -> None:
 def test_relative_home_is_resolved_at_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert Home(Path("here")).path == tmp_path / "here"
+
+
+LISTENING = """
+import socket, sys
+listening = socket.create_server(("127.0.0.1", 0))
+print(listening.getsockname()[1], flush=True)
+sys.stdin.read()
+"""
+
+
+@contextlib.contextmanager
+def listening(home: Path) -> Generator[int]:
+    """Yield the port of a process that looks like a kg of this home."""
+    command, environment = [sys.executable, "-c", LISTENING, "kg_cli"], {**os.environ, "KG_HOME": str(home)}
+    with Popen(command, env=environment, stdin=PIPE, stdout=PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with process.stdin:
+            yield int(process.stdout.readline())
+
+
+def test_port_belongs_to_the_home_of_its_listener(tmp_path: Path) -> None:
+    homes = [tmp_path / "one", tmp_path / "two"]
+    with listening(homes[0]) as first, listening(homes[1]) as second:
+        ports = [first, second, processes.find_free_port()]
+        assert [processes.find_holder_home(port) for port in ports] == [str(homes[0]), str(homes[1]), None]
+        held = [[processes.is_port_held_by_home(home, port) for port in ports] for home in homes]
+        assert held == [[True, False, False], [False, True, False]]
 
 
 def test_the_password_is_random_kept_and_private(home: Home, tmp_path: Path) -> None:
