@@ -44,6 +44,7 @@ def test_community_shows_main_concepts_and_passages_with_several(notes: Detectin
     bakery, _ = notes.page().communities
     told = notes.service.find("notes", bakery.community_id, concepts=2, passages=50)
     assert [each.label for each in told.concepts] == bakery.labels[:2]
+    assert (told.name, told.labels, told.size) == (bakery.name, bakery.labels, bakery.size)
     assert len(told.passages) == 2 * len(BAKERY)
     assert {each.source.document for each in told.passages} == {"bakery.md"}
 

@@ -3,6 +3,7 @@ import time
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import pairwise
 
 import neo4j
 import pytest
@@ -336,3 +337,37 @@ def test_a_frequent_concept_connects_nothing_on_any_step(graph: Graph, driver: n
     both = {pair, (pair[1], pair[0])}
     for hops in (2, 3):
         assert find_unconnected_pairs(graph, "source", list(both), hops=hops, most_sources=50) == both, hops
+
+
+@pytest.mark.parametrize("between", [["hub"], ["hub", "other"], ["other", "hub"]])
+def test_concepts_are_connected_by_paths_of_rare_concepts(
+    graph: Graph, driver: neo4j.Driver, between: list[str]
+) -> None:
+    path = ["a", *between, "b"]
+    rows(
+        driver,
+        "UNWIND $path AS id CREATE (:Concept {concept_id: id})-[:EVIDENCED_BY]->(:Instance)",
+        path=path,
+    )
+    rows(
+        driver,
+        "UNWIND $steps AS step MATCH (a:Concept {concept_id: step[0]}), (b:Concept {concept_id: step[1]}) "
+        "CREATE (a)-[:RELATED_TO {relation_id: step[0]}]->(b)",
+        steps=[list(step) for step in pairwise(path)],
+    )
+    rows(
+        driver,
+        "MATCH (c:Concept {concept_id: 'hub'}) UNWIND ['s1', 's2', 's3'] AS id "
+        "CREATE (c)-[:APPEARS_IN]->(:Source {source_id: id})",
+    )
+    steps = len(path) - 1
+
+    def is_apart(hops: int, most_sources: int) -> bool:
+        pair = ("a", "b")
+        return find_unconnected_pairs(graph, "concept", [pair], hops=hops, most_sources=most_sources) == {
+            pair
+        }
+
+    assert not is_apart(steps, 3)
+    assert is_apart(steps - 1, 3)
+    assert is_apart(steps, 2)

@@ -64,6 +64,12 @@ def test_each_generation_is_deleted_separately(store: BlobStore) -> None:
             assert store.read(left) == b"picture"
 
 
+def test_complete_content_is_no_partial_file(store: BlobStore) -> None:
+    name = put(store, b"picture")
+    assert store.delete_partial_files() == 0
+    assert store.read(name) == b"picture"
+
+
 def test_deleted_content_is_missing_and_deletion_repeats(store: BlobStore) -> None:
     name, other = put(store, b"picture"), put(store, b"another")
     store.delete(name)

@@ -17,7 +17,7 @@ from kg_api.errors import InvalidInput, NotFound, TooLarge, Unavailable
 from kg_api.schemas import bundles
 from kg_api.schemas.bundles import BundledDocument, BundleOffer, ImportedLines, ImportOpened
 from kg_api.transfer import importing
-from kg_api.transfer.bundles import check_bundle
+from kg_api.transfer.bundles import check_bundle, require_format
 from kg_api.transfer.importing import build_record, check_passages
 from kg_cli.transfer import bundles as exporting
 from kg_cli.transfer.bundles import OntologyImport, choose, import_ontology, split_to_parcels
@@ -44,6 +44,14 @@ def test_valid_bundle_is_accepted(bundle: HandmadeBundle) -> None:
     bundle.lines += lines("b.md")
     bundle.save()
     assert check(bundle.folder) == bundle.path.stat().st_size
+
+
+@pytest.mark.parametrize("by", ["", ", written by kg 9"])
+def test_other_format_is_rejected(by: str) -> None:
+    require_format(bundles.FORMAT, by)
+    expected = f"the bundle has format {bundles.FORMAT + 1}{by}, but this kg reads format {bundles.FORMAT}"
+    with pytest.raises(InvalidInput, match=f"^{expected}$"):
+        require_format(bundles.FORMAT + 1, *filter(None, [by]))
 
 
 def cut(bundle: HandmadeBundle, size: int) -> None:

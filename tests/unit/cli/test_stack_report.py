@@ -1,6 +1,6 @@
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -145,6 +145,26 @@ def test_doctor_reports_each_process(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("warn", "supervisor", "not running: kg restarts no process", "kg up"),
         ("fail", "service", "waits for jobs", f"see {api_log}"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("up", "patience"), [(("api", "worker"), doctor.WORKER_STARTS_SECONDS), (("api",), 0.0)]
+)
+def test_doctor_waits_for_a_worker_that_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, up: Sequence[str], patience: float
+) -> None:
+    waited = list[float]()
+
+    def examine(*_: object, patience_seconds: float, **__: object) -> doctor.Findings:
+        waited.append(patience_seconds)
+        yield from ()
+
+    monkeypatch.setattr(processes, "running", lambda role: ProcessId(8, 0) if role.name in up else None)
+    monkeypatch.setattr(processes, "ask_ready", lambda *_, **__: ApiAnswer(reached=True, serves=True))
+    monkeypatch.setattr(doctor, "_examine_models", lambda *_: iter(()))
+    monkeypatch.setattr(doctor, "examine_jobs", examine)
+    assert [*doctor.examine_processes(Home(tmp_path), Settings(home=tmp_path))]
+    assert waited == [patience]
 
 
 @pytest.mark.parametrize(

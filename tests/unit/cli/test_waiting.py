@@ -10,12 +10,15 @@ from kg_api.client import KgClient
 from kg_api.errors import DatabaseUnavailable, InvalidInput, KgError
 from kg_api.schemas.documents import EmbeddingStatus
 from kg_api.schemas.embedding import Build, Finding, SpaceBuilding, SpaceCheck
-from kg_api.schemas.languages import OntologyLanguage
+from kg_api.schemas.languages import OntologyLanguage, Synonyms
 from kg_cli.admin import languages
 from kg_cli.admin.embedding import wait_until_built
 from kg_cli.jobs import commands, report
 from kg_cli.jobs.report import _missing_sources, retry_while_unavailable
+from tests.unit.cli.test_job_words import job
 from tests.unit.cli.test_stack_report import QUEUE, WORKER
+
+GROUPS = [["a", "b"], ["k8s", "kubernetes"]]
 
 
 def failing(times: int, error: KgError) -> Callable[[], str]:
@@ -73,6 +76,33 @@ def test_wait_is_for_stale_vectors_unless_they_answer(*, building: bool, left: i
     assert _missing_sources(status) == left
 
 
+@pytest.mark.parametrize(
+    ("state", "seconds", "told"),
+    [
+        ("failed", 90, "job j1 failed: no reason is recorded"),
+        ("succeeded", 0, "no job is embedding them"),
+        (None, 0, "no job is embedding them"),
+    ],
+)
+def test_wait_for_embedding_ends_without_a_job(
+    monkeypatch: pytest.MonkeyPatch, state: str | None, seconds: float, told: str
+) -> None:
+    status = EmbeddingStatus(
+        ontology="notes", total=9, embedded=8, missing=1, stale=0, refused=0, searchable=8, building=False
+    )
+    last = [job(state=state)] if state else []
+    config = SimpleNamespace(paused=False, config=SimpleNamespace(embed_on_ingest=True))
+    client = SimpleNamespace(
+        embedding_status=lambda _: status,
+        embedding_config=lambda _: config,
+        jobs=lambda **_: SimpleNamespace(jobs=last),
+    )
+    monkeypatch.setattr(report, "BACKFILL_SECONDS", seconds)
+    monkeypatch.setattr(report, "unfinished_jobs", lambda *_, **__: [])
+    with pytest.raises(report.JobFailed, match=f"^1 source without a vector: {told}"):
+        report.wait_until_embedded(cast("KgClient", client), "notes", [])
+
+
 BUILD = Build.model_construct(ontology="notes", job_id="a")
 
 
@@ -105,6 +135,23 @@ def test_watching_does_not_ask_for_the_queue(
     assert watched == [[job_id] if job_id else []]
     told = "2 earlier jobs failed. For the reasons: kg jobs list --state failed --ontology 'a b'"
     assert (told in capsys.readouterr().err) == (job_id is None)
+
+
+@pytest.mark.parametrize(
+    ("after", "told"), [([], "2 groups removed\n"), ([["a", "b"]], "1 group removed\n"), (GROUPS, "")]
+)
+def test_removed_groups_of_synonyms_are_counted(
+    after: list[list[str]], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client = cast(
+        "KgClient",
+        SimpleNamespace(
+            synonyms=lambda ontology: Synonyms(ontology=ontology, groups=GROUPS),
+            set_synonyms=lambda ontology, groups: Synonyms(ontology=ontology, groups=groups),
+        ),
+    )
+    assert inspect.unwrap(languages.replace)(client, ["=".join(each) for each in after], ontology="notes")
+    assert capsys.readouterr().err == told
 
 
 def test_language_is_set_until_all_sources_are_indexed() -> None:

@@ -1,4 +1,5 @@
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from kg_api.providers.embedding_port import (
     Embedder,
     TextPart,
     TokenEmbedder,
+    counting,
+    embed_probed,
     is_token_embedder,
     require_tokens,
     unit,
@@ -62,6 +65,22 @@ def test_passages_give_one_unit_row_each(embedder: Embedder) -> None:
     assert vectors.dtype == np.float32
     assert vectors.shape == (len(TEXTS), embedder.identity.dimensions)
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+
+
+@pytest.mark.parametrize("embedder", ["deterministic", "local", "openai", "nomic"], indirect=True)
+@pytest.mark.parametrize("query", [False, True])
+def test_tokens_are_counted_without_those_of_the_probe(embedder: Embedder, *, query: bool) -> None:
+    def count(call: Callable[[], object]) -> int:
+        with counting() as tally:
+            call()
+        return tally.tokens
+
+    embed = embedder.embed_query if query else lambda text: embedder.embed_passages([text])
+    counted = [count(partial(embed, text)) for text in TEXTS]
+    assert all(counted)
+    expected = pytest.approx(sum(counted), rel=0.1)  # a server's count is divided among the texts
+    assert count(lambda: embed_probed(embedder, TEXTS, "a probe " * 30, query=query)) == expected
+    assert query or count(lambda: embedder.embed_passages(TEXTS)) == expected
 
 
 def test_order_is_kept_and_batches_do_not_matter(embedder: Embedder) -> None:
