@@ -55,6 +55,7 @@ def test_dead_process_restarts_and_signal_ends_all(service: Service) -> None:
     until_counted(service, answered + 20)
     assert service.stop() == 0, service.output()
     assert not any(each.is_running() for each in again)
+    assert service.output().count("a process of the service died") == 1, "a stopped process has not died"
 
 
 def until_counted(service: Service, answered: int) -> None:
