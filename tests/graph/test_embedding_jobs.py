@@ -12,6 +12,7 @@ from kg_api.graph import jobs
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import enqueue_slot
+from kg_api.graph.library import change_by_name
 from kg_api.graph.spaces import hold_configurations
 from kg_api.graph.vectors import (
     BEGINNING,
@@ -26,6 +27,7 @@ from kg_api.graph.vectors import (
 )
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.providers.embedding_port import Vectors
+from kg_api.schemas.documents import DocumentChange
 from kg_api.schemas.spaces import ModelChoice
 from kg_api.schemas.vocabulary import JobState
 from kg_api.spaces.plans import read_embedding_state
@@ -263,6 +265,41 @@ def test_flags_and_full_scan_count_the_same(embedded: Graph, driver: neo4j.Drive
     )
     assert count_due(embedded, wanted(embedded)) == 6
     assert len(due(embedded)) == 6
+
+
+def add_document(graph: Graph) -> None:
+    store_document(graph, record("new.md", ["one"]))
+
+
+def change_text(graph: Graph) -> None:
+    store_document(graph, record("0.md", ["another text"]))
+
+
+def change_title(graph: Graph) -> None:
+    change_by_name(graph, "0.md", DocumentChange(title="Another"))
+
+
+def change_date(graph: Graph) -> None:
+    change_by_name(graph, "0.md", DocumentChange(metadata={"date": "2025-01-31"}))
+
+
+def store_title(graph: Graph) -> None:
+    texts = [f"text {n} of 0" for n in range(MANY // 4)]
+    store_document(graph, replace(record("0.md", texts), title="Another", content_hash="other"))
+
+
+@pytest.mark.parametrize("change", [add_document, change_text, change_title, change_date, store_title])
+def test_change_flags_the_same_sources_as_a_full_scan(
+    embedded: Graph, driver: neo4j.Driver, change: Callable[[Graph], None]
+) -> None:
+    configure_in_place(embedded, "notes", context="template")
+    tick(embedded)
+    assert is_noted(embedded, "notes", wanted(embedded).mark)
+    assert due(embedded) == set()
+    change(embedded)
+    flagged = due(embedded)
+    rows(driver, "MATCH (o:Ontology) SET o.flagged_for = null")
+    assert flagged == due(embedded) != set()
 
 
 def test_worker_start_finds_unflagged_source(embedded: Graph, driver: neo4j.Driver) -> None:

@@ -1,4 +1,6 @@
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -7,9 +9,10 @@ from rich.console import Console
 from rich.text import Text
 
 from kg_api.schemas.answers import AnswerCounts, Answered, Citation, HybridHits, Statement
-from kg_api.schemas.concepts import ConceptHit
+from kg_api.schemas.concepts import Concept, ConceptContext, ConceptHit, ConceptPassage
 from kg_api.schemas.images import PageImage
 from kg_api.schemas.search import Degradation, SourceHits, SourceWindow, WordMatch
+from kg_cli.concepts.commands import print_passages
 from kg_cli.documents.commands import print_page
 from kg_cli.search import commands, views
 from kg_cli.search.views import (
@@ -180,6 +183,40 @@ def test_context_marks_the_requested_paragraph(narrow: Console) -> None:
     assert shown[0] == "handbook / a long way/down/to the document.md"
     assert [line[0] for line in shown if "¶" in line] == [">", " "]
     assert "Next." in shown
+
+
+NEIGHBOUR = PLACE.model_copy(update={"source_id": "a" * 32, "paragraph": 8, "full_text": "Next.\n"})
+CONCEPT = Concept(concept_id="c", ontology="notes", label="lease", description="", search_terms=[], sources=1)
+
+
+@pytest.mark.parametrize(
+    ("view", "answer"),
+    [
+        (print_context, SourceWindow(source_id=PLACE.source_id, window_size=1, sources=[PLACE, NEIGHBOUR])),
+        (
+            print_passages,
+            ConceptContext(
+                concept=CONCEPT,
+                window_size=1,
+                passages=[
+                    ConceptPassage(
+                        source_id=PLACE.source_id,
+                        carried_by=[PLACE.source_id],
+                        quotes=[],
+                        sources=[PLACE, NEIGHBOUR],
+                    )
+                ],
+                more_passages=0,
+            ),
+        ),
+    ],
+)
+def test_only_neighbours_are_dim(narrow: Console, view: Callable[[Any], None], answer: Any) -> None:
+    view(answer)
+    shown = narrow.export_text(styles=True)
+    assert "\x1b[2mNext." in shown
+    assert PLACE.full_text.strip()[:20] in shown
+    assert f"\x1b[2m{PLACE.full_text.strip()[:20]}" not in shown
 
 
 def answered(*citations: Citation, reason: str | None = None) -> Answered:

@@ -99,6 +99,18 @@ def test_hit_on_several_pages_names_the_last(
     assert {name: hit[name] for name in ("page", "last_page") if name in hit} == told
 
 
+@pytest.mark.parametrize(
+    ("similarity", "told"), [(None, {}), (0.123456, {"similarity": 0.1235}), (-0.5, {"similarity": -0.5})]
+)
+def test_hit_has_its_rounded_similarity(
+    library: MemoryLibrary, similarity: float | None, told: dict[str, float]
+) -> None:
+    found = library.search(SourceSearch(query_text="dance")).sources[0]
+    found.similarity = similarity
+    hit = build_hit(found)
+    assert {name: hit[name] for name in ("similarity",) if hit.get(name) is not None} == told
+
+
 def test_degradations_are_returned(server: Server[Any], library: MemoryLibrary) -> None:
     library.degraded = [Degradation(part="embedding", effect="searched by words only")]
     found = answer(call(server, "search_sources", query="dance"))
