@@ -53,6 +53,14 @@ def test_same_image_twice_shares_one_file(pictures: Pictures, graph: Graph) -> N
     assert (pictures.collect(), pictures.files) == (2, 0)
 
 
+def test_images_are_listed_in_the_order_of_their_documents(pictures: Pictures, graph: Graph) -> None:
+    names = [("notes", "b.jpg"), ("photos", "a.jpg"), ("notes", "a.jpg"), ("photos", "c.jpg")]
+    for ontology, document in names:
+        pictures.add(BOAT, document, ontology=ontology)
+    pages = [list_images(graph, ontology=None, offset=at, limit=2) for at in (0, 2)]
+    assert [(each.ontology, each.document) for page in pages for each in page.images] == sorted(names)
+
+
 def test_image_is_found_by_its_description(pictures: Pictures, graph: Graph) -> None:
     reader = DocumentReader(InThisProcess(), ImageKeeper(pictures.stored))
     said = {"description": "Pebbles at\nthe seaside", "caption": "Pebbles", "camera": "A7"}
