@@ -49,12 +49,13 @@ def main() -> None:
         running.kg("ingest", folder, "--ontology", "passages", "--wait", "--json")
         running.rest(LINKS_SECONDS)
         watched = Watched({"Neo4j": running.pids()["neo4j"], "caller": os.getpid()})
-        os.environ |= {
+        place = {
             "KG_HOME": str(running.home.path),
             "KG_NEO4J__URI": running.home.bolt_uri() or "",
             "KG_NEO4J__PASSWORD": running.home.password() or "",
         }
-        settings = load_settings()
+        with patch.dict(os.environ, place):
+            settings = load_settings()
         configure_logs(settings.log)
         with open_container(settings, needs_embedder=True) as container:
             print(

@@ -187,7 +187,9 @@ def stop_all(home: Home, settings: Settings, on_stop: Callable[[str], None]) -> 
     """Stop the supervisor, the worker, the service and Neo4j, wait for each, and return the stopped ones."""
     if not home.run.exists():
         return []
-    ending = [supervisor_role(home, settings), *reversed(stack_roles(home, settings))]
+    # Also its own Neo4j, if the settings name an external one since kg started
+    own = settings.model_copy(update={"neo4j": settings.neo4j.model_copy(update={"uri": None})})
+    ending = [supervisor_role(home, settings), *reversed(stack_roles(home, own))]
     with changing(home):
         ended = [role.name for role in ending if _stop_one(role, on_stop)]
         supervisor.forget(home)

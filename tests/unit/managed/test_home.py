@@ -8,12 +8,14 @@ from pathlib import Path
 from subprocess import PIPE, Popen
 
 import pytest
+from pydantic import SecretStr
 
 from kg_api.errors import ConfigurationError, StorageFull
 from kg_api.local import processes
 from kg_api.local.neo4j import LACK_OF_HEAP, NAME, DiskRoom, _memory_for_start, choose_machine_memory
 from kg_api.local.processes import Home
-from kg_api.settings import Neo4jSettings
+from kg_api.settings import Neo4jSettings, Settings
+from kg_cli.stack.roles import stop_all
 
 
 def mode(path: Path) -> int:
@@ -137,3 +139,15 @@ def test_next_start_after_low_heap_uses_more(tmp_path: Path) -> None:
     home.log_file(NAME).write_text(f"Terminating due to {LACK_OF_HEAP}: Java heap space\n" + "INFO ok\n" * 9)
     assert _memory_for_start(home, settings).heap_mb == 512
     assert processes.tail(home.log_file(NAME), 1) == ["INFO ok"]
+
+
+def test_down_stops_neo4j_although_the_settings_name_another_one_now(home: Home) -> None:
+    with Popen(["sleep", "20"]) as child:
+        found = processes.identify(child.pid)
+        assert found
+        processes.save(home.pid_file("neo4j"), found)
+        elsewhere = Settings(
+            home=home.path, neo4j=Neo4jSettings(uri="bolt://127.0.0.1:1", password=SecretStr("x"))
+        )
+        assert stop_all(home, elsewhere, lambda _: None) == ["neo4j"]
+        assert child.wait(10) != 0
