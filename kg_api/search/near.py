@@ -181,11 +181,7 @@ def describe_embedding_progress(
 ) -> list[Degradation]:
     """Describe the progress in ontologies that are not complete. `others` is used for pending sources."""
     waiting = [(name, at) for name, at in progress.items() if name in ontologies][:MAX_SHOWN]
-    effects = [
-        f"{name}: embedding is in progress ({at.done} of {at.total} sources). The others {others}"
-        for name, at in waiting
-    ]
-    return [Degradation(part="vectors", effect=effect) for effect in effects]
+    return [Degradation(part="vectors", effect=f"{name}: {at.describe(others)}") for name, at in waiting]
 
 
 NO_VECTORS = SpaceVectors(vectors={}, properties={}, spaces={})

@@ -630,8 +630,7 @@ class Retriever:
         within = {name for each in plan.scope.spaces for name in each.filters.ontologies or ()}
         progress = {name: at for name, at in self._progress.recent().items() if not within or name in within}
         for name, at in list(progress.items())[:MAX_TOLD]:
-            far = f"{at.done} of {at.total} sources"
-            effect = f"{name}: embedding is in progress ({far}). Vector search does not find the rest yet"
+            effect = f"{name}: {at.describe('are not found by vector search yet')}"
             yield Degradation(part="vectors", effect=effect)
 
 

@@ -11,7 +11,6 @@ from kg_api.graph.client import Graph
 from kg_api.graph.filters import RememberedFilters
 from kg_api.graph.fulltext import OntologyWords, read_all_word_settings
 from kg_api.graph.jobs import SOURCE_EMBEDDING, Progress, read_embedding_progress
-from kg_api.graph.library import list_ontologies
 from kg_api.graph.reach import get_visible_ontologies, is_visible
 from kg_api.graph.schema import index_states
 from kg_api.graph.search import CachedRead, OntologySizes
@@ -131,19 +130,11 @@ class Snapshots:
         progress = read_embedding_progress(self._graph, kind)
         if kind != SOURCE_EMBEDDING:
             return progress
-        # A job that builds or replaces vectors counts the new ones, but searches still use the previous ones
         states = self._ontologies.recent().embedding_states
-        replaced = [
-            states[name].counted
+        return {
+            name: replace(at, replaces=at.replaces or (name in states and states[name].serving is not None))
             for name, at in progress.items()
-            if name in states and (at.forced or states[name].serving)
-        ]
-        for each in list_ontologies(self._graph, replaced) if replaced else ():
-            if each.searchable == each.sources:
-                del progress[each.ontology]
-            else:
-                progress[each.ontology] = Progress(each.searchable, each.sources)
-        return progress
+        }
 
     def _read(self) -> OntologySnapshot:
         configurations = read_configurations(self._graph)

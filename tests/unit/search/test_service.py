@@ -156,7 +156,7 @@ def test_vector_search_reports_pending_sources() -> None:
     graph = CannedGraph()
     graph.unfinished = [{"ontology": "o1", "done": 3, "total": 9}, {"ontology": "o2", "done": 0, "total": 1}]
     told = searched(graph, mode="vector", ontology="o1").degraded
-    assert [each.effect[:50] for each in told] == ["o1: embedding is in progress (3 of 9 sources). Vec"]
+    assert [each.effect[:50] for each in told] == ["o1: embedding is in progress (3 of 9 sources). The"]
     assert len(searched(graph, mode="vector").degraded) == 2
     assert searched(graph).degraded == [], "words tell it by what they find"
 
