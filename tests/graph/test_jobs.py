@@ -141,7 +141,7 @@ def test_job_lists_omit_parts(graph: Graph) -> None:
     page, total = jobs.page_of_jobs(graph, state=None, kind="test", ontology=None, offset=0, limit=9)
     assert ([each.job_id for each in page], total, page[0].parts) == ([job_id], 1, 3)
     assert jobs.read_embedding_progress(graph) == {}
-    assert jobs.read_embedding_progress(graph, "test") == {"notes": jobs.Progress(0, 9)}
+    assert jobs.read_embedding_progress(graph, "test") == {"notes": jobs.Progress(0, 9, replaces=True)}
 
 
 def test_consecutive_deaths_of_wholes_delay_a_restart(graph: Graph) -> None:
