@@ -330,15 +330,6 @@ class Progress:
     total: int
     replaces: bool = False  # searches use previous vectors until the job ends
 
-    def describe(self, others: str) -> str:
-        """Describe the progress. `others` tells what happens to sources without a vector."""
-        far = f"{self.done} of {self.total} sources"
-        if self.replaces:
-            return (
-                f"kg replaces the vectors ({far}), and uses the previous ones. Sources added since {others}"
-            )
-        return f"embedding is in progress ({far}). The others {others}"
-
 
 def read_embedding_progress(graph: Graph, kind: str = SOURCE_EMBEDDING) -> dict[str, Progress]:
     rows = graph.read("jobs/unfinished", kind=kind)

@@ -23,8 +23,7 @@ from kg_api.schemas.image_search import ImageHit, ImageHits, ImageScope, ImageSe
 from kg_api.schemas.images import ReadImage
 from kg_api.schemas.search import Degradation, DescribedPlace, ImageFacts, LanePart, Place, SourceSearch
 from kg_api.schemas.vocabulary import ImageLane as LaneName
-from kg_api.search.near import describe_embedding_progress
-from kg_api.search.notes import Stopwatch
+from kg_api.search.notes import Stopwatch, describe_embedding_progress
 from kg_api.search.retrieve import CONCEPTS, PICTURES, TEXT, VECTOR
 from kg_api.search.scope import choose
 from kg_api.search.service import SearchService

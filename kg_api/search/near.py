@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from kg_api.graph.client import Graph
 from kg_api.graph.filters import SourceFilter
-from kg_api.graph.jobs import Progress
 from kg_api.graph.search import ChunkText, SpaceVectors, read_chunk_texts
 from kg_api.graph.similar import NearSource, VectorPart, describe_places
 from kg_api.graph.spaces import Space
@@ -174,14 +173,6 @@ def comparable(space: Space, wanted: Sequence[str] | None, known: OntologySnapsh
             slots.setdefault(spaces[name].key, (spaces[name], []))[1].append(name)
     elsewhere = sorted(name for name in names if spaces[name].slug != space.slug)
     return Comparable(space, list(slots.values()), elsewhere)
-
-
-def describe_embedding_progress(
-    progress: Mapping[str, Progress], ontologies: Collection[str], others: str = "are not compared"
-) -> list[Degradation]:
-    """Describe the progress in ontologies that are not complete. `others` is used for pending sources."""
-    waiting = [(name, at) for name, at in progress.items() if name in ontologies][:MAX_SHOWN]
-    return [Degradation(part="vectors", effect=f"{name}: {at.describe(others)}") for name, at in waiting]
 
 
 NO_VECTORS = SpaceVectors(vectors={}, properties={}, spaces={})

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Collection, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from typing import Literal, get_args
 
+from kg_api.graph.jobs import Progress
 from kg_api.metrics import meters
 from kg_api.schemas.search import Degradation, Respelling
 from kg_api.tracing import span
@@ -38,6 +39,24 @@ class Notes:
     def unique(self) -> list[Degradation]:
         every = self.all
         return [each for at, each in enumerate(every) if each not in every[:at]]
+
+
+MAX_DESCRIBED = 10
+
+
+def describe_embedding_progress(
+    progress: Mapping[str, Progress], ontologies: Collection[str], others: str = "are not compared"
+) -> list[Degradation]:
+    """Describe the progress in ontologies that are not complete. `others` is used for pending sources."""
+    waiting = [(name, at) for name, at in progress.items() if name in ontologies][:MAX_DESCRIBED]
+    return [Degradation(part="vectors", effect=f"{name}: {_describe(at, others)}") for name, at in waiting]
+
+
+def _describe(at: Progress, others: str) -> str:
+    far = f"{at.done} of {at.total} sources"
+    if at.replaces:
+        return f"kg replaces the vectors ({far}), and uses the previous ones. Sources added since {others}"
+    return f"embedding is in progress ({far}). The others {others}"
 
 
 # Timings for the response and for /metrics

@@ -24,8 +24,8 @@ from kg_api.schemas.image_search import RelatedSearch, RelatedSource, RelatedSou
 from kg_api.schemas.search import Degradation, Place
 from kg_api.schemas.vocabulary import RelatedLane, SourceKind
 from kg_api.search.fusion import MARGIN, get_relevance_floor
-from kg_api.search.near import NO_VECTORS, comparable, describe_embedding_progress, sample_evenly
-from kg_api.search.notes import Stopwatch
+from kg_api.search.near import NO_VECTORS, comparable, sample_evenly
+from kg_api.search.notes import Stopwatch, describe_embedding_progress
 from kg_api.search.question import PictureQuestions, PictureVector
 from kg_api.search.retrieve import PASSAGE
 from kg_api.search.scope import choose_sources

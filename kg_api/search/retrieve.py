@@ -49,6 +49,7 @@ from kg_api.schemas.base import name_id, normalize_concept_name
 from kg_api.schemas.search import Degradation, MatchedChunk, Place, Ranks, Respelling
 from kg_api.schemas.spaces import USUAL, SimilarityCalibration
 from kg_api.schemas.vocabulary import GroupBy
+from kg_api.search.notes import describe_embedding_progress
 from kg_api.search.plan import SearchPlan, Wording
 from kg_api.spaces.snapshot import Snapshots
 from kg_api.suggestions import UNSPACED
@@ -522,7 +523,6 @@ def respell(graph: Graph, wording: Wording, missing: Sequence[str]) -> Wording:
 # Orchestration
 
 THREADS = 16
-MAX_TOLD = 10
 
 
 Fuse = Callable[[SearchPlan, Candidates], Sequence[Hit]]
@@ -624,14 +624,10 @@ class Retriever:
             effect = f"{of_words}: they are found by full text only"
             yield Degradation(part="vectors", effect=effect)
         if words is None:  # full-text hits already report missing vectors
-            yield from self._under_way(plan)
-
-    def _under_way(self, plan: SearchPlan) -> Iterator[Degradation]:
-        within = {name for each in plan.scope.spaces for name in each.filters.ontologies or ()}
-        progress = {name: at for name, at in self._progress.recent().items() if not within or name in within}
-        for name, at in list(progress.items())[:MAX_TOLD]:
-            effect = f"{name}: {at.describe('are not found by vector search yet')}"
-            yield Degradation(part="vectors", effect=effect)
+            within = {name for each in plan.scope.spaces for name in each.filters.ontologies or ()}
+            progress = self._progress.recent()
+            pending = "are not found by vector search yet"
+            yield from describe_embedding_progress(progress, within or progress, pending)
 
 
 def _candidates(plan: SearchPlan, found: Sequence[tuple[str, LaneHits]]) -> Candidates:

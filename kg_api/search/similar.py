@@ -33,12 +33,11 @@ from kg_api.search.near import (
     Group,
     comparable,
     deduplicate_sources,
-    describe_embedding_progress,
     group_duplicates,
     present_similar,
     sample_evenly,
 )
-from kg_api.search.notes import Stopwatch
+from kg_api.search.notes import Stopwatch, describe_embedding_progress
 from kg_api.search.passage_map import build_map
 from kg_api.search.plan import MAX_EXACT
 from kg_api.search.scope import Chosen, choose_sources

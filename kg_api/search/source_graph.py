@@ -28,15 +28,8 @@ from kg_api.graph.similar import (
 )
 from kg_api.schemas.search import Degradation, Place
 from kg_api.schemas.similarity import GraphRequest, SourceEdge, SourceGraph, SourceNode
-from kg_api.search.near import (
-    MAX_PARTS,
-    Comparable,
-    comparable,
-    deduplicate_sources,
-    describe_embedding_progress,
-    sample_evenly,
-)
-from kg_api.search.notes import Stopwatch
+from kg_api.search.near import MAX_PARTS, Comparable, comparable, deduplicate_sources, sample_evenly
+from kg_api.search.notes import Stopwatch, describe_embedding_progress
 from kg_api.search.rank import group_near_duplicates
 from kg_api.search.scope import Chosen, choose_sources
 from kg_api.spaces.snapshot import OntologySnapshot, ProgressReading

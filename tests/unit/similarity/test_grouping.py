@@ -14,13 +14,8 @@ from kg_api.schemas.search import Place
 from kg_api.schemas.similarity import SimilarSearch
 from kg_api.schemas.spaces import SimilarityCalibration
 from kg_api.search import related, similar, source_graph
-from kg_api.search.near import (
-    comparable,
-    deduplicate_sources,
-    describe_embedding_progress,
-    group_duplicates,
-    to_matched_chunk,
-)
+from kg_api.search.near import comparable, deduplicate_sources, group_duplicates, to_matched_chunk
+from kg_api.search.notes import describe_embedding_progress
 from kg_api.search.passage_map import Projection
 from kg_api.search.related import Found, RelatedService, note_no_close_match, rank_by_similarity
 from kg_api.search.similar import MAX_COMPARED, MAX_EXACT, SimilarityService, sample_evenly
