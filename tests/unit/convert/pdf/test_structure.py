@@ -143,7 +143,7 @@ def test_letter_spaced_words_stay_whole() -> None:
 
 
 def test_spaced_words_in_several_text_objects_stay_whole() -> None:
-    """Text recognition stores spaced letters, and the end of a word as a text object of its own."""
+    """Text recognition stores spaced letters, and the end of a word as a separate text object."""
 
     def draw(canvas: Canvas) -> None:
         at = 72.0
