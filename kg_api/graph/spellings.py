@@ -17,6 +17,7 @@ from kg_api.normal_form import normalise_text
 MAX_VARIANTS = 32
 JOINED = 2.0  # weight of one word that joins two words of the query
 
+_DIGIT = re.compile(r"\d")
 _NUMBER = r"\d+(?:[.,]\d+)*"
 _LETTER = rf"(?:(?=[{LATIN}])[^\W\d_])"
 _WORD = re.compile(rf"(?<![^\W_])(?:{_NUMBER}|{_LETTER}+)+(?![^\W_])")
@@ -51,6 +52,8 @@ class Variant(NamedTuple):
 def find_variants(question: str) -> list[Variant]:
     """Return other spellings of a query's numbers and adjacent letters, at most 32."""
     normal = normalise_text(question)
+    if not _DIGIT.search(normal):  # most questions
+        return []
     words = [*_WORD.finditer(normal)]
     separate = [variant for word in words for variant in _separate(word[0])]
     separate += [Variant(" ".join(formula.groups())) for formula in _FORMULA.finditer(normal)]
@@ -95,6 +98,8 @@ def write_amounts(text: str) -> str:
     A date becomes one number: `17 June 2025` as `20250617`.
     """
     normal = normalise_text(text)
+    if not _DIGIT.search(normal):
+        return normal
     for pattern in _DATES:
         normal = pattern.sub(lambda found: f"{date}" if (date := _read_date(found)) else found[0], normal)
     return _AMOUNT.sub(_write_amount, normal)

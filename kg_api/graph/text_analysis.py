@@ -457,6 +457,8 @@ def detect_stop_word_language(words: Iterable[str], *, sure: bool = False) -> st
     of other languages is None: `de` and `la` are Spanish, French, Italian, and Romanian.
     """
     counts = Counter(islice(words, ENOUGH))
+    if counts.total() < MIN_STOP_WORDS:
+        return None
     # Iterating over a view of keys reads the whole stop word list: 70 times slower
     distinct = frozenset(counts)
     hits = {
@@ -482,7 +484,7 @@ def detect_language(text: str) -> str | None:
     The script decides first, because a few Latin names in a Greek text look like another language.
     """
     counts = Counter[str]()
-    for each, count in Counter(text[:1000]).items():
+    for each, count in Counter("" if text.isascii() else text[:1000]).items():
         if each.isalpha():
             counts[unicodedata.name(each, "").partition(" ")[0]] += count
     script = max(counts, key=counts.__getitem__, default="LATIN")

@@ -78,6 +78,7 @@ def fuse(
     Returns:
         Scores by id, best first. Equal scores are ordered by id, so that the order is stable.
     """
+    scores: dict[str, float] = {}
     parts: dict[str, list[LaneContribution]] = {}
     way = how if len(lanes) > 1 else "alone"
     for lane in lanes:
@@ -101,13 +102,14 @@ def fuse(
                 contribution = weight * place
             else:
                 contribution = weight * (score - least)
+            scores[identity] = scores.get(identity, 0.0) + contribution
             own = LaneContribution(lane.name, rank, score, weight, contribution)
             parts.setdefault(identity, []).append(own)
-    fused = {
-        identity: FusedScore(math.fsum(part.contribution for part in own), tuple(own))
-        for identity, own in parts.items()
-    }
-    return fused if way == "alone" else dict(sorted(fused.items(), key=lambda each: (-each[1][0], each[0])))
+    order = list(scores)
+    if way != "alone":
+        order.sort()
+        order.sort(key=scores.__getitem__, reverse=True)  # keeps the order of equal scores
+    return {identity: FusedScore(scores[identity], tuple(parts[identity])) for identity in order}
 
 
 def _weigh_by_shape(lane: LaneScores, best: Sequence[float]) -> tuple[float, float]:
