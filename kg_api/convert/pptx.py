@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 import pptx
+from pptx.opc.package import PartFactory
+from pptx.parts.presentation import PresentationPart
 
 from kg_api.convert.image.embedded import ImagesWithin
 from kg_api.convert.ooxml.drawings import read_lines, read_paragraph, write_graphic
@@ -34,6 +36,10 @@ _CHARTS, _HIDDEN = "charts and diagrams that could not be read", "hidden shapes"
 _GRAPHICS = (q("c:chart"), q("cx:chart"), q("dgm:relIds"))  # refer to a chart or the data of a diagram
 _MAX_LEVELS = 9
 _ON = frozenset({"1", "true"})
+_MACRO_FORM = "application/vnd.ms-powerpoint.{}.macroEnabled.main+xml"
+PartFactory.part_type_for |= {  # python-pptx knows presentations with macros only
+    _MACRO_FORM.format(form): PresentationPart for form in ("slideshow", "template")
+}
 
 
 def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:

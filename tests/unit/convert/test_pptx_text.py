@@ -1,5 +1,6 @@
 # ruff: noqa: E501 - an element stays on one line, as in its file
 import io
+import zipfile
 from typing import Any, cast
 
 import pptx
@@ -102,11 +103,24 @@ MATH = "<a14:m><m:oMathPara><m:oMath><m:sSup><m:e><m:r><m:t>𝑥</m:t></m:r></m:
 GROUP = '<p:grpSp><p:nvGrpSpPr><p:cNvPr id="9" name="g"/><p:cNvGrpSpPr/><p:nvPr/></p:nvGrpSpPr><p:grpSpPr/>{}</p:grpSp>'
 
 
-@pytest.mark.parametrize("kind", ["PML_PRES_MACRO_MAIN", "PML_SLIDESHOW_MAIN", "PML_TEMPLATE_MAIN"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *(CONTENT_TYPE.PML_PRES_MACRO_MAIN, CONTENT_TYPE.PML_SLIDESHOW_MAIN, CONTENT_TYPE.PML_TEMPLATE_MAIN),
+        "application/vnd.ms-powerpoint.slideshow.macroEnabled.main+xml",
+        "application/vnd.ms-powerpoint.template.macroEnabled.main+xml",
+    ],
+)
 def test_slide_show_and_template_are_read(kind: str) -> None:
-    made, _ = deck(LIMIT)
-    made.part._content_type = getattr(CONTENT_TYPE, kind)
-    assert get_text(save(made)) == "Load limit 40\n"
+    original, out = io.BytesIO(), io.BytesIO()
+    deck(LIMIT)[0].save(original)
+    with zipfile.ZipFile(original) as deck_file, zipfile.ZipFile(out, "w") as changed:
+        for name in deck_file.namelist():
+            usual = CONTENT_TYPE.PML_PRESENTATION_MAIN.encode()
+            content = deck_file.read(name)
+            assert (usual in content) == (name == "[Content_Types].xml")
+            changed.writestr(name, content.replace(usual, kind.encode()))
+    assert get_text(convert(out.getvalue())) == "Load limit 40\n"
 
 
 @pytest.mark.parametrize(
