@@ -85,7 +85,7 @@ _CHARSETS = (  # most used first, to decide between equally good guesses
     *("cp1252", "cp1250", "cp1251", "cp1254", "cp1253", "cp1255", "cp1256", "cp1257", "cp1258"),
     *("koi8_r", "koi8_u", "cp874", "gb18030", "big5", "cp932", "euc_jp", "cp949"),
 )
-_MIN_UTF8 = 5  # letters in UTF-8 for each byte that is not
+_MIN_UTF8 = 2  # letters in UTF-8 for each byte that is not
 _AS_CLEAN = 0.001
 _AS_COHERENT = 0.02
 _SURROGATE = re.compile("[\ud800-\udfff]")

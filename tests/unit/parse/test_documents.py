@@ -106,12 +106,13 @@ def test_a_byte_order_mark_is_obeyed_and_removed(encoding: str, text: str) -> No
     assert decode("\ufeff".encode(encoding) + text.encode(encoding)) == (text, ())
 
 
-def test_few_invalid_bytes_do_not_change_the_encoding() -> None:
-    text, notes = decode("Grüße für Köln, schöne Straße.\n".encode() + "Münster\n".encode("latin-1"))
-    assert (text, notes) == (
-        "Grüße für Köln, schöne Straße.\nMünster\n",
-        ("read as UTF-8, with 1 invalid bytes read as cp1252",),
-    )
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("Grüße für Köln, schöne Straße.\n", "Münster\n"), ("Grüße für Köln.\n", "Müller\n")],
+)
+def test_few_invalid_bytes_do_not_change_the_encoding(before: str, after: str) -> None:
+    text, notes = decode(before.encode() + after.encode("latin-1"))
+    assert (text, notes) == (before + after, ("read as UTF-8, with 1 invalid bytes read as cp1252",))
 
 
 @pytest.mark.parametrize(
