@@ -78,7 +78,7 @@ def read_xlsx_sheets(archive: zipfile.ZipFile, notes: SheetNotes) -> Iterator[Sh
                 text = _read_runs(each)
                 book.strings.append(join_lines(text) if isinstance(text, str) else text)
                 each.clear()
-    attributes = {get_local_name(each): each.attrib for each in root.iter()}
+    attributes = {get_local_name(each): each.attrib for each in root}  # extensions repeat names
     book.since_1904 = attributes.get("workbookPr", {}).get("date1904") in _TRUE
     book.is_recomputed = attributes.get("calcPr", {}).get("fullCalcOnLoad") in _TRUE
     for each in [each for each in root.iter() if get_local_name(each) == "sheet"]:

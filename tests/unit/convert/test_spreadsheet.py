@@ -267,6 +267,12 @@ def test_xlsx_values_follow_their_formats() -> None:
     assert "2024-03-05" in old.text
 
 
+def test_extensions_keep_the_dates_of_old_macs() -> None:
+    extension = '<extLst><ext><x15:workbookPr xmlns:x15="x" chartTrackingRefBase="1"/></ext></extLst>'
+    book = f'<workbookPr date1904="1"/>{extension}'
+    assert "2024-03-05" in convert(raw(rows_of(["When", number("43894", 4)]), book=book)).text
+
+
 PLAIN = """<row r="1" spans="1:3"><c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>1</v></c></row>\
 <row r="2" ht="15"><c r="A2" t="s"><v>2</v></c><c r="B2" s="2"><v>1234.5</v></c><c r="C2" s="1"/></row>\
 <row r="4" hidden="1"><c r="A4" t="str"><f>A2</f><v>a b</v></c><c r="B4"><f>B2*2</f><v>2469</v></c></row>"""
