@@ -28,7 +28,7 @@ _BUILTIN = {
 _TOKEN = re.compile(
     r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|[_*].|\[\$(?P<currency>[^\]-]*)[^\]]*\]|(?P<elapsed>\[[hmsHMS]+\])'
     r"|(?P<condition>\[[<>=][^\]]*\])|\[[^\]]*\]"
-    r"|(?P<sign>General|[Ee][+-]|AM/PM|A/P|上午/下午|.)",
+    r"|(?P<sign>(?i:General)|[Ee][+-]|AM/PM|A/P|上午/下午|.)",
     re.DOTALL,
 )
 _CONDITION = re.compile(r"\[(<=|>=|<>|[<>=])\s*(-?\d+(?:\.\d+)?)\s*\]")
@@ -118,9 +118,11 @@ def _parse_part(tokens: Sequence[_Token]) -> NumberFormat:
         is_date = bool(re.search("[ydegb]", marks)) or ("m" in marks and not has_time)
         kind = "duration" if is_elapsed else "date" if is_date else "time"
         return NumberFormat(kind=kind, fractions=bool(re.search(r"s\.0", marks)))
-    is_plain = "/" in signs or any(each[0] in "Ee" for each in signs if each[1:] and each != "General")
+    is_plain = "/" in signs or any(
+        each[0] in "Ee" for each in signs if each[1:] and each.lower() != "general"
+    )
     digits = "#?0123456789/" if is_plain else "#?0"
-    numbers = [at for at, sign in enumerate(signs) if sign == "General" or (sign and sign in digits)]
+    numbers = [at for at, sign in enumerate(signs) if sign.lower() == "general" or (sign and sign in digits)]
     if not numbers:
         word = "" if "@" in signs else "".join(text for _, text in tokens).strip()
         return NumberFormat(word, has_digits=False) if word.strip(_SIGNS) else GENERAL
