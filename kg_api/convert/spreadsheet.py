@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -30,6 +31,8 @@ from kg_api.schemas.documents import Converted
 _KIND = "a spreadsheet (XLSX, XLS or ODS)"
 _OLE = b"\xd0\xcf\x11\xe0"
 _EXACT = 2**53
+_LONG_TIME = re.compile(r"\A(-?)PT(\d{2,})H(\d\d)M(\d\d(?:\.\d+)?)S\Z")
+"""Time of more than a day in ODS, which calamine returns as in the file."""
 _VALUES_ONLY = (
     "kg reads only values of .xls and .ods files. Number formats such as percent, errors, formulas without a "
     "result, struck text, hidden rows, comments and text boxes are missing. Save it as .xlsx to keep them"
@@ -131,4 +134,5 @@ def _show_value(value: object) -> str:
         return format_duration(value.total_seconds())
     if isinstance(value, date | time):
         return value.isoformat()
-    return join_lines(str(value)) if isinstance(value, str | int) else ""
+    words = join_lines(str(value)) if isinstance(value, str | int) else ""
+    return _LONG_TIME.sub(r"\1\2:\3:\4", words)

@@ -92,6 +92,14 @@ def row(*cells: str, times: int = 1) -> str:
     return f'<table:table-row table:number-rows-repeated="{times}">{"".join(cells)}</table:table-row>'
 
 
+def test_ods_time_above_a_day_is_readable() -> None:
+    times = (
+        cell("", f'office:value-type="time" office:time-value="PT{each}S"')
+        for each in ("02H03M04", "27H17M54")
+    )
+    assert convert(sheet_of(row(*times))).text == "## S\n\n02:03:04 27:17:54\n"
+
+
 def test_ods_values_are_read_and_others_counted() -> None:
     text, number = 'office:value-type="string"', 'office:value-type="float"'
     note = "<office:annotation><text:p>Ask Ann</text:p></office:annotation>"
