@@ -33,6 +33,7 @@ _OLE = b"\xd0\xcf\x11\xe0"
 _EXACT = 2**53
 _LONG_TIME = re.compile(r"\A(-?)PT(\d{2,})H(\d\d)M(\d\d(?:\.\d+)?)S\Z")
 """Time of more than a day in ODS, which calamine returns as in the file."""
+_GAP = re.compile(rb"(?<=>)\s+(?=</?table:)")
 _VALUES_ONLY = (
     "kg reads only values of .xls and .ods files. Number formats such as percent, errors, formulas without a "
     "result, struck text, hidden rows, comments and text boxes are missing. Save it as .xlsx to keep them"
@@ -46,7 +47,7 @@ def convert(data: bytes) -> Converted:
     with _report_damage(_KIND):
         is_ods = archive is not None and "content.xml" in archive.namelist()
         if archive is None or is_ods:
-            sheets = _read_values(data, notes)
+            sheets = _read_values(_remove_gaps(archive, data) if archive else data, notes)
             descriptions.append(_VALUES_ONLY)
         else:
             sheets = read_xlsx_sheets(archive, notes)
@@ -92,6 +93,20 @@ def _report_damage(what: str) -> Generator[None]:
                 "without a password"
             ) from error
         raise
+
+
+def _remove_gaps(archive: zipfile.ZipFile, data: bytes) -> bytes:
+    """Remove whitespace between the elements of a table in an ODS file, which calamine rejects."""
+    content = read_entry(archive, "content.xml")
+    if (compact := _GAP.sub(b"", content)) == content:
+        return data
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as written:
+        for name in ("mimetype", "META-INF/manifest.xml"):
+            if name in archive.namelist():
+                written.writestr(name, read_entry(archive, name))
+        written.writestr("content.xml", compact)
+    return out.getvalue()
 
 
 def _read_values(data: bytes, notes: SheetNotes) -> Iterator[Sheet]:

@@ -100,6 +100,18 @@ def test_ods_time_above_a_day_is_readable() -> None:
     assert convert(sheet_of(row(*times))).text == "## S\n\n02:03:04 27:17:54\n"
 
 
+def test_ods_with_whitespace_between_cells_is_read() -> None:
+    value = 'office:value-type="float" office:value="3"'
+    text = cell(
+        "\n <text:p>Two <text:span>words</text:span> <text:span>more</text:span></text:p>\n ",
+        'office:value-type="string"',
+    )
+    rows = "\n ".join(row(" ", cell("<text:p>3</text:p>", value), "\n", text, " ") for _ in range(2))
+    assert convert(sheet_of(f"\n {rows}\n")).text == (
+        "## S\n\n| 3 | Two words more |\n| --- | --- |\n| 3 | Two words more |\n"
+    )
+
+
 def test_ods_values_are_read_and_others_counted() -> None:
     text, number = 'office:value-type="string"', 'office:value-type="float"'
     note = "<office:annotation><text:p>Ask Ann</text:p></office:annotation>"
