@@ -193,6 +193,10 @@ def _decode_unmarked(data: bytes) -> tuple[str, tuple[str, ...]]:
         raise UnreadableDocument(
             f"the file is not text (NUL byte at {zero}), or UTF-16 without a byte-order mark. {READS}"
         )
+    if (shift := _SHIFT.search(data)) and data.isascii():
+        codec = "iso2022_kr" if shift[1] else "iso2022_jp"
+        if (text := _try_with_supersets(data, codec)) is not None:
+            return text, (f"read as {codec}: the file uses its escape sequences",)
     try:
         return data.decode("utf-8"), ()
     except UnicodeDecodeError:
@@ -243,6 +247,8 @@ _ONE_BYTE = frozenset({"koi8-r", "koi8-u", *(f"cp125{digit}" for digit in range(
 _NO_FILES = frozenset({"idna", "punycode", "unicode-escape", "raw-unicode-escape"})
 """Codecs of names and literals. Some take quadratic time."""
 _JAPANESE = "iso2022_jp+nec"
+_SHIFT = re.compile(rb"\x1b\$(?:[@B]|\([CDOPQ]|(\)C))")
+"""Escape sequence of ISO-2022-JP or ISO-2022-KR, which write other letters in ASCII."""
 _SUPERSETS = {"iso2022_jp": ("iso2022_jp_ext", _JAPANESE), "euc_jp": ("euc_jis_2004",)}
 _DECLARED = re.compile(
     rb"""<meta[^<>]{0,500}?charset\s*=\s*["']?\s*([\w.:-]{1,40})|<\?xml[^<>]{0,200}?encoding\s*=\s*["']([\w.:-]{1,40})""",

@@ -126,6 +126,20 @@ def test_another_encoding_is_guessed_and_said(text: str, encoding: str, name: st
 
 
 @pytest.mark.parametrize(
+    ("text", "encoding"), [("日本語の文書①\n", "iso2022_jp_2004"), ("한국어 문서\n", "iso2022_kr")]
+)
+def test_escape_sequences_of_mail_encodings_are_decoded(text: str, encoding: str) -> None:
+    got, notes = decode(text.encode(encoding))
+    assert got == text
+    assert "escape sequences" in notes[0]
+
+
+def test_terminal_codes_are_not_an_encoding() -> None:
+    text = "\x1b[1mprice\x1b[0m \x1b$B für\n"
+    assert decode(text.encode()) == (text, ())
+
+
+@pytest.mark.parametrize(
     ("text", "encoding"),
     [
         ('<?xml version="1.0" encoding="shift_jis"?><a>日本語</a>', "shift_jis"),
