@@ -28,7 +28,10 @@ from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.settings import ConversionSettings
 from kg_api.text.decoding import declared_encoding, decode_declared
 
-_KNOWN = frozenset({"from", "to", "subject", "date", "received", "message-id", "mime-version", "return-path"})
+_KNOWN = frozenset({
+    *("from", "to", "subject", "date", "received", "message-id", "mime-version", "return-path"),
+    *("content-type", "content-transfer-encoding", "content-disposition"),
+})  # fmt: skip
 _MAX_DEPTH = 200
 _TEXTS = frozenset({
     *("text/plain", "text/html", "application/xhtml+xml", "text/markdown", "text/x-markdown", "text/csv"),

@@ -280,3 +280,8 @@ def test_broken_words_of_flowed_text_are_joined() -> None:
         convert(f"{head}{text}".encode()).text
         == "# Kettle\n\nFrom: a@example.org\n\nThe kettle is broken.\n\nsorry\n\n--\nAnn\n"
     )
+
+
+def test_part_without_sender_is_read() -> None:
+    part = b"Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: base64\n\n"
+    assert convert(part + base64.b64encode(b"The kettle is broken.")).text == "The kettle is broken.\n"
