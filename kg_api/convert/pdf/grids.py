@@ -196,9 +196,19 @@ def join_cells(pieces: Sequence[TextRun], grids: Iterable[Grid]) -> list[TextRun
         is_table = len({cell[0] for cell in filled}) > 1 and len({cell[3] for cell in filled}) > 1
         is_table = is_table and len(filled) >= _MIN_FILLED * len(grid)
         letters = (sum(len(piece.text) for piece in inside) for inside in cells.values())
-        if is_table and max(letters) <= _MAX_CELL:
+        if is_table and max(letters) <= _MAX_CELL and not _are_backgrounds(cells):
             left = [*outside, *_join_rows(grid, cells)]
     return left
+
+
+def _are_backgrounds(cells: Mapping[Box, Sequence[TextRun]]) -> bool:
+    """Check if the cells are colored words of a code listing, whose lines run across them."""
+    is_mono = all(piece.mono for inside in cells.values() for piece in inside)
+    return is_mono and any(
+        piece.left < cell[0] - _NEAR or cell[2] + _NEAR < piece.right
+        for cell, inside in cells.items()
+        for piece in inside
+    )
 
 
 class _Places:

@@ -46,6 +46,23 @@ def test_code_keeps_its_lines_and_indentation() -> None:
     assert f"\n\n```\n{CODE}\n```\n\n" in found.text
 
 
+def test_colored_words_of_code_are_not_cells() -> None:
+    code = ["def area(side):", "    square = side * side", "    return square"]
+
+    def draw(canvas: Canvas) -> None:
+        lines("The crane of the harbour broke in the storm of May,", "and nobody has repaired it.")(canvas)
+        for number, line in enumerate(code):
+            y = 500 - 12 * number
+            canvas.setFont("Courier", 10)
+            for word in re.finditer(r"\s+|\w+|\W", line):
+                canvas.setFillGray(0.9)
+                canvas.rect(72 + 6 * word.start(), y - 3, 6 * len(word[0]), 12, stroke=0, fill=1)
+                canvas.setFillGray(0)
+                canvas.drawString(72 + 6 * word.start(), y, word[0])
+
+    assert convert(drawn(draw)).text.endswith("\n```\n" + "\n".join(code) + "\n```")
+
+
 def test_aligned_columns_become_a_table_with_wrapped_cells() -> None:
     rows = [["Ship", "Tons", "Cargo"], ["Anna", "120", "rye, oats"], ["Berta", "85", "a|b"]]
     head = "| Ship | Tons | Cargo |\n| --- | --- | --- |\n| Anna | 120 | rye, oats |\n| Berta | 85 | a\\|b |"
