@@ -8,9 +8,9 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, wraps
+from functools import cache
 from pathlib import Path
-from typing import Final, TypeVar, cast
+from typing import Final, cast
 
 import psutil
 import structlog
@@ -129,30 +129,13 @@ class QueueGauges(Collector):
             yield GaugeMetricFamily(name, about, value)
 
 
-# Cached factories
-
-T = TypeVar("T")
-
-_MAKING = threading.RLock()
-
-
-def run_once_per_process(make: Callable[[], T]) -> Callable[[], T]:
-    """Return a function that calls `make` once per process, even if several threads call it first."""
-    made = cache(make)
-
-    @wraps(make)
-    def get() -> T:
-        with _MAKING:
-            return made()
-
-    return get
-
-
-# Metrics of requests, jobs, Neo4j, and providers. A label never contains user input, because every key with
-# the scope `read` can read all metrics.
+# Metrics of requests, jobs, Neo4j, providers, and embeddings. A label never contains user input, because
+# every key with the scope `read` can read all metrics.
 
 BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15)
 """Seconds. A statement takes 1 ms, a search 15 ms, a large search 1 s. kg cancels a search after 15 s."""
+EMBEDDING_BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60)
+"""Seconds. A local query takes 4 ms, a batch 1 s, and a provider up to 60 s with all retries."""
 LONG_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
 """Seconds for providers and jobs."""
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -205,14 +188,24 @@ _METRICS: Final = {
     "kg_provider_cost_dollars": _described(
         Counter, "Money spent on models with a known price.", "kind", "provider"
     ),
+    "embeddings": _described(Counter, "Texts embedded.", "model", "dimensions"),
+    "embedding_latency_seconds": _described(
+        Histogram, "Time of one call, tries and waits included.", "model", buckets=EMBEDDING_BUCKETS
+    ),
+    "embedding_errors": _described(Counter, "Calls that failed.", "type"),
+    "embedding_tokens": _described(Counter, "Tokens read.", "model"),
+    "embedding_probes": _described(
+        Counter, "Probe texts embedded to verify the model. Not part of the other counters.", "model"
+    ),
 }
 
 
 class Meters:
-    """Metrics of a process except for embeddings, by name without `kg_`."""
+    """Metrics of a process, by name without `kg_`."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._metrics = {name: make(name, registry) for name, make in _METRICS.items()}
+        """Register the metrics. A registry allows one call."""
+        self._metrics = {name.removeprefix("kg_"): make(name, registry) for name, make in _METRICS.items()}
 
     def count(self, name: str, *labels: str, by: float = 1) -> None:
         cast("Counter", self._of(name, labels)).inc(by)
@@ -237,14 +230,23 @@ class Meters:
             self.count(name, by=-1)
 
     def _of(self, name: str, labels: tuple[str, ...]) -> Metric:
-        metric = self._metrics[f"kg_{name}"]
+        metric = self._metrics[name]
         return metric.labels(*labels) if labels else metric
 
 
-@run_once_per_process
-def meters() -> Meters:
+_MAKING = threading.Lock()
+
+
+@cache
+def _open_meters() -> Meters:
     reserve_room()
     return Meters(REGISTRY)
+
+
+def meters() -> Meters:
+    """Get the metrics of the process. They are created once, even if several threads call this first."""
+    with _MAKING:
+        return _open_meters()
 
 
 # Token usage

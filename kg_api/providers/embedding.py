@@ -13,10 +13,9 @@ from typing import TypeVar
 
 import numpy as np
 import structlog
-from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram
 
-from kg_api.errors import ConfigurationError, EmbeddingUnavailable, KgError
-from kg_api.metrics import reserve_room, run_once_per_process
+from kg_api.errors import ConfigurationError, KgError
+from kg_api.metrics import Meters, meters
 from kg_api.providers.embedding_port import (
     CATALOGUE,
     DEFAULT_MODELS,
@@ -165,37 +164,11 @@ def _find_local(settings: Settings, name: str | None) -> tuple[Path, ModelSpec]:
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
-BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60)
-"""Seconds. A local query takes 4 ms, a batch 1 s, and a provider up to 60 s with all retries."""
-
-
-class EmbeddingMetrics:
-    def __init__(self, registry: CollectorRegistry) -> None:
-        """Register the metrics. A registry allows one call."""
-        self.embeddings = Counter(
-            "embeddings_total", "Texts embedded.", ("model", "dimensions"), registry=registry
-        )
-        self.latency = Histogram(
-            "embedding_latency_seconds",
-            "Time of one call, tries and waits included.",
-            ("model",),
-            registry=registry,
-            buckets=BUCKETS,
-        )
-        self.errors = Counter("embedding_errors_total", "Calls that failed.", ("type",), registry=registry)
-        self.tokens = Counter("embedding_tokens_total", "Tokens read.", ("model",), registry=registry)
-        self.probes = Counter(
-            "embedding_probes_total",
-            "Probe texts embedded to verify the model. Not part of the other counters.",
-            ("model",),
-            registry=registry,
-        )
-
 
 class MeteredEmbedder:
     """Embedder to measure another embedder. Other methods are passed through."""
 
-    def __init__(self, embedder: Embedder, metrics: EmbeddingMetrics) -> None:
+    def __init__(self, embedder: Embedder, metrics: Meters) -> None:
         self._embedder = embedder
         self._metrics = metrics
         if is_token_embedder(embedder):
@@ -219,7 +192,7 @@ class MeteredEmbedder:
     def embed_probed(self, texts: Sequence[str], probe: str, *, query: bool) -> Vectors:
         what = ("query" if query else "passages") if texts else "probe"
         found = self._watch(what, len(texts), lambda: embed_probed(self._embedder, texts, probe, query=query))
-        self._metrics.probes.labels(self.identity.model).inc()
+        self._metrics.count("embedding_probes", self.identity.model)
         return found
 
     def spans(self, text: str, before: str = "") -> list[tuple[int, int]]:
@@ -237,10 +210,9 @@ class MeteredEmbedder:
             with counting() as tally:
                 found = embed()
         except KgError as error:
-            seconds = time.perf_counter() - begun
-            model = self._model()
-            self._metrics.errors.labels(error.slug()).inc()
-            self._metrics.latency.labels(model).observe(seconds)
+            seconds, model = time.perf_counter() - begun, self.identity.model
+            self._metrics.count("embedding_errors", error.slug())
+            self._metrics.observe("embedding_latency_seconds", model, seconds=seconds)
             log.warning(
                 "not embedded", of=what, model=model, texts=texts, ms=_ms(seconds), error=error.slug()
             )
@@ -252,29 +224,16 @@ class MeteredEmbedder:
         if not texts:  # probe only
             return
         identity = self.identity
-        self._metrics.embeddings.labels(identity.model, str(identity.dimensions)).inc(texts)
-        self._metrics.latency.labels(identity.model).observe(seconds)
-        self._metrics.tokens.labels(identity.model).inc(tokens)
+        self._metrics.count("embeddings", identity.model, str(identity.dimensions), by=texts)
+        self._metrics.observe("embedding_latency_seconds", identity.model, seconds=seconds)
+        self._metrics.count("embedding_tokens", identity.model, by=tokens)
         write = log.debug if what == "query" else log.info
         write("embedded", of=what, model=identity.model, texts=texts, tokens=tokens, ms=_ms(seconds))
-
-    def _model(self) -> str:
-        try:
-            return self.identity.model
-        except EmbeddingUnavailable:  # a model that cannot be opened has no identity
-            return "unknown"
 
 
 def open_metered(settings: Settings, choice: ModelChoice | None) -> Embedder:
     """Open a model using `open_embedder`, and measure it."""
-    return MeteredEmbedder(open_embedder(settings, choice), get_process_metrics())
-
-
-@run_once_per_process
-def get_process_metrics() -> EmbeddingMetrics:
-    """Get the metrics that are used by all embedders in the process."""
-    reserve_room()
-    return EmbeddingMetrics(REGISTRY)
+    return MeteredEmbedder(open_embedder(settings, choice), meters())
 
 
 def _ms(seconds: float) -> float:

@@ -6,7 +6,6 @@ from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.registry import Collector
 
 from kg_api.metrics import Meters, QueueGauges
-from kg_api.providers.embedding import EmbeddingMetrics
 from kg_api.schemas.operations import QueueStatus
 
 ROOT = Path(__file__).parents[2]
@@ -20,7 +19,6 @@ def metrics() -> dict[str, frozenset[str]]:
     """Return the names of all samples that can be read by Prometheus, with their labels."""
     registry = CollectorRegistry()
     Meters(registry)
-    EmbeddingMetrics(registry)
     found: dict[str, frozenset[str]] = {}
     for collector in registry._collector_to_names:
         found |= _samples_of(collector)

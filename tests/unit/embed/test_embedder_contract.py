@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from prometheus_client import CollectorRegistry
 
 from kg_api.errors import ConfigurationError, EmbeddingFailed, InvalidInput
-from kg_api.providers.embedding import DeterministicEmbedder, EmbeddingMetrics, MeteredEmbedder
+from kg_api.metrics import Meters
+from kg_api.providers.embedding import DeterministicEmbedder, MeteredEmbedder
 from kg_api.providers.embedding_port import (
     CATALOGUE,
     Embedder,
@@ -39,7 +40,7 @@ def embedder(request: pytest.FixtureRequest) -> Iterator[Embedder]:
         case "deterministic":
             yield DeterministicEmbedder()
         case "metered":
-            yield MeteredEmbedder(DeterministicEmbedder(), EmbeddingMetrics(CollectorRegistry()))
+            yield MeteredEmbedder(DeterministicEmbedder(), Meters(CollectorRegistry()))
         case provider:
             with Asking(provider, request.getfixturevalue("server")) as asking:
                 yield asking.embedder
@@ -170,7 +171,7 @@ def token_embedder(request: pytest.FixtureRequest) -> Iterator[TokenEmbedder]:
         case "local":
             yield request.getfixturevalue("local")
         case "metered":
-            watched = MeteredEmbedder(request.getfixturevalue("local"), EmbeddingMetrics(CollectorRegistry()))
+            watched = MeteredEmbedder(request.getfixturevalue("local"), Meters(CollectorRegistry()))
             assert is_token_embedder(watched)
             yield watched
         case name:
@@ -230,7 +231,7 @@ def test_remote_providers_reject_parts_and_name_alternatives(
     provider: str, request: pytest.FixtureRequest
 ) -> None:
     with Asking(provider, request.getfixturevalue("server")) as asking:  # pyright: ignore[reportArgumentType]
-        watched: Embedder = MeteredEmbedder(asking.embedder, EmbeddingMetrics(CollectorRegistry()))
+        watched: Embedder = MeteredEmbedder(asking.embedder, Meters(CollectorRegistry()))
         assert not is_token_embedder(watched)
         with pytest.raises(ConfigurationError, match=r"bge-small-en-v1.5.*kg admin spaces create"):
             require_tokens(watched)

@@ -5,7 +5,8 @@ import structlog
 from prometheus_client import CollectorRegistry
 
 from kg_api.errors import InvalidInput
-from kg_api.providers.embedding import DeterministicEmbedder, EmbeddingMetrics, MeteredEmbedder
+from kg_api.metrics import Meters
+from kg_api.providers.embedding import DeterministicEmbedder, MeteredEmbedder
 
 TEXTS = ["one two three", "four five"]
 
@@ -16,11 +17,11 @@ def registry() -> CollectorRegistry:
 
 
 @pytest.fixture
-def metrics(registry: CollectorRegistry) -> EmbeddingMetrics:
-    return EmbeddingMetrics(registry)
+def metrics(registry: CollectorRegistry) -> Meters:
+    return Meters(registry)
 
 
-def test_failures_are_counted_by_their_kind(registry: CollectorRegistry, metrics: EmbeddingMetrics) -> None:
+def test_failures_are_counted_by_their_kind(registry: CollectorRegistry, metrics: Meters) -> None:
     metered = MeteredEmbedder(DeterministicEmbedder(64), metrics)
     for wrong in ("", " "):
         with pytest.raises(InvalidInput):
@@ -29,9 +30,7 @@ def test_failures_are_counted_by_their_kind(registry: CollectorRegistry, metrics
     assert registry.get_sample_value("embeddings_total", {"model": "word-hash", "dimensions": "64"}) is None
 
 
-def test_texts_tokens_and_time_are_counted_and_logged(
-    registry: CollectorRegistry, metrics: EmbeddingMetrics
-) -> None:
+def test_texts_tokens_and_time_are_counted_and_logged(registry: CollectorRegistry, metrics: Meters) -> None:
     metered = MeteredEmbedder(DeterministicEmbedder(64), metrics)
     merge = [structlog.contextvars.merge_contextvars]
     with (

@@ -29,11 +29,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 COUNTED = """
-from prometheus_client import REGISTRY
-from kg_api.providers.embedding import get_process_metrics
-metrics = get_process_metrics()
+from kg_api.metrics import meters
+metrics = meters()
 for number in range(100):
-    metrics.tokens.labels(f"model {number}").inc()
+    metrics.count("embedding_tokens", f"model {number}")
 """
 
 
@@ -56,7 +55,7 @@ NO_ROOM = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 409
 
 
 def test_full_disk_keeps_metrics_in_the_process(folder: Path) -> None:
-    own = "print(metrics.tokens.labels('model 99')._value.get())"
+    own = "print(metrics._metrics['embedding_tokens'].labels('model 99')._value.get())"
     done = subprocess.run(
         [sys.executable, "-c", f"{NO_ROOM}\n{COUNTED}\n{own}"], capture_output=True, text=True, check=False
     )
@@ -68,34 +67,30 @@ def test_full_disk_keeps_metrics_in_the_process(folder: Path) -> None:
 RACE = """
 import sys, threading
 sys.setswitchinterval(1e-6)
-from {module} import {name}
+from kg_api.metrics import meters
 barrier, found = threading.Barrier(8), []
 
 def ask():
     barrier.wait()
-    found.append({name}())
+    found.append(meters())
 
 threads = [threading.Thread(target=ask) for _ in range(8)]
 [each.start() for each in threads]
 [each.join() for each in threads]
 assert len(found) == 8 and len(set(map(id, found))) == 1, found
 """
-MAKERS = [("kg_api.metrics", "meters"), ("kg_api.providers.embedding", "get_process_metrics")]
 
 
-@pytest.mark.parametrize(("module", "name"), MAKERS)
-def test_metrics_of_new_process_survive_eight_threads(module: str, name: str) -> None:
-    script = RACE.format(module=module, name=name)
-    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+def test_metrics_of_new_process_survive_eight_threads() -> None:
+    ran = subprocess.run([sys.executable, "-c", RACE], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
 
 
 EVERYTHING = """
 import sys
 from kg_api.metrics import meters, spend_tokens
-from kg_api.providers.embedding import get_process_metrics
 from tests.support.meters import stages
-of, embedding = meters(), get_process_metrics()
+of = meters()
 operations = [route.split() for route in sys.argv[1:]]
 operations += [(method, "none") for method in ("GET", "POST", "PUT", "DELETE", "other")]
 assert len(operations) > 100
@@ -126,10 +121,11 @@ for kind in ("embed", "image", "llm", "rerank"):
             of.count("provider_failures", kind, name, f"not_found {reason}")
         spend_tokens(kind, name, read=1, written=1, dollars=1.0)
 for model in range(30):
-    embedding.embeddings.labels(f"sentence-transformers/a-long-name-{model}", "1536").inc()
-    embedding.latency.labels(f"sentence-transformers/a-long-name-{model}").observe(0.001)
-    embedding.tokens.labels(f"sentence-transformers/a-long-name-{model}").inc()
-    embedding.probes.labels(f"sentence-transformers/a-long-name-{model}").inc()
+    name = f"sentence-transformers/a-long-name-{model}"
+    of.count("embeddings", name, "1536")
+    of.observe("embedding_latency_seconds", name, seconds=0.001)
+    of.count("embedding_tokens", name)
+    of.count("embedding_probes", name)
 """
 OPEN = """
 from kg_api.metrics import meters

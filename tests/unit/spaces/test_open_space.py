@@ -11,7 +11,8 @@ from prometheus_client import CollectorRegistry
 from kg_api.errors import EmbeddingUnavailable, OtherModel
 from kg_api.graph.client import Row
 from kg_api.graph.spaces import Layout, Space, SpaceUse
-from kg_api.providers.embedding import EmbeddingMetrics, MeteredEmbedder
+from kg_api.metrics import Meters
+from kg_api.providers.embedding import MeteredEmbedder
 from kg_api.providers.embedding_port import Embedder
 from kg_api.schemas.spaces import SECOND_SLOT, ModelChoice, SimilarityCalibration
 from kg_api.settings import load_settings
@@ -48,7 +49,7 @@ class Opened:
 def opened() -> Iterator[Opened]:
     registry = CollectorRegistry()
     with Provider() as provider, Asking("openai", provider, CHOICE, timeout=10, query_seconds=2) as asking:
-        embedder: Embedder = MeteredEmbedder(asking.embedder, EmbeddingMetrics(registry))
+        embedder: Embedder = MeteredEmbedder(asking.embedder, Meters(registry))
         probe = asking.embedder.embed_query(PROBE_TEXT)
         provider.requests.clear()
         space = Space("far", embedder.identity, probe, calibration=SimilarityCalibration(0.8, 0.1))
