@@ -32,10 +32,10 @@ from kg_api.jobs.extraction import ConceptExtraction
 from kg_api.jobs.runner import Handler
 from kg_api.local.neo4j import build_disk_room
 from kg_api.local.processes import Home
-from kg_api.providers.chat import LanguageModel
 from kg_api.providers.embedding import open_metered
 from kg_api.providers.extras import require_extras
 from kg_api.providers.image_embedding import open_image_embedder
+from kg_api.providers.openai_chat import Chat
 from kg_api.providers.rerank import Reranker, open_reranker
 from kg_api.providers.retrying import RetryPolicy
 from kg_api.search.answer import AnswerService
@@ -112,8 +112,8 @@ class Container:
         self.folders = FolderService(graph, _folder_access(settings))
         self.transfer = TransferService(graph, files, self.configure, self.extraction, ask, spaces=spaces)
 
-        llm = LanguageModel(settings)
-        imagining = LanguageModel(settings, RetryPolicy(tries=1))  # a search makes no second attempt
+        llm = Chat(settings)
+        imagining = Chat(settings, RetryPolicy(tries=1))  # a search makes no second attempt
         self.llms = (llm, imagining)
         reranking = Reranking(reranker, settings.rerank.seconds)
         self.search = SearchService(graph, spaces, reranking, Hyde(imagining.ask), image_spaces)

@@ -45,7 +45,6 @@ from kg_api.providers.chat import (
     NUMBER,
     TEXT,
     Chunk,
-    LanguageModel,
     Prompt,
     Reply,
     build_list_schema,
@@ -57,6 +56,7 @@ from kg_api.providers.chat import (
     select_short_metadata,
     tokens_of,
 )
+from kg_api.providers.openai_chat import Chat
 from kg_api.providers.retrying import RetryPolicy, ask_at_once, wait
 from kg_api.schemas.base import digest
 from kg_api.schemas.concepts import PER_SOURCE, Extraction, ExtractionConfig, ExtractionCost, UsedExtraction
@@ -347,7 +347,7 @@ class Extractors:
     def __init__(self, graph: Graph, settings: Settings) -> None:
         self.settings = settings
         self._graph = graph
-        self._llm = LanguageModel(settings, RetryPolicy())
+        self._llm = Chat(settings, RetryPolicy())
 
     def get_used_config(self, config: ExtractionConfig) -> UsedExtraction:
         """Return the configuration with the defaults of the settings."""

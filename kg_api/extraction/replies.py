@@ -20,7 +20,8 @@ from kg_api.graph.cache import write_contexts
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.concept_writes import add_spent, read_spent
 from kg_api.graph.vectors import SourceText
-from kg_api.providers.chat import RESTART, Prompt, Reply, as_list, price_of, tokens_of
+from kg_api.providers.chat import Prompt, Reply, as_list, price_of, tokens_of
+from kg_api.providers.openai_chat import RESTART
 from kg_api.schemas.base import normalize_concept_name, normalize_spaces
 from kg_api.schemas.concepts import ExtractedConcept, ExtractedRelation, Extraction, Quote
 from kg_api.sections import LlmSettings

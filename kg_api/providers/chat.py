@@ -6,34 +6,16 @@ import contextlib
 import json
 import math
 import re
-import threading
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
-from kg_api.errors import LlmFailed, ProviderMissing
-from kg_api.providers.retrying import RetryPolicy
+from kg_api.errors import LlmFailed
 from kg_api.schemas.base import digest
 from kg_api.schemas.metadata import MODIFIED, MetadataValue
 from kg_api.sections import LlmSettings
-from kg_api.settings import Settings
-
-if TYPE_CHECKING:
-    from kg_api.providers.openai_chat import Chat
-
-RESTART = "then `kg down` and `kg up`"
-
-
-def report_missing_model() -> ProviderMissing:
-    return ProviderMissing(
-        "KG_LLM__MODEL is not set. Set it to the name of a language model in the environment of the "
-        "service and its workers, with OPENAI_API_KEY, or with KG_LLM__BASE_URL for another server, "
-        f"{RESTART}"
-    )
-
 
 # Tokens and prices
 
@@ -342,48 +324,6 @@ def _excerpt(text: str) -> str:
     if len(text) <= FIRST_CHARACTERS + LAST_CHARACTERS:
         return text
     return f"{text[:FIRST_CHARACTERS]} […] {text[-LAST_CHARACTERS:]}"
-
-
-# Language model of the settings, opened at first use
-
-
-class LanguageModel:
-    """Language model to use while somebody waits. Thread-safe."""
-
-    def __init__(self, settings: Settings | None, policy: RetryPolicy | None = None) -> None:
-        self._settings = settings
-        self._policy = policy or RetryPolicy(tries=2)
-        self._opening = threading.Lock()
-        self._chat: Chat | None = None
-
-    @property
-    def name(self) -> str:
-        return self._open().model
-
-    def ask(self, question: Prompt) -> str:
-        return self._open().ask(question)
-
-    def ask_counted(self, question: Prompt) -> Reply:
-        return self._open().ask_counted(question)
-
-    def stream(self, question: Prompt) -> Generator[str]:
-        with closing(self._open().stream(question)) as pieces:
-            yield from pieces
-
-    def close(self) -> None:
-        with self._opening:
-            if self._chat is not None:
-                self._chat.close()
-
-    def _open(self) -> Chat:
-        with self._opening:
-            if self._chat is None:
-                if self._settings is None or self._settings.llm.model is None:
-                    raise report_missing_model()
-                from kg_api.providers.openai_chat import open_chat  # noqa: PLC0415 - httpx takes its time to import
-
-                self._chat = open_chat(self._settings, self._policy)
-            return self._chat
 
 
 # Contexts of chunks

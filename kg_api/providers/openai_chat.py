@@ -1,10 +1,11 @@
-"""Language model that can be used with the chat API of OpenAI."""
+"""Language model of the settings, which has the chat API of OpenAI."""
 
 from __future__ import annotations
 
 import json
 import time
 from collections.abc import Callable, Generator, Iterator
+from functools import cached_property
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -13,7 +14,7 @@ import structlog
 
 from kg_api.errors import LlmFailed, LlmUnavailable, ProviderMissing
 from kg_api.metrics import estimate_tokens, spend_tokens
-from kg_api.providers.chat import RESTART, Prompt, Reply, price_of, report_missing_model
+from kg_api.providers.chat import Prompt, Reply, price_of
 from kg_api.providers.http import (
     JsonClient,
     Provider,
@@ -47,14 +48,21 @@ class _SchemaRefused(Exception):
     """Signal that the server may not support JSON schemas."""
 
 
-def build_chat_provider(settings: Settings) -> Provider:
+RESTART = "then `kg down` and `kg up`"
+
+
+def build_chat_provider(settings: Settings | None) -> Provider:
     """Build the provider for the language model.
 
     OpenAI's key is sent only to the host of OPENAI_BASE_URL. Other hosts need their own key, or none.
     """
+    if settings is None or settings.llm.model is None:
+        raise ProviderMissing(
+            "KG_LLM__MODEL is not set. Set it to the name of a language model in the environment of the "
+            "service and its workers, with OPENAI_API_KEY, or with KG_LLM__BASE_URL for another server, "
+            f"{RESTART}"
+        )
     own, openais = settings.llm, settings.openai
-    if own.model is None:
-        raise report_missing_model()
     address = own.base_url or openais.base_url
     shared = own.api_key is None and _origin(address) == _origin(openais.base_url)
     key = openais.api_key if shared else own.api_key
@@ -68,24 +76,30 @@ def build_chat_provider(settings: Settings) -> Provider:
             f"{variables.key} is not set. Set it, or set KG_LLM__BASE_URL to a server that needs no "
             f"key, {RESTART}"
         )
-    return Provider(CHAT, variables, own.model, address, key)
+    return Provider(CHAT, variables, settings.llm.model, address, key)
 
 
 class Chat:
-    """Client for a chat endpoint. Thread-safe."""
+    """Client for a chat endpoint, opened at first use. Thread-safe.
 
-    def __init__(self, provider: Provider, settings: LlmSettings, policy: RetryPolicy) -> None:
-        """Configure the client. This does not send a request."""
-        self._provider = provider
-        self._settings = settings
-        self._policy = policy
+    Without a model in the settings, each use raises ConfigurationError.
+    """
+
+    def __init__(self, settings: Settings | None, policy: RetryPolicy | None = None) -> None:
+        """Configure the client. The default policy is for requests while somebody waits."""
+        self._all_settings = settings
+        self._settings = LlmSettings() if settings is None else settings.llm
+        self._policy = policy or RetryPolicy(tries=2)
         self._takes_schemas: bool | None = None
         self._takes_usage = True  # whether the server accepts `stream_options` for the tokens of a stream
-        self._client = JsonClient(provider, "/chat/completions")
+
+    @cached_property
+    def _client(self) -> JsonClient:
+        return JsonClient(build_chat_provider(self._all_settings), "/chat/completions")
 
     @property
-    def model(self) -> str:
-        return self._provider.model
+    def name(self) -> str:
+        return self._client.provider.model
 
     def ask(self, question: Prompt) -> str:
         """Return the text of the reply, or '' if the model returns none.
@@ -120,14 +134,15 @@ class Chat:
                 self._count(*_tokens(usage), question, written)
         if is_broken:  # outside of the handler: httpx's error contains the request and the key
             raise LlmUnavailable(
-                f"{self._provider.address} closed the connection during its response, or exceeded "
+                f"{self._client.provider.address} closed the connection during its response, or exceeded "
                 "KG_LLM__TIMEOUT_SECONDS"
             )
         if not written:  # the server does not stream
             yield self.ask(question)
 
     def close(self) -> None:
-        self._client.close()
+        if "_client" in vars(self):
+            self._client.close()
 
     def _as_it_takes(self, once: Callable[[bool], T]) -> T:
         """Send the request with the JSON schema. If the server does not support this, omit the schema."""
@@ -151,12 +166,12 @@ class Chat:
         reply = self._client.read(sent)
         message = _first(reply, "message")
         if message is None:
-            raise self._provider.report_wrong_service()
+            raise self._client.provider.report_wrong_service()
         text = _content(message)
         read, written = _tokens(fields_of(reply).get("usage"))
         log.info(
             "language model called",
-            model=self.model,
+            model=self.name,
             tokens_read=read,
             tokens_written=written,
             ms=round(1000 * (time.perf_counter() - begun), 1),
@@ -186,7 +201,7 @@ class Chat:
 
     def _body(self, question: Prompt, *, with_schema: bool) -> dict[str, object]:
         body: dict[str, object] = {
-            "model": self._provider.model,
+            "model": self.name,
             "messages": [
                 {"role": "system", "content": question.instruction},
                 {"role": "user", "content": question.data},
@@ -203,12 +218,7 @@ class Chat:
         read = estimate_tokens(prompt_size) if read is None else read
         written = estimate_tokens(characters) if written is None else written
         dollars = price_of(self._settings, read, written)
-        spend_tokens(CHAT.kind, self._provider.host, read=read, written=written, dollars=dollars)
-
-
-def open_chat(settings: Settings, policy: RetryPolicy | None = None) -> Chat:
-    """Open the configured language model. This does not send a request."""
-    return Chat(build_chat_provider(settings), settings.llm, policy or RetryPolicy())
+        spend_tokens(CHAT.kind, self._client.provider.host, read=read, written=written, dollars=dollars)
 
 
 def _events(pieces: Iterator[bytes]) -> Iterator[object]:

@@ -289,7 +289,7 @@ MAX_PIECES_BEHIND = 50
 
 
 class Model(Protocol):
-    """Language model that can be used to write answers, for example `LanguageModel`."""
+    """Language model that can be used to write answers, for example `Chat`."""
 
     @property
     def name(self) -> str: ...

@@ -15,7 +15,8 @@ from kg_api.graph.client import Graph
 from kg_api.graph.images import list_ontologies_with_images
 from kg_api.graph.search import Filters
 from kg_api.graph.spaces import Space
-from kg_api.providers.chat import Ask, LanguageModel, write_hypothetical_answers
+from kg_api.providers.chat import Ask, write_hypothetical_answers
+from kg_api.providers.openai_chat import Chat
 from kg_api.schemas.answers import Threshold
 from kg_api.schemas.search import Degradation, SourceSearch
 from kg_api.search.scope import Scope
@@ -39,7 +40,7 @@ class Hyde:
 
     def __init__(self, ask: Ask | None = None) -> None:
         """Use `ask` to call the language model. None: there is none."""
-        self._ask = ask or LanguageModel(None).ask
+        self._ask = ask or Chat(None).ask
         self._down: tuple[float, str] | None = None  # end of the pause, and the reason
 
     def generate(self, request: SourceSearch) -> tuple[list[str], str | None]:

@@ -14,6 +14,7 @@ from kg_api.graph.reach import get_visible_ontologies
 from kg_api.graph.targets import Plan
 from kg_api.graph.vectors import DocumentAbout, SourceText, list_document_sources, read_document_facts
 from kg_api.providers import chat
+from kg_api.providers.openai_chat import Chat
 from kg_api.providers.retrying import RetryPolicy, ask_at_once, wait
 from kg_api.schemas.embedding import Chunking
 from kg_api.sections import LlmSettings
@@ -204,7 +205,7 @@ class Contexts:
         self._graph = graph
         self._settings = settings
         self._sentence_vectors: SentenceVectors | None = None
-        self._model = chat.LanguageModel(settings, RetryPolicy())
+        self._model = Chat(settings, RetryPolicy())
         self._llm: LlmContexts | None = None
 
     def of(self, plan: Plan) -> Before:

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from kg_api.providers.openai_chat import Chat, open_chat
+from kg_api.providers.openai_chat import Chat
 from kg_api.providers.retrying import RetryPolicy
 from kg_api.sections import LlmSettings, OpenAISettings
 from kg_api.settings import Settings, load_settings
@@ -19,7 +19,7 @@ def llm_settings(server: EmbeddingServer, **own: Any) -> Settings:
 
 
 def open_quick(server: EmbeddingServer, **own: Any) -> Chat:
-    return open_chat(llm_settings(server, **own), RetryPolicy(first_wait=QUICK))
+    return Chat(llm_settings(server, **own), RetryPolicy(first_wait=QUICK))
 
 
 def asked(request: Request | dict[str, Any]) -> dict[str, Any]:

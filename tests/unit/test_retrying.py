@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from kg_api.errors import EmbeddingFailed, EmbeddingUnavailable, LlmFailed, RerankUnavailable
 from kg_api.providers.chat import Prompt
 from kg_api.providers.http import MIB, JsonClient, Provider, Variables, is_retryable, retry_after
-from kg_api.providers.openai_chat import open_chat
+from kg_api.providers.openai_chat import Chat
 from kg_api.providers.remote_embedding import EMBEDDING
 from kg_api.providers.remote_rerank import open_cohere, open_endpoint
 from kg_api.providers.retrying import RetryableError, RetryPolicy
@@ -185,7 +185,7 @@ def embedded(provider: str) -> Callable[[str], object]:
 
 def chat(address: str) -> object:
     llm = LlmSettings(model="m", base_url=address)
-    return open_chat(load_settings(llm=llm)).ask(Prompt("a", "b", "c", {}))
+    return Chat(load_settings(llm=llm), RetryPolicy()).ask(Prompt("a", "b", "c", {}))
 
 
 def by_cohere(address: str) -> object:

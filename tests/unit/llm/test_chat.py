@@ -6,8 +6,8 @@ import pytest
 from pydantic import SecretStr
 
 from kg_api.errors import ConfigurationError, InvalidInput, KgError, LlmFailed, LlmUnavailable
-from kg_api.providers.chat import PROMPTS_INSTRUCTION, Chunk, DocumentPart, LanguageModel, Prompt, question
-from kg_api.providers.openai_chat import Chat, build_chat_provider, open_chat
+from kg_api.providers.chat import PROMPTS_INSTRUCTION, Chunk, DocumentPart, Prompt, question
+from kg_api.providers.openai_chat import Chat, build_chat_provider
 from kg_api.providers.retrying import RetryPolicy
 from kg_api.sections import LlmSettings, OpenAISettings
 from kg_api.settings import load_settings
@@ -116,7 +116,7 @@ def test_each_key_belongs_to_its_base_url(
 )
 def test_missing_setting_is_named(llm: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
-        open_chat(load_settings(llm=LlmSettings(**llm)))
+        build_chat_provider(load_settings(llm=LlmSettings(**llm)))
 
 
 def test_pieces_come_while_the_model_still_writes(server: EmbeddingServer) -> None:
@@ -164,7 +164,7 @@ SIMPLE_QUESTION = Prompt("instruction", "data", "name", {})
 
 @pytest.mark.parametrize("given", [False, True])
 def test_without_one_the_variable_is_named(*, given: bool) -> None:
-    model = LanguageModel(load_settings() if given else None)
+    model = Chat(load_settings() if given else None)
     for ask in (
         lambda: model.name,
         lambda: model.ask(SIMPLE_QUESTION),
@@ -179,7 +179,7 @@ def test_without_one_the_variable_is_named(*, given: bool) -> None:
 def test_interactive_request_has_few_retries(server: EmbeddingServer, tries: int) -> None:
     server.always = Status(503)
     policy = RetryPolicy(tries=tries, first_wait=0.01)
-    model = LanguageModel(llm_settings(server), policy)
+    model = Chat(llm_settings(server), policy)
     with contextlib.closing(model), pytest.raises(LlmUnavailable):
         model.ask(SIMPLE_QUESTION)
     assert len(server.requests) == tries
