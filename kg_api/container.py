@@ -61,7 +61,7 @@ from kg_api.spaces.registry import (
     register_first_images,
 )
 from kg_api.spaces.snapshot import forget_snapshots, share_snapshots
-from kg_api.spaces.switch import DropService, SpaceChecker, SwitchService
+from kg_api.spaces.switch import SwitchService
 from kg_api.transfer.importing import TransferService
 
 log = structlog.get_logger()
@@ -95,9 +95,7 @@ class Container:
         self.extractors = Extractors(graph, settings)
         self.extraction_requests = ExtractionRequests(graph, self.extractors)
         self.extraction = ExtractionService(graph, self.extractors, self.extraction_requests)
-        checker = SpaceChecker(graph, spaces, image_spaces)
-        self.switch = SwitchService(graph, self.configure, self.embeddings, checker)
-        self.drop = DropService(graph)
+        self.switch = SwitchService(graph, self.configure, self.embeddings, spaces, image_spaces)
         self.models = ModelService(
             graph,
             spaces,

@@ -65,18 +65,148 @@ from kg_api.spaces.registry import SpaceRegistry
 MAX_SHOWN = 10
 
 
-class SpaceChecker:
-    """Checks a space before activation: model, index, completeness, and every vector."""
-
-    def __init__(self, graph: Graph, spaces: SpaceRegistry, images: ImageSpaceRegistry) -> None:
+class SwitchService:
+    def __init__(
+        self,
+        graph: Graph,
+        configure: ConfigurationService,
+        requests: EmbeddingRequests,
+        spaces: SpaceRegistry,
+        images: ImageSpaceRegistry,
+    ) -> None:
         self._graph = graph
+        self._configure = configure
+        self._requests = requests
         self._spaces = spaces
         self._images = images
 
-    def check(
+    def build(self, slug: str, request: SpaceBuild) -> SpaceBuilding:
+        """Build the vectors of a space for ontologies, while their current vectors stay active."""
+        space = find_space(self._graph, slug)
+        chosen = select_embedding_states(self._graph, request.ontologies)
+        there = list[str]()
+        wanted = list[str]()
+        for state in chosen:  # other chunking within the same space is not a build
+            use = state.configured.of(space.identity.modality)
+            if {layout.space for layout in use.kept_up} == {slug}:
+                there.append(state.ontology)
+                continue
+            other = use.target.space
+            if use.serving is not None and other != slug:
+                of = "pictures of " if space.is_of_images else ""
+                raise Conflict(
+                    f"{of}{state.ontology} is being built in {other} already: wait, or cancel that with "
+                    f"`kg admin spaces rollback {other} --ontology {state.ontology!r}`"
+                )
+            wanted.append(state.ontology)
+        builds = [self._build(space, each, request) for each in wanted]
+        notes = [f"{', '.join(there)}: answered by {slug} already"] if there else []
+        if request.dry_run:
+            notes.append("nothing was changed: this is a dry run")
+        elif at_once := [build.ontology for build in builds if build.answering == slug]:
+            notes.append(f"{', '.join(at_once)}: {slug} is active now, without a build")
+        return SpaceBuilding(slug=slug, builds=builds, notes=notes)
+
+    def check(self, slug: str, ontologies: Sequence[str] | None = None) -> SpaceCheck:
+        """Check if the vectors built in a space are ready for activation."""
+        space = find_space(self._graph, slug)
+        return self._check(space, self._list_targeting(space, ontologies))
+
+    def activate(
+        self, slug: str, ontologies: Sequence[str] | None = None, *, accept_rejected: bool = False
+    ) -> SpaceSwitched:
+        """Activate everything built in a space, in one transaction after a check."""
+        space, new = find_space(self._graph, slug), ontologies is None
+        modality = space.identity.modality
+        uses = {
+            each.ontology: each.configured.of(modality)
+            for each in read_embedding_states(self._graph).values()
+        }
+        building = [
+            each
+            for each in self._list_targeting(space, ontologies)
+            if (serving := each.configured.of(modality).serving) and (ontologies or serving.space != slug)
+        ]
+        takes_new = new and self._find_default(modality) != slug
+        is_answering = not uses or any(use.answering.space == slug for use in uses.values())
+        if not building and not (takes_new and is_answering):
+            raise Conflict(
+                f"no build in progress in {slug}. Start one with `kg admin spaces build {slug}`, "
+                "which reuses existing vectors"
+            )
+        found = self._check(space, building, accept_rejected=accept_rejected)
+        if not found.ok:
+            wrong = "; ".join(each.detail for each in found.findings if not each.ok)
+            raise Conflict(f"{slug} cannot be activated yet: {wrong}")
+
+        def switch(tx: Transaction) -> None:
+            hold_spaces(tx, [slug])
+            activate(tx, building, modality, accept_rejected=accept_rejected)
+            if new:
+                set_default_space(tx, slug)
+
+        seconds = self._time(switch)
+        switched = _switched(space, [(each, each.configured.of(modality)) for each in building])
+        return self._present(space, switched, seconds)
+
+    def rollback(self, slug: str, ontologies: Sequence[str] | None = None) -> SpaceSwitched:
+        """Return to the previous vectors in one transaction, and abandon incomplete builds."""
+        # New ontologies return to their previous space, or to the most common one if that no longer exists.
+        space = find_space(self._graph, slug)
+        modality = space.identity.modality
+        back = self._find_rollbacks(space, ontologies)
+        now = {state.ontology: use.target.space for state, use in back}
+        before = get_previous_default_space(self._graph, slug) or Counter(now.values()).most_common(1)[0][0]
+
+        def switch(tx: Transaction) -> None:
+            hold_spaces(tx, {before, *now.values()})
+            held = hold_configurations(tx, [*now])
+            for state, use in back:
+                anew = state.configured.using(modality, use)
+                if held.get(state.ontology) not in (state.configured, anew):
+                    raise report_other_change(state.ontology)
+                write_configuration(tx, state.ontology, anew)
+            if ontologies is None and find_default_spaces(read_spaces(tx))[modality] == slug:
+                set_default_space(tx, before)
+
+        seconds = self._time(switch)
+        states = read_embedding_states(self._graph)
+        begun = list[str]()
+        for state in (states[name] for name in now if name in states):
+            begun += [f"{state.ontology}: {note}" for note in self._requests.start_required_work(state)]
+        return self._present(space, _switched(space, back), seconds, begun)
+
+    def drop(self, slug: str, ontology: str | None = None) -> SpaceDropped:
+        """Delete a space with all its vectors, or the unused vectors of one ontology."""
+        space = find_space(self._graph, slug)
+        chosen = select_embedding_states(self._graph, None if ontology is None else [ontology])
+        if ontology is None:
+            using = [
+                each.ontology
+                for each in chosen
+                if slug in {layout.space for layout in each.configured.of(space.identity.modality).kept_up}
+            ]
+            if using:
+                quoted_names = ", ".join(using[:MAX_SHOWN]) + (" and more" if len(using) > MAX_SHOWN else "")
+                raise Conflict(
+                    f"{slug} is used by {quoted_names}: activate another space for them first, or roll back"
+                )
+            if slug in find_default_spaces(read_spaces(self._graph)).values():
+                raise Conflict(
+                    f"{slug} is the space of new ontologies: activate another one first, for all of them"
+                )
+        job_id = self._graph.transaction(lambda tx: _drop(tx, space, chosen, whole=ontology is None))
+        gone = [each.ontology for each in chosen if _is_rollback(each.configured, space)]
+        notes = [f"{', '.join(gone)}: can no longer be rolled back to this space"] if gone else []
+        if slug in {FIRST_SLUG, FIRST_IMAGE_SLUG} and ontology is None:
+            notes.append("the next start creates the space again, empty, for the model in the settings")
+        names = [each.ontology for each in chosen] if ontology else gone
+        return SpaceDropped(slug=slug, ontologies=names, job_id=job_id, notes=notes)
+
+    def _check(
         self, space: Space, states: Sequence[EmbeddingState], *, accept_rejected: bool = False
     ) -> SpaceCheck:
-        """Check a space's model, and each ontology that uses or builds the space."""
+        """Check a space's model, and the index, completeness, and every vector of each ontology."""
         opened = self._images.of(space) if space.is_of_images else self._spaces.of(space)
         probe = "drawn picture" if space.is_of_images else "probe text"
         try:
@@ -137,116 +267,6 @@ class SpaceChecker:
             f"{counts['wrong']} vectors missing from an index, {counts['orphans']} chunks without a source"
         )
         return Finding(name="vectors", ok=not wrong, detail=f"{name}: {note}")
-
-
-class SwitchService:
-    def __init__(
-        self,
-        graph: Graph,
-        configure: ConfigurationService,
-        requests: EmbeddingRequests,
-        checker: SpaceChecker,
-    ) -> None:
-        self._graph = graph
-        self._configure = configure
-        self._requests = requests
-        self._checker = checker
-
-    def build(self, slug: str, request: SpaceBuild) -> SpaceBuilding:
-        """Build the vectors of a space for ontologies, while their current vectors stay active."""
-        space = find_space(self._graph, slug)
-        chosen = select_embedding_states(self._graph, request.ontologies)
-        there = list[str]()
-        wanted = list[str]()
-        for state in chosen:  # other chunking within the same space is not a build
-            use = state.configured.of(space.identity.modality)
-            if {layout.space for layout in use.kept_up} == {slug}:
-                there.append(state.ontology)
-                continue
-            other = use.target.space
-            if use.serving is not None and other != slug:
-                of = "pictures of " if space.is_of_images else ""
-                raise Conflict(
-                    f"{of}{state.ontology} is being built in {other} already: wait, or cancel that with "
-                    f"`kg admin spaces rollback {other} --ontology {state.ontology!r}`"
-                )
-            wanted.append(state.ontology)
-        builds = [self._build(space, each, request) for each in wanted]
-        notes = [f"{', '.join(there)}: answered by {slug} already"] if there else []
-        if request.dry_run:
-            notes.append("nothing was changed: this is a dry run")
-        elif at_once := [build.ontology for build in builds if build.answering == slug]:
-            notes.append(f"{', '.join(at_once)}: {slug} is active now, without a build")
-        return SpaceBuilding(slug=slug, builds=builds, notes=notes)
-
-    def check(self, slug: str, ontologies: Sequence[str] | None = None) -> SpaceCheck:
-        """Check if the vectors built in a space are ready for activation."""
-        space = find_space(self._graph, slug)
-        return self._checker.check(space, self._list_targeting(space, ontologies))
-
-    def activate(
-        self, slug: str, ontologies: Sequence[str] | None = None, *, accept_rejected: bool = False
-    ) -> SpaceSwitched:
-        """Activate everything built in a space, in one transaction after a check."""
-        space, new = find_space(self._graph, slug), ontologies is None
-        modality = space.identity.modality
-        uses = {
-            each.ontology: each.configured.of(modality)
-            for each in read_embedding_states(self._graph).values()
-        }
-        building = [
-            each
-            for each in self._list_targeting(space, ontologies)
-            if (serving := each.configured.of(modality).serving) and (ontologies or serving.space != slug)
-        ]
-        takes_new = new and self._find_default(modality) != slug
-        is_answering = not uses or any(use.answering.space == slug for use in uses.values())
-        if not building and not (takes_new and is_answering):
-            raise Conflict(
-                f"no build in progress in {slug}. Start one with `kg admin spaces build {slug}`, "
-                "which reuses existing vectors"
-            )
-        found = self._checker.check(space, building, accept_rejected=accept_rejected)
-        if not found.ok:
-            wrong = "; ".join(each.detail for each in found.findings if not each.ok)
-            raise Conflict(f"{slug} cannot be activated yet: {wrong}")
-
-        def switch(tx: Transaction) -> None:
-            hold_spaces(tx, [slug])
-            activate(tx, building, modality, accept_rejected=accept_rejected)
-            if new:
-                set_default_space(tx, slug)
-
-        seconds = self._time(switch)
-        switched = _switched(space, [(each, each.configured.of(modality)) for each in building])
-        return self._present(space, switched, seconds)
-
-    def rollback(self, slug: str, ontologies: Sequence[str] | None = None) -> SpaceSwitched:
-        """Return to the previous vectors in one transaction, and abandon incomplete builds."""
-        # New ontologies return to their previous space, or to the most common one if that no longer exists.
-        space = find_space(self._graph, slug)
-        modality = space.identity.modality
-        back = self._find_rollbacks(space, ontologies)
-        now = {state.ontology: use.target.space for state, use in back}
-        before = get_previous_default_space(self._graph, slug) or Counter(now.values()).most_common(1)[0][0]
-
-        def switch(tx: Transaction) -> None:
-            hold_spaces(tx, {before, *now.values()})
-            held = hold_configurations(tx, [*now])
-            for state, use in back:
-                anew = state.configured.using(modality, use)
-                if held.get(state.ontology) not in (state.configured, anew):
-                    raise report_other_change(state.ontology)
-                write_configuration(tx, state.ontology, anew)
-            if ontologies is None and find_default_spaces(read_spaces(tx))[modality] == slug:
-                set_default_space(tx, before)
-
-        seconds = self._time(switch)
-        states = read_embedding_states(self._graph)
-        begun = list[str]()
-        for state in (states[name] for name in now if name in states):
-            begun += [f"{state.ontology}: {note}" for note in self._requests.start_required_work(state)]
-        return self._present(space, _switched(space, back), seconds, begun)
 
     def _find_rollbacks(
         self, space: Space, ontologies: Sequence[str] | None
@@ -316,40 +336,6 @@ def _switched(space: Space, back: Sequence[tuple[EmbeddingState, SpaceUse]]) -> 
         )
         for state, use in back
     ]
-
-
-class DropService:
-    """Deletes unused vectors of a whole space, or of one ontology in it."""
-
-    def __init__(self, graph: Graph) -> None:
-        self._graph = graph
-
-    def drop(self, slug: str, ontology: str | None = None) -> SpaceDropped:
-        """Delete a space with all its vectors, or the unused vectors of one ontology."""
-        space = find_space(self._graph, slug)
-        chosen = select_embedding_states(self._graph, None if ontology is None else [ontology])
-        if ontology is None:
-            using = [
-                each.ontology
-                for each in chosen
-                if slug in {layout.space for layout in each.configured.of(space.identity.modality).kept_up}
-            ]
-            if using:
-                quoted_names = ", ".join(using[:MAX_SHOWN]) + (" and more" if len(using) > MAX_SHOWN else "")
-                raise Conflict(
-                    f"{slug} is used by {quoted_names}: activate another space for them first, or roll back"
-                )
-            if slug in find_default_spaces(read_spaces(self._graph)).values():
-                raise Conflict(
-                    f"{slug} is the space of new ontologies: activate another one first, for all of them"
-                )
-        job_id = self._graph.transaction(lambda tx: _drop(tx, space, chosen, whole=ontology is None))
-        gone = [each.ontology for each in chosen if _is_rollback(each.configured, space)]
-        notes = [f"{', '.join(gone)}: can no longer be rolled back to this space"] if gone else []
-        if slug in {FIRST_SLUG, FIRST_IMAGE_SLUG} and ontology is None:
-            notes.append("the next start creates the space again, empty, for the model in the settings")
-        names = [each.ontology for each in chosen] if ontology else gone
-        return SpaceDropped(slug=slug, ontologies=names, job_id=job_id, notes=notes)
 
 
 def _is_rollback(configured: StoredConfiguration, space: Space) -> bool:

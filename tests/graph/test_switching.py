@@ -63,7 +63,7 @@ def test_space_is_built_checked_activated_restored_and_dropped(kg: Kg, driver: n
     assert (kg.search().space, kg.states()["other"]) == ("default", "retiring")
     kg.switch.rollback("default")
     assert kg.search().space == "other", "there and back again"
-    job_id = kg.drop.drop("default").job_id
+    job_id = kg.switch.drop("default").job_id
     assert kg.states()["default"] == "dropping"
     assert get_previous_default_space(kg.graph, "other") is None, "no new ontology may use it"
     rows(driver, "MATCH (e:EmbeddingSpace) SET e.dropping = e.dropping - duration({seconds: 60})")
@@ -167,14 +167,14 @@ def test_invalid_switches_are_rejected_with_advice(kg: Kg) -> None:
     with pytest.raises(Conflict, match="previous space to roll back to"):
         kg.switch.rollback("default")
     with pytest.raises(Conflict, match="is used by notes"):
-        kg.drop.drop("default")
+        kg.switch.drop("default")
     kg.switch.build("other", SpaceBuild())
     with pytest.raises(Conflict, match="is being built in other already"):
         kg.switch.build("third", SpaceBuild())
     with pytest.raises(Conflict, match="is used by notes"):
-        kg.drop.drop("other")
+        kg.switch.drop("other")
     kg.switch.rollback("other")
-    kg.drop.drop("other")
+    kg.switch.drop("other")
     with pytest.raises(InvalidInput, match="is being deleted"):
         kg.configure.change("notes", EmbeddingConfigChange(space="other"), dry_run=False)
     with pytest.raises(Conflict, match="is being deleted"):
@@ -244,13 +244,13 @@ def test_chunking_change_activates_when_complete(kg: Kg) -> None:
 @pytest.mark.plans_anew
 def test_frozen_worker_does_not_drop_a_recreated_space(kg: Kg, driver: neo4j.Driver) -> None:
     kg.add("other")
-    kg.drop.drop("other")
+    kg.switch.drop("other")
     (known,) = list_unused_vectors(kg.graph)
     rows(driver, "MATCH (e:EmbeddingSpace) SET e.dropping = e.dropping - duration({seconds: 60})")
     kg.work()
     kg.add("other")
     assert not kg.graph.transaction(lambda tx: is_still_wanted(tx, known))
-    kg.drop.drop("other")
+    kg.switch.drop("other")
     assert not kg.graph.transaction(lambda tx: is_still_wanted(tx, known)), "that was another wish"
 
 

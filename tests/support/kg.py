@@ -14,7 +14,7 @@ from kg_api.spaces.contexts import Contexts
 from kg_api.spaces.estimate import Estimator, ModelService
 from kg_api.spaces.images import ImageSpaceRegistry
 from kg_api.spaces.registry import SpaceRegistry
-from kg_api.spaces.switch import DropService, SpaceChecker, SwitchService
+from kg_api.spaces.switch import SwitchService
 from tests.support.colour_grid import ColourGrid, unpack
 from tests.support.embedding import open_spaces, run_jobs
 
@@ -37,9 +37,7 @@ class Kg:
         estimator = Estimator(graph, self.spaces, self.contexts, lambda _: 0.0)
         self.requests = EmbeddingRequests(graph, estimator)
         self.configure = ConfigurationService(graph, estimator, self.requests)
-        checker = SpaceChecker(graph, self.spaces, self.image_spaces)
-        self.switch = SwitchService(graph, self.configure, self.requests, checker)
-        self.drop = DropService(graph)
+        self.switch = SwitchService(graph, self.configure, self.requests, self.spaces, self.image_spaces)
         self.models = ModelService(
             graph, self.spaces, self.image_spaces, price_of=lambda _: 0.0, batch_size_of=lambda _: 64
         )

@@ -203,4 +203,4 @@ def rollback(container: Open, slug: Name, asked: ChosenOntologies) -> SpaceSwitc
 @spaces.delete(OF_SPACE, "admin", "Drop a space, or the vectors of one ontology in it", status_code=202)
 def drop(container: Open, slug: Name, ontology: OntologyFilter = None) -> SpaceDropped:
     """Start a job to delete index and vectors. This is not possible if the space is used or being built."""
-    return container.drop.drop(slug, ontology)
+    return container.switch.drop(slug, ontology)
