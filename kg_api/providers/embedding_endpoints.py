@@ -26,7 +26,6 @@ from kg_api.providers.remote_embedding import (
     ItemT,
     RemoteEmbedder,
     RemoteImageEmbedder,
-    ServerTraits,
     build_valid_image,
     decode_vector,
     get_server_traits,
@@ -37,15 +36,11 @@ from kg_api.providers.remote_embedding import (
 from kg_api.providers.retrying import Limiter, RetryPolicy
 from kg_api.providers.tokens import QUERY_PIECES
 from kg_api.schemas.spaces import ModelChoice, SpaceIdentity
+from kg_api.schemas.vocabulary import Modality
 from kg_api.schemas.vocabulary import Provider as ProviderName
-from kg_api.sections import ProviderSettings
 from kg_api.settings import Settings
 
 MILLION = 1_000_000
-TEXT_VARIABLES = {
-    "nomic": Variables("KG_EMBEDDING__MODEL", "NOMIC_BASE_URL", "NOMIC_API_KEY"),
-    "openai": Variables("OPENAI_EMBED_MODEL", "OPENAI_BASE_URL", "OPENAI_API_KEY"),
-}
 IMAGE_HINT = (
     "set KG_IMAGE_EMBEDDING__DIMENSIONS, or the dimensions of the space, to the vector size of the model"
 )
@@ -105,81 +100,105 @@ def _data_in_order(reply: object) -> list[Any] | None:
 # Text models
 
 
+class _Remote:
+    """Model of a provider, with what its requests have in common. No request is sent."""
+
+    def __init__(
+        self, name: ProviderName, choice: ModelChoice, settings: Settings, policy: RetryPolicy | None
+    ) -> None:
+        self.name: ProviderName = name
+        self.model = build_remote_model(choice, settings)
+        self.own = settings.nomic if name == "nomic" else settings.openai
+        self._settings = settings
+        self._modality: Modality = choice.modality
+        self._policy = policy or RetryPolicy(tries=self.own.max_retries + 1)
+        self._limiter = Limiter(settings.embedding.requests_at_once)
+        if name == "nomic" and self.own.api_key is None:
+            raise ProviderMissing(
+                "NOMIC_API_KEY is not set where kg runs. Set it, then run `kg down` and `kg up`"
+            )
+
+    def provider(self, variable: str, service: Service = EMBEDDING, model: str = "") -> Provider:
+        prefix = self.name.upper()
+        variables = Variables(variable, f"{prefix}_BASE_URL", f"{prefix}_API_KEY")
+        return Provider(service, variables, model or self.model.name, self.own.base_url, self.own.api_key)
+
+    def identity(self) -> SpaceIdentity:
+        model, facts = self.model, self.model.facts
+        return SpaceIdentity(
+            provider=self.name,
+            model=model.name,
+            revision=model.name,
+            dimensions=model.dimensions,
+            max_tokens=facts.max_tokens,
+            query_prefix=facts.query_prefix,
+            passage_prefix=facts.passage_prefix,
+            modality=self._modality,
+        )
+
+    def batches(
+        self,
+        endpoint: Endpoint[ItemT],
+        known_good: Callable[[], ItemT],
+        items: int,
+        seconds: float | None = None,
+        *,
+        service: Service = EMBEDDING,
+        what: str = "",
+        bill: Callable[[int], None] | None = None,
+    ) -> Batches[ItemT]:
+        setting = "OPENAI_BATCH_SIZE" if self.name == "openai" else ""
+        return Batches(
+            endpoint,
+            service,
+            self.model.dimensions,
+            known_good,
+            limits=EmbeddingLimits(
+                items, seconds or self.own.timeout, self._settings.embedding.query_seconds
+            ),
+            policy=self._policy,
+            limiter=self._limiter,
+            traits=get_server_traits(self.own.base_url, f"{self.model.name}{what}", setting),
+            bill=bill,
+        )
+
+    def text_embedder(self, endpoint: Endpoint[str]) -> RemoteEmbedder:
+        price = price_of(ModelChoice(self.name, self.model.name), self._settings)
+        host = urlsplit(self.own.base_url).hostname or "unknown"
+
+        def bill(tokens: int) -> None:
+            dollars = None if price is None else tokens * price / MILLION
+            spend_tokens(EMBEDDING.kind, host, read=tokens, written=0, dollars=dollars)
+
+        tokenizer = open_tokenizer(self.model.facts, self._settings)
+        batches = self.batches(endpoint, lambda: KNOWN_GOOD, self.own.batch_size, bill=bill)
+        return RemoteEmbedder(batches, self.identity(), tokenizer)
+
+
 def open_nomic(settings: Settings, choice: ModelChoice, policy: RetryPolicy | None = None) -> RemoteEmbedder:
     """Open a Nomic model. This does not send a request.
 
     Nomic's client reads the key only from its own file, sends ten texts per request, and ignores Retry-After.
     """
-    own, model = settings.nomic, build_remote_model(choice, settings)
-    if own.api_key is None:
-        raise ProviderMissing(
-            "NOMIC_API_KEY is not set where kg runs. Set it, then run `kg down` and `kg up`"
-        )
-
-    provider = Provider(EMBEDDING, TEXT_VARIABLES["nomic"], model.name, own.base_url, own.api_key)
+    remote = _Remote("nomic", choice, settings, policy)
+    model = remote.model
     hint, find = "correct the space's dimensions", partial(get_reply_items, name="embeddings")
     body = partial(_nomic_words, model.name, model.requested_dimensions)
-    endpoint = JsonEndpoint[str](
-        provider, "/v1/embedding/text", body=body, find=find, dimensions=model.dimensions, hint=hint
+    provider, path = remote.provider("KG_EMBEDDING__MODEL"), "/v1/embedding/text"
+    return remote.text_embedder(
+        JsonEndpoint[str](provider, path, body=body, find=find, dimensions=model.dimensions, hint=hint)
     )
-    traits = get_server_traits(own.base_url, model.name)
-    return _text_embedder("nomic", endpoint, model, own=own, settings=settings, traits=traits, policy=policy)
 
 
 def open_openai(settings: Settings, choice: ModelChoice, policy: RetryPolicy | None = None) -> RemoteEmbedder:
     """Open a model from OpenAI or a compatible server. This does not send a request."""
-    own, model = settings.openai, build_remote_model(choice, settings)
-    if own.api_key is None and own.needs_key:
+    remote = _Remote("openai", choice, settings, policy)
+    if settings.openai.api_key is None and settings.openai.needs_key:
         raise ProviderMissing(
             "OPENAI_API_KEY is not set where kg runs. Set it, or set OPENAI_BASE_URL to a server "
             "that needs no key, then run `kg down` and `kg up`"
         )
-    provider = Provider(EMBEDDING, TEXT_VARIABLES["openai"], model.name, own.base_url, own.api_key)
-    traits = get_server_traits(own.base_url, model.name, "OPENAI_BATCH_SIZE")
-    endpoint = OpenAIEndpoint(provider, model)
-    return _text_embedder("openai", endpoint, model, own=own, settings=settings, traits=traits, policy=policy)
-
-
-def _text_embedder(
-    name: ProviderName,
-    endpoint: Endpoint[str],
-    model: RemoteModel,
-    *,
-    own: ProviderSettings,
-    settings: Settings,
-    traits: ServerTraits,
-    policy: RetryPolicy | None,
-) -> RemoteEmbedder:
-    facts = model.facts
-    identity = SpaceIdentity(
-        provider=name,
-        model=model.name,
-        revision=model.name,
-        dimensions=model.dimensions,
-        max_tokens=facts.max_tokens,
-        query_prefix=facts.query_prefix,
-        passage_prefix=facts.passage_prefix,
-    )
-    price = price_of(ModelChoice(name, model.name), settings)
-    host = urlsplit(own.base_url).hostname or "unknown"
-
-    def bill(tokens: int) -> None:
-        dollars = None if price is None else tokens * price / MILLION
-        spend_tokens(EMBEDDING.kind, host, read=tokens, written=0, dollars=dollars)
-
-    tokenizer = open_tokenizer(facts, settings)
-    batches = Batches(
-        endpoint,
-        EMBEDDING,
-        model.dimensions,
-        lambda: KNOWN_GOOD,
-        limits=EmbeddingLimits(own.batch_size, own.timeout, settings.embedding.query_seconds),
-        policy=policy or RetryPolicy(tries=own.max_retries + 1),
-        limiter=Limiter(settings.embedding.requests_at_once),
-        traits=traits,
-        bill=bill,
-    )
-    return RemoteEmbedder(batches, identity, tokenizer)
+    return remote.text_embedder(OpenAIEndpoint(remote.provider("OPENAI_EMBED_MODEL"), remote.model))
 
 
 class OpenAIEndpoint:
@@ -251,86 +270,38 @@ def open_remote_images(
     settings: Settings, choice: ModelChoice, policy: RetryPolicy | None = None, seconds: float | None = None
 ) -> RemoteImageEmbedder:
     """Open an image model of Nomic or a compatible server. No request is sent."""
-    model = build_remote_model(replace(choice, modality="image"), settings)
-    name, facts, batch = choice.provider, model.facts, IMAGES_A_REQUEST
-    own = settings.nomic if name == "nomic" else settings.openai
-    if name == "openai" and settings.openai.needs_key:
+    is_nomic = choice.provider == "nomic"
+    remote = _Remote("nomic" if is_nomic else "openai", replace(choice, modality="image"), settings, policy)
+    model, text_model = remote.model, remote.model.facts.text_model
+    if not is_nomic and settings.openai.needs_key:
         raise ConfigurationError(
             "the embeddings of OpenAI do not support images. Set OPENAI_BASE_URL to a server that "
             "does (Jina, SGLang), or KG_IMAGE_EMBEDDING__PROVIDER to another provider"
         )
-    if name == "nomic" and own.api_key is None:
-        raise ProviderMissing(
-            "NOMIC_API_KEY is not set where kg runs. Set it, then run `kg down` and `kg up`"
-        )
-
-    def build_embedding_provider(service: Service, model_name: str) -> Provider:
-        variables = Variables(
-            "KG_IMAGE_EMBEDDING__MODEL", f"{name.upper()}_BASE_URL", f"{name.upper()}_API_KEY"
-        )
-        return Provider(service, variables, model_name, own.base_url, own.api_key)
 
     def endpoint(
-        kind: type[JsonEndpoint[ItemT]], service: Service, path: str, body: Any, name_there: str = model.name
+        kind: type[JsonEndpoint[ItemT]], service: Service, path: str, body: Any, name_there: str = ""
     ) -> JsonEndpoint[ItemT]:
-        to = build_embedding_provider(service, name_there)
+        to = remote.provider("KG_IMAGE_EMBEDDING__MODEL", service, name_there)
         return kind(to, path, body=body, find=find, dimensions=model.dimensions, hint=IMAGE_HINT)
 
     pictures: JsonEndpoint[bytes]
-    words: JsonEndpoint[str]
     find: Callable[[object], list[Any] | None]
-    if name == "nomic":
-        find, body = (
-            partial(get_reply_items, name="embeddings"),
-            partial(_nomic_words, facts.text_model, None),
-        )
-        pictures = endpoint(
-            _Files, PICTURES, "/v1/embedding/image", partial(_build_nomic_image_body, model.name)
-        )
-        words = endpoint(JsonEndpoint[str], EMBEDDING, "/v1/embedding/text", body, facts.text_model)
+    batch = IMAGES_A_REQUEST
+    if is_nomic:
+        find = partial(get_reply_items, name="embeddings")
+        of_images = partial(_build_nomic_image_body, model.name)
+        pictures = endpoint(_Files, PICTURES, "/v1/embedding/image", of_images)
+        of_words = partial(_nomic_words, text_model, None)
+        words = endpoint(JsonEndpoint[str], EMBEDDING, "/v1/embedding/text", of_words, text_model)
     else:
-        batch, find, body = min(own.batch_size, batch), _data_in_order, partial(_openai_body, model)
+        batch, find, body = min(remote.own.batch_size, batch), _data_in_order, partial(_openai_body, model)
         pictures = endpoint(JsonEndpoint[bytes], PICTURES, "/embeddings", body)
         words = endpoint(JsonEndpoint[str], EMBEDDING, "/embeddings", body)
-    policy = policy or RetryPolicy(tries=own.max_retries + 1)
-    limiter = Limiter(settings.embedding.requests_at_once)
-    limits = EmbeddingLimits(batch, seconds or own.timeout, settings.embedding.query_seconds)
-    identity = SpaceIdentity(
-        provider=name,
-        model=model.name,
-        revision=model.name,
-        dimensions=model.dimensions,
-        max_tokens=facts.max_tokens,
-        query_prefix=facts.query_prefix,
-        modality="image",
-    )
-    setting = "OPENAI_BATCH_SIZE" if name == "openai" else ""
-    traits = [
-        get_server_traits(own.base_url, f"{model.name} {what}", setting) for what in ("pictures", "words")
-    ]
-    size, words_limits = model.dimensions, replace(limits, items=QUERY_PIECES)
     return RemoteImageEmbedder(
-        Batches(
-            pictures,
-            PICTURES,
-            size,
-            build_valid_image,
-            limits=limits,
-            policy=policy,
-            limiter=limiter,
-            traits=traits[0],
-        ),
-        Batches(
-            words,
-            EMBEDDING,
-            size,
-            lambda: KNOWN_GOOD,
-            limits=words_limits,
-            policy=policy,
-            limiter=limiter,
-            traits=traits[1],
-        ),
-        identity,
+        remote.batches(pictures, build_valid_image, batch, seconds, service=PICTURES, what=" pictures"),
+        remote.batches(words, lambda: KNOWN_GOOD, QUERY_PIECES, seconds, what=" words"),
+        remote.identity(),
         batch,
     )
 
