@@ -82,31 +82,20 @@ _SIGN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{},]', re.DOTALL)
 """A string, which is not counted, or a sign that begins a value or ends a container."""
 
 
-class OutOfBounds(ValueError):
-    """JSON that is nested too deeply, or that has too many values."""
-
-    status = 400
-
-
-class TooManyValues(OutOfBounds):
-    """JSON that has more values than a request can need."""
-
-    status = 413
-
-
-def check_bounds(content: bytes) -> None:
-    """Check depth and number of values. The parser checks the syntax."""
+def check_bounds(content: bytes) -> bytes:
+    """Check depth and number of values, and return the content. The parser checks the syntax."""
     if len(content) <= MAX_VALUES and content.count(b"[") + content.count(b"{") <= MAX_DEPTH:
-        return  # all usual requests
+        return content  # all usual requests
     depth, values = 0, 1
     for found in _SIGN.finditer(content):
         sign = content[found.start()]
         values += sign in b",[{"
         depth += (sign in b"[{") - (sign in b"]}")
         if values > MAX_VALUES:
-            raise TooManyValues(f"has more than {MAX_VALUES:,} values. Send them in parts")
+            raise HTTPException(413, f"the body has more than {MAX_VALUES:,} values. Send them in parts")
         if depth > MAX_DEPTH:
-            raise OutOfBounds(f"is nested too deeply: more than {MAX_DEPTH} levels")
+            raise HTTPException(400, f"the body is nested too deeply: more than {MAX_DEPTH} levels")
+    return content
 
 
 # Protection against requests of foreign web pages. Without required keys, every client can read and write.
@@ -211,14 +200,10 @@ ReadT = TypeVar("ReadT")
 def parse(content: bytes) -> Any:
     """Parse JSON."""
     try:
-        check_bounds(content)
-        return json.loads(
-            content.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=_unique_keys
-        )
+        text = check_bounds(content).decode("utf-8")
+        return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_unique_keys)
     except UnicodeDecodeError:
         raise HTTPException(400, "the body is not UTF-8") from None
-    except OutOfBounds as error:
-        raise _out_of_bounds(error) from None
     except ValueError as error:
         raise HTTPException(400, f"the body is not JSON: {error}") from None
 
@@ -234,7 +219,7 @@ def _no_constant(name: str) -> NoReturn:
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(pairs) > MAX_KEYS:
-        raise OutOfBounds(f"has an object with more than {MAX_KEYS:,} keys")
+        raise HTTPException(400, f"the body has an object with more than {MAX_KEYS:,} keys")
     result = dict(pairs)
     if len(result) != len(pairs):
         raise ValueError("an object has a duplicate key")
@@ -258,19 +243,7 @@ async def read_model(request: Request, model: type[ModelT]) -> ModelT:
 
 async def read_bounded(request: Request) -> bytes:
     """Read the body from a request, and check the limits for JSON."""
-    return await read_body(request, _check_bounds)
-
-
-def _check_bounds(content: bytes) -> bytes:
-    try:
-        check_bounds(content)
-    except OutOfBounds as error:
-        raise _out_of_bounds(error) from None
-    return content
-
-
-def _out_of_bounds(error: OutOfBounds) -> HTTPException:
-    return HTTPException(error.status, f"the body {error}")
+    return await read_body(request, check_bounds)
 
 
 async def read_body(request: Request, reading: Callable[[bytes], ReadT]) -> ReadT:
