@@ -19,17 +19,15 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 import typer
-from pydantic import TypeAdapter, ValidationError
 
 from kg_api.client import KgClient
-from kg_api.errors import Forbidden, InvalidInput, KgError, Unauthorized, Unavailable
-from kg_api.schemas.base import OntologyName
-from kg_api.schemas.documents import DocumentOutcome, Ingested
+from kg_api.errors import Forbidden, KgError, Unauthorized, Unavailable
+from kg_api.schemas.documents import DocumentOutcome, DocumentRequest, Ingested
 from kg_api.schemas.embedding import Cost, DocumentPreview
 from kg_api.schemas.filters import read_value
 from kg_api.schemas.formats import CONVERTED_SUFFIXES, NOT_READ, UNREAD_PICTURES, OcrMode
-from kg_api.schemas.metadata import GivenMetadata, MetadataValue, format_file_time
-from kg_api.schemas.problems import PASSING
+from kg_api.schemas.metadata import MetadataValue, format_file_time
+from kg_api.schemas.problems import PASSING, valid
 from kg_api.schemas.vocabulary import MAX_PAGE
 from kg_api.text.documents import SUFFIXES
 from kg_api.text.files import NO_EXTENSION, FileSelection, FileToIngest, to_printable
@@ -356,20 +354,8 @@ class IngestOutcome:
 def run(client: KgClient, selection: FileSelection, into: Destination, *, wait: bool, as_json: bool) -> bool:
     """Upload files, optionally wait, and report. Return whether files were ingested without a failure."""
     ontology = into.ontology
-    try:  # check here once, and not in the service for each file
-        TypeAdapter[str](OntologyName).validate_python(ontology)
-    except ValidationError:
-        raise InvalidInput(
-            f"{ontology!r} cannot be the name of an ontology: take letters and digits of any script, "
-            "'_', '-', '.' and inner spaces, 100 characters at most"
-        ) from None
-    try:
-        TypeAdapter[dict[str, MetadataValue]](GivenMetadata).validate_python(into.metadata)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        about = f"{str(first['loc'][0])[:40]!r}: " if first["loc"] else ""
-        reason = first["msg"].removeprefix("Value error, ")
-        raise InvalidInput(f"the metadata cannot be kept: {about}{reason}") from None
+    # check here once, and not in the service for each file
+    valid(DocumentRequest, {"ontology": ontology, "document": "any", "metadata": into.metadata})
     client.health()  # report an absent service at once, but wait if the service becomes unavailable later
     begun, ended = time.monotonic(), False
     outcome = IngestOutcome(failed=[(each.path, each.reason) for each in selection.problems])
