@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from kg_api.schemas.bundles import (
     BundledOntology,
     BundledPassages,
     ImportedLines,
+    ImportOpened,
     Manifest,
 )
 from kg_api.suggestions import describe_unknown_ontology
@@ -134,12 +134,7 @@ SENT_LINES = 600
 RAISE = "raise KG_API__MAX_DOCUMENT_BYTES there"
 
 
-@dataclass(slots=True)
-class OntologyImport:
-    ontology: str
-    created: bool
-    takes_vectors: bool
-    notes: list[str]
+class OntologyImport(ImportOpened):
     done: ImportedLines
 
 
@@ -172,7 +167,7 @@ def import_ontology(
         except TooLarge as error:
             done.problems.append(f"{', '.join(names)}: {error}; {RAISE}")
         advance(sum(isinstance(line, BundledDocument) for line in lines))
-    return OntologyImport(opened.ontology, opened.created, opened.takes_vectors, opened.notes, done)
+    return OntologyImport(**opened.model_dump(), done=done)
 
 
 def split_to_parcels(path: Path) -> Iterator[list[bytes]]:
@@ -211,7 +206,7 @@ def print_exported(manifest: Manifest, folder: Path, *, as_json: bool, is_checke
 
 def print_imported(imports: Sequence[OntologyImport], left_out: Sequence[str], *, as_json: bool) -> None:
     if as_json:
-        fields = [{**asdict(each), "done": each.done.model_dump(mode="json")} for each in imports]
+        fields = [each.model_dump(mode="json") for each in imports]
         console.print_json({"ontologies": fields, "left_out": list(left_out)})
         return
     for each in imports:
