@@ -11,7 +11,7 @@ from tokenizers import Encoding
 
 from kg_api.errors import ConfigurationError, RerankUnavailable
 from kg_api.onnx_sessions import ORT_ERRORS, load_session
-from kg_api.providers.rerank import TOKENIZER, WEIGHTS
+from kg_api.providers.model_files import TOKENIZER, WEIGHTS
 from kg_api.providers.wordpiece import load_tokenizer
 
 MAX_TOKENS = 512  # of question and passage together

@@ -28,6 +28,7 @@ from kg_api.providers.embedding_port import (
     unit,
 )
 from kg_api.providers.local_embedding import OnnxText, Pooling, build_text_inputs, pool_states
+from kg_api.providers.model_files import TOKENIZER, hash_file
 from kg_api.providers.pixels import CHANNELS, require_rendered
 from kg_api.providers.tokens import Bytes
 from kg_api.schemas.spaces import ModelChoice, SpaceIdentity
@@ -112,7 +113,6 @@ def read_preprocessing(path: Path) -> PreprocessorFile:
 # Facts about a model, from its files
 
 PREPROCESSOR = "preprocessor_config.json"
-TOKENIZER = "tokenizer.json"
 _PICTURE_FILES = ("vision_model.onnx", "onnx/vision_model.onnx", "model.onnx", "onnx/model.onnx")
 _TEXT_FILES = ("text_model.onnx", "onnx/text_model.onnx")
 _WEIGHTS = (".onnx", ".onnx_data", ".data", ".bin")  # extensions of files that a model may read
@@ -131,11 +131,8 @@ def _checksums(folder: Path) -> dict[str, str]:
     """Compute the sha256 for all files that can change vectors, by path in the folder."""
     settings = {PREPROCESSOR, TOKENIZER}
     files = (path for path in folder.rglob("*") if path.suffix in _WEIGHTS or path.name in settings)
-    found = dict[str, str]()
-    for path in sorted(each for each in files if each.is_file()):
-        with path.open("rb") as file:
-            found[path.relative_to(folder).as_posix()] = hashlib.file_digest(file, "sha256").hexdigest()
-    return found
+    there = sorted(each for each in files if each.is_file())
+    return {path.relative_to(folder).as_posix(): hash_file(path) for path in there}
 
 
 def _pooling(states: NDArray[np.float32], usual: Pooling) -> Pooling:

@@ -159,10 +159,10 @@ def _read_expected(model: PackagedModel) -> tuple[str, str]:
 
 
 def _checksums(folder: Path) -> tuple[str, str]:
-    return _sha256(folder / WEIGHTS), _sha256(folder / TOKENIZER)
+    return hash_file(folder / WEIGHTS), hash_file(folder / TOKENIZER)
 
 
-def _sha256(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """Return the sha256 of a file in hexadecimal, or '' for a missing file."""
     try:
         with path.open("rb") as file:

