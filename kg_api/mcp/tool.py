@@ -106,8 +106,8 @@ def _plain(annotation: Any) -> Any:
 
 def _as_declared(kind: Any, value: object) -> object:
     if get_origin(kind) is list:
-        item = _plain(get_args(kind)[0])
-        return [_as_declared(item, each) for each in _as_list(value)] if _is_listable(value) else value
+        item, several = _plain(get_args(kind)[0]), _read_list(value)
+        return value if several is None else [_as_declared(item, each) for each in several]
     if kind is str or get_origin(kind) is Literal:
         return _as_text(value)
     if kind is bool and isinstance(value, str | int | float):
@@ -123,20 +123,16 @@ def _as_number(kind: Any, value: str) -> object:
     return float(text) if kind is float and _NUMBER.fullmatch(text) else value
 
 
-def _is_listable(value: object) -> bool:
-    """Check if a value is a list, a JSON list, or the only item of a list."""
-    if isinstance(value, str) and re.fullmatch(r"\s*\[.*\]\s*", value, re.DOTALL):
-        return isinstance(_from_json(value), list)
-    return isinstance(value, str | int | float | list) and not isinstance(value, bool)
-
-
-def _as_list(value: object) -> list[object]:
+def _read_list(value: object) -> list[object] | None:
+    """Return a list, a JSON list, or the only item of a list. None: other values, and broken JSON lists."""
+    if isinstance(value, str):
+        parsed = _from_json(value)
+        if not isinstance(parsed, list) and re.fullmatch(r"\s*\[.*\]\s*", value, re.DOTALL):
+            return None
+        value = cast("str | list[object]", parsed) if isinstance(parsed, str | list) else value
     if isinstance(value, list):
         return cast("list[object]", value)
-    parsed = _from_json(value) if isinstance(value, str) else value
-    if isinstance(parsed, list):
-        return cast("list[object]", parsed)
-    return [parsed if isinstance(parsed, str) else value]
+    return [value] if isinstance(value, str | int | float) and not isinstance(value, bool) else None
 
 
 def _as_text(value: object) -> object:
