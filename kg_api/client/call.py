@@ -14,7 +14,7 @@ import httpx
 from pydantic import BaseModel
 
 from kg_api.errors import InvalidInput
-from kg_api.schemas.documents import DocumentText, DocumentUpload
+from kg_api.schemas.documents import DocumentText
 from kg_api.schemas.problems import valid
 
 T = TypeVar("T")
@@ -177,9 +177,3 @@ def fields_of(request: type[BaseModel], options: Mapping[str, Any]) -> dict[str,
 
 def _field(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
-
-
-def build_form(options: Mapping[str, Any]) -> dict[str, str]:
-    """Build the form fields to upload with a document."""
-    fields = build_body(DocumentUpload, options)
-    return {name: _field(value) for name, value in fields.items()}

@@ -12,9 +12,9 @@ from kg_api.client.call import (
     build_batch_body,
     build_body,
     build_change_body,
-    build_form,
     build_params,
     delete,
+    fields_of,
     get,
     patch,
     post,
@@ -33,6 +33,7 @@ from kg_api.schemas.documents import (
     DocumentContent,
     DocumentPage,
     DocumentText,
+    DocumentUpload,
     EmbeddingStatus,
     Format,
     Ingested,
@@ -124,7 +125,9 @@ class LibraryMethods:
         Hits show `modified`, the time of the last change (ISO 8601), if the document states no date. `ocr`
         selects the pages of a PDF to read by OCR.
         """
-        return post(Ingested, "documents", data=build_form(locals()), files={"file": ("file", content)})
+        return post(
+            Ingested, "documents", data=fields_of(DocumentUpload, locals()), files={"file": ("file", content)}
+        )
 
     @request
     def ingest_batch(
@@ -194,7 +197,7 @@ class LibraryMethods:
             DocumentPreview,
             "documents",
             "preview",
-            data=build_form(locals()),
+            data=fields_of(DocumentUpload, locals()),
             files={"file": ("file", content)},
         )
 

@@ -60,10 +60,6 @@ def source_ids(document: str, hashes: Iterable[str]) -> Iterator[str]:
         seen[content] += 1
 
 
-def chunk_id(source: str, start: int, end: int) -> str:
-    return digest("chunk", source, str(start), str(end))
-
-
 def build_ontology_scope(name: str) -> str:
     """Build the full-text token of an ontology. No analyzer splits it."""
     return "kgo" + digest("ontology", name)

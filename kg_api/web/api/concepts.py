@@ -237,7 +237,6 @@ proposals = Routes("proposals")
 ProposalId = Annotated[NodeId, Path(description="Id of a proposal, or at least 8 digits it begins with.")]
 KindFilter = Annotated[ProposalKind | None, Query(description="Only links between these. Default: both.")]
 StateFilter = Annotated[ProposalState | None, Query(description="Only these. Default: all.")]
-DryRun = Annotated[bool, Query(description="Show the effects without changes.")]
 Anew = Annotated[bool, Query(description="Check everything again, not only changes.")]
 
 
