@@ -227,7 +227,7 @@ class JsonClient:
 
     def post(self, body: Mapping[str, object], seconds: float, max_bytes: int = MAX_REPLY_BYTES) -> Reply:
         """Send JSON to get the reply. This does not raise an error for an error status."""
-        return self._send(lambda: self._receive(seconds, max_bytes, json=body))
+        return self._send(lambda: _read(self._open(seconds, max_bytes, json=body)))
 
     def post_form(
         self,
@@ -237,26 +237,14 @@ class JsonClient:
         max_bytes: int = MAX_REPLY_BYTES,
     ) -> Reply:
         """Send a form with files (field, (name, content, type)), like `post`."""
-        return self._send(lambda: self._receive(seconds, max_bytes, data=fields, files=list(files)))
+        return self._send(lambda: _read(self._open(seconds, max_bytes, data=fields, files=list(files))))
 
     def post_stream(self, body: Mapping[str, object], seconds: float) -> ReplyStream:
         """Send JSON, and return when the reply begins. `seconds` is the limit for the whole reply."""
-
-        def receive() -> ReplyStream:
-            until = time.monotonic() + seconds
-            response = self._open(seconds, json=body)
-            pieces = _bounded(response, until, MAX_REPLY_BYTES)
-            return ReplyStream(response.status_code, response.headers, pieces, response.close)
-
-        return self._send(receive)
+        return self._send(lambda: self._open(seconds, MAX_REPLY_BYTES, json=body))
 
     def receive(self, stream: ReplyStream) -> Reply:
-
-        def receive() -> Reply:
-            with closing(stream):
-                return Reply(stream.status, stream.headers, _parse(b"".join(stream.pieces)))
-
-        return self._send(receive)
+        return self._send(lambda: _read(stream))
 
     def read(self, reply: Reply) -> object:
         if (status := reply.failed_as) is None:
@@ -274,14 +262,8 @@ class JsonClient:
     def close(self) -> None:
         self._client.close()
 
-    def _receive(self, seconds: float, max_bytes: int, **content: object) -> Reply:
-        until = time.monotonic() + seconds
-        with closing(self._open(seconds, **content)) as response:
-            text = b"".join(_bounded(response, until, max_bytes))
-        return Reply(response.status_code, response.headers, _parse(text))
-
-    def _open(self, seconds: float, **content: object) -> httpx.Response:
-        headers = dict[str, str]()
+    def _open(self, seconds: float, max_bytes: int, **content: object) -> ReplyStream:
+        until, headers = time.monotonic() + seconds, dict[str, str]()
         carry_trace(headers)
         request = self._client.build_request(
             "POST",
@@ -292,7 +274,8 @@ class JsonClient:
         )
         response = self._client.send(request, stream=True)
         annotate(response.status_code)
-        return response
+        pieces = _bounded(response, until, max_bytes)
+        return ReplyStream(response.status_code, response.headers, pieces, response.close)
 
     def _send(self, receive: Callable[[], T]) -> T:
         to, kind = self.provider, self.provider.service.kind
@@ -319,6 +302,11 @@ class JsonClient:
 
     def _count(self, reason: str) -> None:
         meters().count("provider_failures", self.provider.service.kind, self.provider.host, reason)
+
+
+def _read(stream: ReplyStream) -> Reply:
+    with closing(stream):
+        return Reply(stream.status, stream.headers, _parse(b"".join(stream.pieces)))
 
 
 def _parse(text: bytes) -> object:
