@@ -9,7 +9,7 @@ import json
 import math
 import re
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -76,36 +76,6 @@ class Position:
 
     index: int = 0
     offset: int = 0
-
-
-def write_cursor(call: bytes, position: Position, given: Iterable[str]) -> str:
-    """Write a cursor.
-
-    Args:
-        call: Digest of the tool's name and arguments.
-        position: Start of the next answer.
-        given: Keys of the items already returned. They must be the same when the cursor is used.
-    """
-    return _CURSOR_FORM.seal(call, _HELD.pack(position.index, position.offset, digest_cursors(*given)))
-
-
-@dataclass(frozen=True, slots=True)
-class Cursor:
-    position: Position
-    given: bytes
-
-    def check(self, given: Iterable[str]) -> None:
-        """Raise Conflict if the items already returned have changed."""
-        if digest_cursors(*given) != self.given:
-            raise Conflict(
-                "the results of this call have changed since the cursor was created. Call again "
-                "without the cursor"
-            )
-
-
-def read_cursor(text: str, call: bytes) -> Cursor:
-    index, offset, given = _HELD.unpack(_CURSOR_FORM.unseal(text, call))
-    return Cursor(Position(index, offset), given)
 
 
 # Characters that are invisible to people but not to models
@@ -263,8 +233,12 @@ class Pager:
         self._tool = tool
         self._budget = arguments.token_budget
         self._call = digest_cursors(tool, arguments.model_dump_json(exclude={"cursor", "token_budget"}))
-        self._cursor = None if arguments.cursor is None else read_cursor(arguments.cursor, self._call)
-        self.position = self._cursor.position if self._cursor else Position()
+        self.position = Position()
+        self._given: bytes | None = None  # digest of the items already returned, None without a cursor
+        if arguments.cursor is not None:
+            held = _CURSOR_FORM.unseal(arguments.cursor, self._call)
+            index, offset, self._given = _HELD.unpack(held)
+            self.position = Position(index, offset)
         # start of the fetched page: the last returned item shows whether the list has changed
         self.page_start = max(self.position.index - 1, 0)
         self.shown: list[InlineImage] = []  # images after the text of the answer
@@ -298,10 +272,12 @@ class Pager:
             end = at.index - first + (at.offset > 0)
             return keys[0 if remembered is None else max(end - remembered, 0) : max(end, 0)]
 
-        position = Position(start)
-        if self._cursor is not None:
-            position = self._cursor.position
-            self._cursor.check(given(position))
+        position = Position(start) if self._given is None else self.position
+        if self._given not in {None, digest_cursors(*given(position))}:
+            raise Conflict(
+                "the results of this call have changed since the cursor was created. Call again "
+                "without the cursor"
+            )
         room = max(self._budget - count_json_tokens(frame) - FOR_MORE, MIN_ROOM)
         taken, end = fill(items, Position(position.index - first, position.offset), room)
         total = len(items) + first if total is None else total
@@ -310,9 +286,6 @@ class Pager:
             after = Position(end.index + first, end.offset)
             how = f"{left} of {total} {noun} left, whole or in part: "
             how += f"call {self._tool} again with the same arguments and this cursor"
-            frame["more"] = {
-                "left": left,
-                "cursor": write_cursor(self._call, after, given(after)),
-                "how": how,
-            }
+            held = _HELD.pack(after.index, after.offset, digest_cursors(*given(after)))
+            frame["more"] = {"left": left, "cursor": _CURSOR_FORM.seal(self._call, held), "how": how}
         return taken

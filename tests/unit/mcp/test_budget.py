@@ -12,16 +12,16 @@ from kg_api.mcp.answers import (
     MIN_BUDGET,
     MIN_ROOM,
     Item,
+    Paged,
+    Pager,
     Position,
     cut,
     fill,
     find_invisible_characters,
     passage,
     read_citation,
-    read_cursor,
     tokens_of,
 )
-from kg_api.schemas.base import digest_cursors
 from tests.support.library import MemoryLibrary
 from tests.support.mcp import answer, call, failure, text_of, walk
 
@@ -59,14 +59,10 @@ def test_pages_return_everything_once_in_order(given: list[str], room: int) -> N
         assert whole[cited.start : cited.end] == part["text"]
 
 
-CALL = digest_cursors("search_sources", "{}")
-places = st.builds(Position, st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
-
-
 @pytest.mark.parametrize("text", ["x", "eyJhIjoxfQ", "A" * 55, "é" * 10, "=", " "])
 def test_invalid_cursor_is_rejected(text: str) -> None:
     with pytest.raises(InvalidInput, match="invalid or changed"):
-        read_cursor(text, CALL)
+        Pager("search_sources", Paged(cursor=text))
 
 
 @pytest.mark.parametrize(
