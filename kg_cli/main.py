@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -52,19 +52,9 @@ INTERRUPTED = 130
 UNEXPECTED = 1
 
 
-class _Commands(Group):
-    def invoke(self, ctx: Any) -> Any:
-        """Run a command and remove the name of Python's exception from the message of an invalid option."""
-        try:
-            return super().invoke(ctx)
-        except typer.BadParameter as error:
-            error.message = error.message.removeprefix("Value error, ")
-            raise
-
-
 app = typer.Typer(
     name="kg",
-    cls=_Commands,
+    cls=Group,
     help="Find passages in your own documents, with their exact place. To start kg, run: kg up",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
