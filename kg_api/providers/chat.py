@@ -154,14 +154,6 @@ _NONE = re.compile(r"\s*(?:```\w*\s*)?\[\s*\]\s*(?:```\s*)?")
 _LOOKED_AT = 20  # brackets at which JSON may begin, because some models think or chat first
 
 
-def objects(pieces: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """Yield objects from the first list in a reply, as soon as each is complete.
-
-    Thoughts and other text around the list are ignored. A truncated list yields its complete objects.
-    """
-    return ObjectReader().objects(pieces)
-
-
 class ObjectReader:
     def __init__(self) -> None:
         self.found = False  # the reply has a list of objects
@@ -174,6 +166,10 @@ class ObjectReader:
         return not _THOUGHTS.sub("", self._text).strip()
 
     def objects(self, pieces: Iterable[str]) -> Iterator[dict[str, Any]]:
+        """Yield objects from the first list in a reply, as soon as each is complete.
+
+        Thoughts and other text around the list are ignored. A truncated list yields its complete objects.
+        """
         decoder, at = json.JSONDecoder(strict=False), -1
         for piece in pieces:
             self._text += piece
@@ -381,7 +377,9 @@ def write_hypothetical_answers(ask: Ask, question: str, count: int) -> list[str]
     """Write up to `count` different passages that would answer a question, each on one line."""
     data = json.dumps({"question": question, "passages": count}, ensure_ascii=False)
     reply = ask(Prompt(HYPOTHETICAL_INSTRUCTION, data, "passages", HYPOTHETICAL_SCHEMA))
-    lines = dict.fromkeys(line(item.get("text"), MAX_ANSWER_LENGTH) for item in objects([reply]))
+    lines = dict.fromkeys(
+        line(item.get("text"), MAX_ANSWER_LENGTH) for item in ObjectReader().objects([reply])
+    )
     if not (written := [text for text in lines if text]):
         raise LlmFailed(
             "the language model returns no hypothetical answers. Choose another model in KG_LLM__MODEL"

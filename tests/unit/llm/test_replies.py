@@ -27,7 +27,6 @@ from kg_api.providers.chat import (
     divide_document,
     hash_context_inputs,
     list_unguessable_ids,
-    objects,
     question,
     read,
     select_short_metadata,
@@ -53,7 +52,7 @@ TWO: list[dict[str, Any]] = [{"a": "one ] }"}, {"a": 'two "[{', "b": [{"c": 1}]}
     ],
 )
 def test_the_objects_of_the_first_list_are_found(answer: str) -> None:
-    assert list(objects([answer])) == TWO
+    assert list(ObjectReader().objects([answer])) == TWO
 
 
 @pytest.mark.parametrize(
@@ -104,7 +103,7 @@ def test_objects_are_independent_of_piece_boundaries(
     answer = json.dumps({"items": items}, indent=data.draw(st.sampled_from([None, 1])))
     cuts = sorted(data.draw(st.lists(st.integers(0, len(answer)))))
     pieces = [answer[a:b] for a, b in zip([0, *cuts], [*cuts, len(answer)], strict=True)]
-    assert list(objects(pieces)) == items
+    assert list(ObjectReader().objects(pieces)) == items
 
 
 def test_an_endless_answer_is_left() -> None:
@@ -112,7 +111,7 @@ def test_an_endless_answer_is_left() -> None:
         while True:
             yield '[{"a": 1}, ' + "x" * 1000
 
-    assert len(list(objects(endless()))) == 1
+    assert len(list(ObjectReader().objects(endless()))) == 1
     assert MAX_CHARACTERS < 10**6
 
 
