@@ -139,7 +139,6 @@ IDS = {
     "build_judged_question_id": "d0ed16cee50049155e3733311af7bbe8",
     "build_ontology_scope": "kgoc494621cb5e628c3185b91429e56e90c",
     "build_relation_type_id": "2c34083948a55189230af9d0570b5eff",
-    "chunk_id": "32323ed359ef9969a84c838a9692994d",
     "community_id": "7f372aa390b18b38cef575a9c10e9ea3",
     "concept_id": "4b6a880274229a1284a25d04b07b98c6",
     "content_hash": "ad9fbe4acd73dba3245fd2dc0d59dc6f",
