@@ -408,6 +408,10 @@ class ScanPosition:
         """Check if the file with this name was processed."""
         return self.phase != "file" or name <= self.name
 
+    def is_gone_done(self, name: str) -> bool:
+        """Check if this name without a file was processed. It may have kept its document."""
+        return self.phase == "end" or (self.phase == "gone" and name <= self.name)
+
 
 # Results per file and their totals
 

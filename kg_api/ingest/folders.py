@@ -217,10 +217,11 @@ class Scan:
         self._empty = self._find_never_filled_files(stored)
         wanted = (file for file in self._listing.files if file.document not in self._empty)
         left = [file for file in wanted if not self._place.is_done(file.document)]
-        self._done, self._total = done, done + len(left) + len(gone)
+        to_remove = [name for name in gone if not self._place.is_gone_done(name)]
+        self._done, self._total = done, done + len(left) + len(to_remove)
         for files in portions(left, FILES_A_BATCH):
             self._take(files)
-        for names in portions(gone, REMOVALS_A_BATCH):
+        for names in portions(to_remove, REMOVALS_A_BATCH):
             self._remove(names)
         self._conclude()
         return self._done

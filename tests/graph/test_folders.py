@@ -549,6 +549,23 @@ def test_file_that_returns_during_a_scan_is_postponed(
     assert sorted(documents(graph)) == ["below/two.md", "one.md"]
 
 
+def test_scan_resumed_while_it_deletes_counts_each_name_once(
+    graph: Graph, folder: Path, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    followed = follow(graph, folder)
+    work(graph)
+    for number in range(FILES - 1):
+        (folder / f"note{number:02}.md").unlink()
+    monkeypatch.setattr(folders.FolderListing, "is_deleted", lambda _, name: name != "note00.md")
+    request_scan(graph, followed)
+    work(graph, handler=interrupting(graph, 3))  # one commit for files, one for the first ten names
+    try_now(driver)
+    work(graph)
+    after = find_folder(graph, followed)
+    assert counts(after) == {"unchanged": 1, "removed": FILES - 2, "postponed": 1}
+    assert (after.done, after.total) == (FILES, FILES)
+
+
 def test_file_replaced_by_a_folder_loses_its_document(graph: Graph, two_notes: Path, followed: str) -> None:
     (two_notes / "one.md").unlink()
     put(two_notes, **{"one.md__inner": "Inner.\n"})
