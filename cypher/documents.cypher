@@ -193,11 +193,11 @@ SET d.touched_at = datetime.realtime()
 WITH d, space, language, row
 OPTIONAL MATCH (w:WaitingDocument {document_id: row.document_id})
 WHERE row.approves IS NULL OR w.version = row.approves
-WITH d, space, language, row, w, w IS NOT NULL AS waited,
+WITH d, space, language, row, w, w IS NOT NULL AS waited, coalesce(d.changes, w.changes) AS changes,
      CASE WHEN row.approves IS NOT NULL THEN w {.folder_id, .file_stamp, .file_hash} END AS of_file
 FOREACH (each IN CASE WHEN w IS NULL THEN [] ELSE [w] END | DETACH DELETE each)
 RETURN d.document_id AS document_id, d.content_hash AS content_hash, d.uri AS uri, d.sources AS sources,
-       d.written_by AS written_by, d.title AS title, d.metadata AS metadata, d.changes AS changes,
+       d.written_by AS written_by, d.title AS title, d.metadata AS metadata, changes,
        d.sent_as AS sent_as, space, language, waited, of_file
 
 // name: matching
@@ -285,6 +285,14 @@ CALL (text) {
   RETURN d.document AS document ORDER BY document LIMIT $limit
 }
 RETURN text, collect(document) AS documents
+
+// name: of_different_texts
+// Return the pairs of documents whose texts differ, by position.
+UNWIND range(0, size($pairs) - 1) AS position
+MATCH (d:Document {document_id: $pairs[position][0]})
+MATCH (other:Document {document_id: $pairs[position][1]})
+WHERE d.text_hash <> other.text_hash
+RETURN position
 
 // name: order
 // Return ids of documents, last change or most sources first.

@@ -56,10 +56,11 @@ RETURN w.document_id AS document_id, w.awaits AS ontology, w.document AS documen
 ORDER BY ontology, document
 
 // name: put
-// Store pending documents, each in place of an earlier pending or rejected version.
+// Store pending documents, each in place of an earlier pending or rejected version, whose edits stay.
 UNWIND $rows AS row
 MERGE (w:WaitingDocument {document_id: row.document_id})
-SET w = row, w.given_at = datetime.realtime()
+WITH row, w, w.changes AS changes
+SET w = row, w.given_at = datetime.realtime(), w.changes = changes
 
 // name: reject
 // Delete rejected documents. A rejected file of a synced folder is recorded, because the next scan would submit it
@@ -79,6 +80,12 @@ WHERE w.ontology = $ontology
 WITH w LIMIT $limit
 DETACH DELETE w
 RETURN count(*) AS removed
+
+// name: set_changes
+// Record the edits of a renamed document for a new document that waits.
+MATCH (w:WaitingDocument {document_id: $document_id})
+WHERE NOT EXISTS { (:Document {document_id: w.document_id}) }
+SET w.changes = $changes
 
 // name: take_back
 // Delete pending documents whose stored version was submitted again.

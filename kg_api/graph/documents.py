@@ -175,6 +175,7 @@ def build_document_row(record: DocumentRecord, before: Row, mark: str) -> Row:
         "characters": record.characters,
         "preface": record.preface or None,
         "metadata": record.metadata,
+        "changes": before["changes"],
         "sources": len(record.sources),
         "language": detect_language(" ".join(each.full_text for each in record.sources[:20])),
         **build_metadata_properties(record.metadata, before["metadata"]),
@@ -210,6 +211,12 @@ def read_same_texts(graph: Graph, record: DocumentRecord) -> Names:
 def find_stored(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, Names]:
     """Find other documents that have the same text, by text hash."""
     return _by_text(tx.run("documents/of_same_text", **_to_parameters(records)))
+
+
+def find_different_texts(graph: Graph, pairs: Sequence[tuple[str, str]]) -> set[int]:
+    """Find the positions of pairs of document ids whose documents have different texts."""
+    rows = graph.read("documents/of_different_texts", pairs=[list(pair) for pair in pairs])
+    return {row["position"] for row in rows}
 
 
 def _by_text(rows: Sequence[Row]) -> dict[str, Names]:
@@ -266,10 +273,12 @@ def change_document(graph: Graph, document_id: str, change: DocumentChange) -> s
     return graph.transaction(lambda tx: _change(tx, document_id, change))
 
 
-def copy_changes(tx: Transaction, source_id: str, target_id: str) -> None:
-    """Apply the edits that users made to a document to another document."""
+def copy_changes(tx: Transaction, source_id: str, target_id: str, *, waits: bool) -> None:
+    """Apply the edits that users made to a document to another document, which may be pending."""
     for row in tx.run("documents/stored", document_id=source_id):
-        if row["changes"]:
+        if row["changes"] and waits:
+            tx.run("waiting/set_changes", document_id=target_id, changes=row["changes"])
+        elif row["changes"]:
             _change(tx, target_id, DocumentChange.model_validate_json(row["changes"]))
 
 

@@ -6,6 +6,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 import structlog
@@ -31,7 +32,7 @@ from kg_api.graph.document_writes import (
     forget_evidence_of_gone,
     storing,
 )
-from kg_api.graph.documents import copy_changes
+from kg_api.graph.documents import copy_changes, find_different_texts
 from kg_api.graph.folders import (
     FileMark,
     FolderGone,
@@ -323,10 +324,11 @@ class Scan:
     def _keep_changes(self, tx: Transaction, record: DocumentRecord, change: StoredChange) -> None:
         """Keep the edits that users made to a document whose file was renamed."""
         origins = [name for name in change.same_text if name in self._gone]
-        if change.change == "created" and origins:
+        if change.change in {"created", "waiting"} and origins:
             file_name = PurePosixPath(record.document).name
             origin = min(origins, key=lambda name: PurePosixPath(name).name != file_name)
-            copy_changes(tx, document_id(self._folder.ontology, origin), record.document_id)
+            origin_id = document_id(self._folder.ontology, origin)
+            copy_changes(tx, origin_id, record.document_id, waits=change.change == "waiting")
 
     def _write_marks(
         self, tx: Transaction, batch: Sequence[FileOutcome], stored: Sequence[StoreResult]
@@ -382,7 +384,7 @@ class Scan:
             for each in self._listing.problems
         ]
         results: list[Result] = ["refused" for _ in refusals]
-        tally = add_results(self._tally, results, refusals)
+        tally = add_results(self._without_former_duplicates(), results, refusals)
         empty = {EMPTY: len(self._empty)} if self._empty else {}
         whole = tally.model_copy(update={"left_out": self._listing.left_out | empty, "mounts": self._mounts})
 
@@ -391,6 +393,18 @@ class Scan:
             tx.run("folders/conclude", folder_id=self._folder.folder_id, tally=whole.model_dump_json())
 
         self._advance(work, "end", "", 0, set_aside=len(refusals))
+
+    def _without_former_duplicates(self) -> ScanTally:
+        """Return the tally without duplicates of documents whose files changed later in the scan."""
+        tally = self._tally
+        if self._folder.review or not (tally.changed and tally.duplicate_files):
+            return tally
+        identify = partial(document_id, self._folder.ontology)
+        pairs = [(identify(each.document), identify(each.duplicate_of)) for each in tally.duplicate_files]
+        different = find_different_texts(self._graph, pairs)
+        kept = [each for place, each in enumerate(tally.duplicate_files) if place not in different]
+        count = tally.duplicates - len(different)
+        return tally.model_copy(update={"duplicates": count, "duplicate_files": kept})
 
     def _advance(
         self, work: Callable[[Transaction], None], phase: Phase, name: str, done: int, *, set_aside: int = 0

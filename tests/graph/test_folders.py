@@ -29,9 +29,10 @@ from kg_api.ingest.folder_listing import UnsettledFile
 from kg_api.ingest.folders import FolderService, FolderSync
 from kg_api.ingest.reader import DocumentReader
 from kg_api.ingest.records import Incoming, to_record
+from kg_api.ingest.service import ReviewService
 from kg_api.jobs.runner import JobRun
 from kg_api.schemas.base import document_id
-from kg_api.schemas.documents import DocumentChange
+from kg_api.schemas.documents import Approval, DocumentChange
 from kg_api.schemas.folders import SCAN_KIND, Folder, NewFolder
 from kg_api.schemas.vocabulary import JobState
 from kg_api.sections import SyncSettings
@@ -424,6 +425,25 @@ def test_renamed_folder_keeps_edits_of_its_documents(graph: Graph, two_notes: Pa
     assert find_document(graph, document_id("notes", "moved/two.md")).title == "My two"
 
 
+def test_reviewed_rename_keeps_edits(graph: Graph, two_notes: Path) -> None:
+    followed = register(graph, NewFolder(path=str(two_notes), ontology="notes", review=True))
+    review = ReviewService(graph, lambda _tx, _ontology, _sources: None)
+    work(graph)
+    review.approve(Approval(ontology="notes", all=True))
+    change = DocumentChange(title="My two", metadata={"tag": "kept"})
+    change_document(graph, document_id("notes", "below/two.md"), change)
+    (two_notes / "below" / "two.md").rename(two_notes / "moved.md")
+    assert counts(scan(graph, followed)) == {"unchanged": 1, "removed": 1, "waiting": 1}
+    put(two_notes, moved="# Two\n\nSecond, changed.\n")
+    scan(graph, followed)
+    for text in ("changed", "changed again"):
+        review.approve(Approval(ontology="notes", all=True))
+        moved = find_document(graph, document_id("notes", "moved.md"))
+        assert (moved.title, moved.metadata["tag"]) == ("My two", "kept")
+        put(two_notes, moved=f"# Two\n\nSecond, {text}.\n")
+        scan(graph, followed)
+
+
 def test_document_of_another_folder_is_rejected(graph: Graph, followed: str, tmp_path: Path) -> None:
     put(tmp_path / "papers", one="Another one.\n", three="Third.\n")
     other = follow(graph, tmp_path / "papers")
@@ -564,6 +584,18 @@ def test_scan_resumed_while_it_deletes_counts_each_name_once(
     after = find_folder(graph, followed)
     assert counts(after) == {"unchanged": 1, "removed": FILES - 2, "postponed": 1}
     assert (after.done, after.total) == (FILES, FILES)
+
+
+def test_swapped_files_are_no_duplicates(graph: Graph, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    put(folder, one="First.\n", two="Second.\n", other="Third.\n")
+    followed = follow(graph, folder)
+    work(graph)
+    put(folder, one="Second.\n", two="First.\n", copy="Third.\n", early="First.\n")
+    after = scan(graph, followed).last_scan
+    assert after is not None
+    found = [(each.document, each.duplicate_of) for each in after.duplicate_files]
+    assert (after.duplicates, found) == (2, [("copy.md", "other.md"), ("two.md", "early.md")])
 
 
 def test_file_replaced_by_a_folder_loses_its_document(graph: Graph, two_notes: Path, followed: str) -> None:
