@@ -16,6 +16,7 @@ from kg_api.schemas.vocabulary import (
     MAX_ANSWER_PASSAGES,
     MAX_HYPOTHETICAL,
     MAX_LIMIT,
+    MAX_PAGED_HITS,
     MAX_PARAGRAPH,
     MAX_TOKEN_BUDGET,
     MIN_ANSWER_TOKENS,
@@ -144,8 +145,15 @@ def augment(
 PagesT = TypeVar("PagesT", "SourceHits", "HybridHits")
 
 
-def _turn_to(page: int, read: Callable[..., PagesT]) -> PagesT:
+def turn_to_page(page: int, limit: int, read: Callable[..., PagesT]) -> PagesT:
     """Return a page of hits. The service finds a page by the cursor of the page before."""
+    from kg_api.errors import InvalidInput
+
+    if page > (last := MAX_PAGED_HITS // limit):
+        raise InvalidInput(
+            f"--page: {page} exceeds {last}, the last page with {limit} hits per page. All pages "
+            f"together have at most {MAX_PAGED_HITS:,} hits"
+        )
     answer = read()
     for _ in range(page - 1):
         if answer.next_cursor is None:
@@ -250,7 +258,7 @@ def search(
     read = partial(
         kg.search_sources, **parameters, kinds=kind and [kind], expand_context=window_size is not None
     )
-    return _turn_to(page, read)
+    return turn_to_page(page, limit, read)
 
 
 def _print_hybrid(answer: HybridHits, *, query_text: str, full: bool, page: int, source_limit: int) -> None:
@@ -290,7 +298,7 @@ def hybrid(
     read = partial(
         kg.hybrid_search, **parameters, kinds=kind and [kind], expand_context=window_size is not None
     )
-    return _turn_to(page, read)
+    return turn_to_page(page, source_limit, read)
 
 
 @command(asks="read_document", show=views.print_reading)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.text import Text
 
+from kg_api.errors import InvalidInput
 from kg_api.schemas.answers import AnswerCounts, Answered, Citation, HybridHits, Statement
 from kg_api.schemas.concepts import Concept, ConceptContext, ConceptHit, ConceptPassage
 from kg_api.schemas.images import PageImage
@@ -15,6 +16,7 @@ from kg_api.schemas.search import Degradation, SourceHits, SourceWindow, WordMat
 from kg_cli.concepts.commands import print_passages
 from kg_cli.documents.commands import print_page
 from kg_cli.search import commands, views
+from kg_cli.search.commands import turn_to_page
 from kg_cli.search.views import (
     SHOWN_CHARACTERS,
     excerpt,
@@ -156,6 +158,21 @@ def test_more_hits_are_on_the_next_page(narrow: Console) -> None:
     shown = narrow.export_text()
     assert "--page 2" in shown
     assert "cccc" not in shown
+
+
+@pytest.mark.parametrize(("limit", "last"), [(10, 100), (30, 33)])
+def test_page_after_the_last_hit_is_rejected(limit: int, last: int) -> None:
+    def read(**_: str) -> SourceHits:
+        reads.append(1)
+        return found
+
+    reads, found = list[int](), hits(0.8)
+    found.next_cursor = "c" * 88
+    turn_to_page(last, limit, read)
+    assert len(reads) == last
+    with pytest.raises(InvalidInput, match=f"exceeds {last}, the last page"):
+        turn_to_page(last + 1, limit, read)
+    assert len(reads) == last
 
 
 def test_only_matches_of_the_service_are_marked(monkeypatch: pytest.MonkeyPatch) -> None:
