@@ -1,0 +1,1 @@
+INTERRUPTED = 130  # exit code after Ctrl-C

@@ -13,6 +13,7 @@ import typer
 
 from kg_api import __version__
 from kg_api.errors import KgError
+from kg_cli import INTERRUPTED
 from kg_cli.admin import commands as admin
 from kg_cli.concepts import commands as concepts
 from kg_cli.documents import commands as documents
@@ -48,7 +49,6 @@ GROUPS = {
 }
 
 
-INTERRUPTED = 130
 UNEXPECTED = 1
 
 

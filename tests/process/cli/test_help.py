@@ -1,7 +1,9 @@
 import json
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, cast
 
 import click
@@ -10,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from kg_cli.main import app
 
+PYPROJECT = Path(__file__).parents[3] / "pyproject.toml"
 HEAVY = [
     *("neo4j", "onnxruntime", "fastapi", "starlette", "uvicorn", "pydantic", "httpx", "jgo", "numpy"),
     *("rich", "structlog", "apscheduler", "tokenizers", "psutil", "platformdirs", "tenacity"),
@@ -65,6 +68,23 @@ def test_every_group_describes_its_commands() -> None:
         summaries = [each.help.partition(".")[0] for each in group.commands.values() if not each.hidden]
         assert [each for each in summaries if " ".join(each.split()) not in listed] == [], path
         assert max(map(len, shown.output.splitlines())) <= 80, path
+
+
+def test_ctrl_c_during_imports_is_silent() -> None:
+    entry = tomllib.loads(PYPROJECT.read_text())["project"]["scripts"]["kg"]
+    module, _, function = entry.partition(":")
+    code = f"""
+import os, signal, sys
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == "kg_cli.search":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+from {module} import {function}
+{function}()
+"""
+    ran = subprocess.run([sys.executable, "-c", code, "status"], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "")
 
 
 def test_help_loads_nothing_heavy() -> None:
