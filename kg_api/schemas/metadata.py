@@ -117,10 +117,14 @@ def check_value(key: str, value: Scalar | None) -> None:
 
 def _require_value(value: object, validate: ValidatorFunctionWrapHandler) -> object:
     """Report a value of a wrong type once, not for each type that is possible."""
+    wrong = "must be a text, a number, true, false, or a list of one of these types"
+    several = cast("list[object]", value) if isinstance(value, list) else []
+    if len({float if type(each) is int else type(each) for each in several}) > 1:
+        raise ValueError(wrong)  # pydantic would convert ["1", 2] and [true, 1] to numbers
     try:
         return validate(value)
     except ValidationError:
-        raise ValueError("must be a text, a number, true, false, or a list of one of these types") from None
+        raise ValueError(wrong) from None
 
 
 Metadata = Annotated[

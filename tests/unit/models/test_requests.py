@@ -87,6 +87,10 @@ def document_with(metadata: Any) -> DocumentText:
     return DocumentText.model_validate({**DOCUMENT, "metadata": metadata})
 
 
+def test_list_of_whole_and_other_numbers_is_stored() -> None:
+    assert document_with({"k": [1, 2.5]}).metadata == {"k": [1.0, 2.5]}
+
+
 def test_problems_name_fields_without_values() -> None:
     body = {"query_text": "SECRET", "ontology": ["SECRET`"], "documents": ["ok", "SECRET" * 999]}
     with pytest.raises(ValidationError) as raised:
@@ -110,6 +114,14 @@ def test_problems_name_fields_without_values() -> None:
             DocumentText,
             {**DOCUMENT, "metadata": {"tags": {"a": 1}}},
             "metadata.tags: must be a text, a number, true, false, or a list of one of these types",
+        ),
+        *(
+            (
+                DocumentText,
+                {**DOCUMENT, "metadata": {"tags": mixed}},
+                "metadata.tags: must be a text, a number, true, false, or a list of one of these types",
+            )
+            for mixed in (["1", 2], [True, 1], ["true", True])
         ),
         (DocumentText, {**DOCUMENT, "title": ""}, "title: at least 1 character must be given"),
         (NewSpace, {"slug": "MINI", "provider": "local"}, SLUG),
