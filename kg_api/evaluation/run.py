@@ -16,9 +16,9 @@ from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_aft
 
 import kg_api
 from kg_api.errors import KgError
-from kg_api.schemas.documents import Format
 from kg_api.schemas.embedding import EmbeddingConfiguration
 from kg_api.schemas.evaluation import FoundSpan, SetDocument
+from kg_api.schemas.formats import TextFormat
 from kg_api.schemas.spaces import SpaceInfo
 
 # Provenance of a result: version of kg, machine and embedding
@@ -110,7 +110,7 @@ class SentDocument:
     document: str
     text: str
     title: str | None
-    format: Format
+    format: TextFormat
     shift: int  # length of the text before the set's own text
     length: int  # length of the set's own text
 

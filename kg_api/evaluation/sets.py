@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
 
@@ -24,7 +24,6 @@ from kg_api.schemas.base import (
     require_storable,
 )
 from kg_api.schemas.concepts import ConceptDetails
-from kg_api.schemas.documents import Format
 from kg_api.schemas.evaluation import (
     TIERS,
     JudgedPassage,
@@ -34,6 +33,7 @@ from kg_api.schemas.evaluation import (
     SetDocument,
     SetQuery,
 )
+from kg_api.schemas.formats import TextFormat
 from kg_api.schemas.problems import describe_problems
 from kg_api.schemas.vocabulary import MAX_QUERY_CHARACTERS, Tier
 from kg_api.wording import pluralize
@@ -122,7 +122,7 @@ def build_judged_queries(judgements: Iterable[Judgement]) -> tuple[list[SetQuery
 
 QRELS_PLACES = ("qrels.tsv", "qrels/test.tsv", "qrels/dev.tsv", "qrels/train.tsv")
 """Files with judgements: the first one that exists is read."""
-_FORMATS: dict[str, Format] = {".md": "markdown", ".txt": "text", ".rst": "rst"}
+_FORMATS: dict[str, TextFormat] = {".md": "markdown", ".txt": "text", ".rst": "rst"}
 _JUDGEMENT = re.compile(r"([^\t]*?) *\t *([^\t]*?) *\t *([+-]?\d+)(?:\.0*)?")
 _SHORT = 3  # up to this length, a folder's name such as `en` is shown with its parent
 _Name = Annotated[
@@ -136,7 +136,7 @@ class _DocumentLine(BaseModel):
     name: Annotated[_Name, Field(alias="_id")]
     text: Text
     title: Text = ""
-    format: Literal["markdown", "text", "rst"] | None = None
+    format: TextFormat | None = None
 
 
 class _Span(BaseModel):

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 
 from kg_api.schemas.base import Answer, Body, Called, Page, Text
 from kg_api.schemas.concepts import Person
-from kg_api.schemas.documents import Format
+from kg_api.schemas.formats import TextFormat
 from kg_api.schemas.search import Place
 from kg_api.schemas.vocabulary import MAX_RELEVANCE, Target, Tier
 
@@ -26,7 +26,7 @@ class SetDocument:
     document: str
     text: str
     title: str = ""
-    format: Format | None = None
+    format: TextFormat | None = None
 
 
 @dataclass(frozen=True, slots=True)

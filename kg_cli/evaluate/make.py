@@ -28,9 +28,10 @@ from kg_api.evaluation.sets import (
 )
 from kg_api.schemas.base import Page
 from kg_api.schemas.concepts import Concept
-from kg_api.schemas.documents import DocumentSummary, Format, Ingested
+from kg_api.schemas.documents import DocumentContent, DocumentSummary, Ingested
 from kg_api.schemas.embedding import EmbeddingConfiguration
 from kg_api.schemas.evaluation import QuestionSet, SetDocument, SetQuery
+from kg_api.schemas.formats import CONVERTED, TextFormat
 from kg_api.wording import pluralize
 from kg_cli.documents.ingestion import PARALLEL_UPLOADS
 from kg_cli.evaluate.choice import Choice
@@ -289,4 +290,9 @@ def _documents(client: KgClient, ontology: str) -> list[SetDocument]:
             raise NotFound(f"no ontology {ontology!r} has documents. `kg ontologies` lists the ontologies")
         fetching = bar.track(listed, description="fetching")
         found = (retry_while_unavailable(partial(client.document, each.document_id)) for each in fetching)
-        return [SetDocument(one.document, one.text, one.title, cast("Format", one.format)) for one in found]
+        return [SetDocument(one.document, one.text, one.title, _get_text_format(one)) for one in found]
+
+
+def _get_text_format(document: DocumentContent) -> TextFormat:
+    """Return the format of the stored text, which is Markdown for a converted file."""
+    return "markdown" if document.format in CONVERTED else cast("TextFormat", document.format)

@@ -49,6 +49,8 @@ def test_generated_set_runs_in_place(kg: Kg, tmp_path: Path, service: Service) -
     notes.mkdir()
     (notes / "a.md").write_text("# Herons\n\nEvery heron of the estuary carries a copper ring from Riga.\n")
     (notes / "b.md").write_text("# Horses\n\nA bassoon was pawned in Trieste for nineteen spotted horses.\n")
+    (notes / "c.html").write_text("<h1>Leases</h1><p>A worker renews its lease every ten seconds.</p>")
+    (notes / "d.org").write_text("* Fences\n\nEach claim raises the fence.\n")
     assert kg("ingest", str(notes), "-o", "notes", "--wait").returncode == 0
     made = str(tmp_path / "made")
     asked = ("eval", "make", "--ontology", "notes", "--output", made, "--kind", "judgements", "--json")
@@ -57,7 +59,7 @@ def test_generated_set_runs_in_place(kg: Kg, tmp_path: Path, service: Service) -
             client.judge("notes", question=question, source_id=f"notes/{name}.md#0", relevance=2)
         client.judge("notes", question="Who wears a ring?", source_id="notes/b.md#0", relevance=0)
     about = told(kg(*asked))
-    assert (about["questions"], about["documents"]) == (2, 2)
+    assert (about["questions"], about["documents"]) == (2, 4)
     found = run(kg, Path(made), "--ontology", "notes", "--in-place", "--mode", "text")
     assert found["metrics"]["hit_rate@1"] == 1.0
     assert found["config"]["ontology"] == "notes"

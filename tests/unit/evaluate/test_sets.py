@@ -69,7 +69,9 @@ BAD["corpus"] = {
     "line 1: text: Input should be a valid string": [{"_id": "a", "text": 7}],
     "line 1: text: holds the character U+0000": [{"_id": "a", "text": "a\0b"}],
     "line 1: _id: at least 1 character must be given": [{"_id": "", "text": "x"}],
-    "format: Input should be 'markdown', 'text' or 'rst'": [{"_id": "a", "text": "x", "format": "pdf"}],
+    "format: Input should be 'text', 'markdown', 'rst' or 'org'": [
+        {"_id": "a", "text": "x", "format": "pdf"}
+    ],
     "no documents": [],
 }
 BAD["queries"] = {
