@@ -330,6 +330,9 @@ def _read_list(language: str) -> frozenset[str]:
 
 MIN_WORD = 3
 """Minimum characters of a word to correct. In a word of three characters, kg corrects only accents."""
+MAX_WORD = 60
+"""Maximum characters of a word to correct. A DNA sequence, or a text without spaces, is longer. The time of
+fuzzy queries grows with the square of the length."""
 MIN_TYPO = 4  # minimum length for one edit
 MIN_SUBSTITUTED = 6
 """Minimum length for replacing or dropping a letter: `hope` does not match `home`."""
@@ -356,7 +359,7 @@ def fold(word: str) -> str:
 
 def may_be_misspelt(word: str) -> bool:
     """Check if kg looks for other spellings of a word. Numbers and names with symbols are exact."""
-    return len(word) >= MIN_WORD and unicodedata.normalize("NFC", word).isalpha()
+    return MIN_WORD <= len(word) <= MAX_WORD and unicodedata.normalize("NFC", word).isalpha()
 
 
 def get_max_edits(word: str) -> int:

@@ -150,7 +150,7 @@ def test_added_words_have_half_weight_and_displace_no_word() -> None:
 
 
 def test_words_that_may_be_misspelt_are_looked_up() -> None:
-    words = ["Sourdoh", "because", "thier", "unfinishe", "v2"]
+    words = ["Sourdoh", "because", "thier", "unfinishe", "v2", "acgt" * 16]
     assert Wording(words, frozenset({"thier"}), prefix="unfinishe").watched == ["sourdoh"]
 
 
