@@ -477,6 +477,14 @@ class Settings(BaseSettings):
     cohere: CohereSettings = CohereSettings()
     otel: OtelSettings = OtelSettings()
 
+    @field_validator("home")
+    @classmethod
+    def _require_folder(cls, home: Path) -> Path:
+        there = next(path for path in (home, *home.absolute().parents) if path.exists())
+        if not there.is_dir():
+            raise ValueError(f"{there} is not a folder. Name another folder")
+        return home
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -563,4 +571,4 @@ def load_settings(**overrides: object) -> Settings:
 def _describe(variable: str, fault: ErrorDetails) -> str:
     if fault["type"] == "extra_forbidden":
         return suggestions.describe_unknown(variable, (name for name, _ in variables()))
-    return f"{variable}: {fault['msg']}"
+    return f"{variable}: {fault['msg'].removeprefix('Value error, ')}"

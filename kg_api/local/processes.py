@@ -128,10 +128,6 @@ class Home:
 
     def create(self) -> Home:
         """Create the folders, accessible to the owner only."""
-        if self.path.is_file():
-            raise ConfigurationError(
-                f"{self.path} is a file, not a folder. Name another folder with KG_HOME."
-            )
         folders = (self.path, self.neo4j, self.neo4j_conf, self.neo4j_data, self.logs, self.run, self.metrics)
         try:
             for folder in folders:

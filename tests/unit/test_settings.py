@@ -288,6 +288,15 @@ def test_unusable_file_is_rejected_with_its_variable(tmp_path: Path, monkeypatch
             load_settings()
 
 
+@pytest.mark.parametrize("below", ["", "home"])
+def test_home_that_is_a_file_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, below: str) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    monkeypatch.setenv("KG_HOME", str(file / below))
+    with pytest.raises(ConfigurationError, match=f"KG_HOME: {file} is not a folder"):
+        load_settings()
+
+
 def test_secret_and_file_together_are_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "key").write_text(CANARY)
     monkeypatch.setenv("KG_API_KEY", CANARY)
