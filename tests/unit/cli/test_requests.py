@@ -142,12 +142,16 @@ def list_lines() -> Iterator[tuple[list[str], bool]]:
         for each in command.params:
             if each.required or each.name in {"yes", *needed}:
                 usual += write_parameter(each, needed.get(each.name))
+        asks = "--yes" in usual
         yield usual, is_single
-        if "--yes" in usual:
+        if asks:
             yield [each for each in usual if each != "--yes"], False
         for each in command.params:
             if not (each.required or each.name in {"as_json", "wait", "yes", *needed, *EXCLUSIVE}):
-                yield [*usual, *write_parameter(each)], is_single
+                further = [*usual, *write_parameter(each)]
+                yield further, is_single
+                if asks:
+                    yield [each for each in further if each != "--yes"], False
     yield from ((shlex.split(line), is_single) for line, is_single in FURTHER.items())
 
 
