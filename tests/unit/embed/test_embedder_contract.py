@@ -143,6 +143,13 @@ def test_long_query_represents_all_its_parts(short_embedder: Embedder) -> None:
     assert both @ rate > cat @ rate
 
 
+def test_end_of_a_query_of_any_length_counts(short_embedder: Embedder) -> None:
+    for count in range(1, 13):  # from one piece to three
+        start = "The cat sleeps on the stove. " * count
+        end = start + "Interest rates rose sharply."
+        assert short_embedder.embed_query(start) @ short_embedder.embed_query(end) < 0.9999, count
+
+
 def test_texts_without_a_word_have_a_vector(embedder: Embedder) -> None:
     assert np.isfinite(embedder.embed_passages(["...", "\u200b", "\x00"])).all()
 
