@@ -5,6 +5,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from kg_api.errors import ConfigurationError, ManagedProcessError
 from kg_api.local import processes, supervisor
 from kg_api.local.processes import Home, ProcessId
 from kg_api.local.supervisor import RoleStatus, State
@@ -148,3 +149,78 @@ def test_service_without_proof_is_another(
     answer = processes.ask_ready("http://127.0.0.1:8420", home=home)
     assert not answer.reached
     assert told in (answer.waiting_for or "")
+
+
+class Process:
+    """Process of a role whose life a test decides."""
+
+    pid, lives = 7, True
+
+    def alive(self) -> bool:
+        return self.lives
+
+
+def test_role_passes_through_its_states(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    reasons = dict[str, str | None](waiting="port 1", broken=None, blocked="the disk is full")
+    now, code, stopped, start_error = [0.0], [3], list[str](), list[Exception]([OSError("no room")])
+
+    def start(_: processes.Role) -> Process:
+        if start_error:
+            raise start_error.pop()
+        return Process()
+
+    monkeypatch.setattr(processes, "start", start)
+    monkeypatch.setattr(processes, "stop", lambda role, **_: stopped.append(role.name))
+    monkeypatch.setattr(processes, "exit_code", lambda _: code[0])
+    monkeypatch.setattr(processes, "describe_death", lambda _, last_exit: f"died of {last_exit}")
+    monkeypatch.setattr(processes, "read_complaint", lambda _: "the setting is wrong")
+    role = processes.Role(
+        name="api",
+        argv=("api",),
+        env={},
+        cwd=home.path,
+        log=home.log_file("api"),
+        pid_file=home.pid_file("api"),
+        waiting_for=lambda: reasons["waiting"],
+        after=("neo4j",),
+        blocked=lambda: reasons["blocked"],
+        broken=lambda: reasons["broken"],
+    )
+    watch = supervisor.Watch(role, supervisor.Policy(), lambda: now[0])
+
+    def attend(seconds: float = 0, **changed: str | None) -> tuple[str, int, int, float | None, str]:
+        now[0] += seconds
+        reasons.update(changed)
+        watch.attend({"neo4j"} if now[0] else set())
+        status = watch.status()
+        return status.state, status.deaths, status.restarts, status.next_start_seconds(), status.message
+
+    def die() -> None:
+        assert isinstance(watch.process, Process)
+        watch.process.lives = False
+
+    assert attend() == ("waiting", 0, 0, None, "neo4j to work")
+    assert attend(1) == ("waiting", 0, 0, None, "the disk is full")
+    assert attend(blocked=None) == ("pausing", 1, 0, 1, "OSError: no room")
+    start_error.append(ManagedProcessError("no file"))
+    assert attend(0.9)[:3] == ("pausing", 1, 0)
+    assert attend(0.1) == ("pausing", 2, 0, 2, "no file")
+    assert attend(2) == ("starting", 2, 0, None, "api to start")
+    assert attend(1) == ("starting", 2, 0, None, "port 1")
+    assert attend(waiting=None) == ("ready", 2, 0, None, "")
+    assert attend(1, broken="deadlock") == ("pausing", 3, 0, 4, "api was ended to be started again: deadlock")
+    assert (stopped, watch.status().last_exit) == (["api"], "ended by the supervisor")
+    assert attend(4, broken=None)[:3] == ("starting", 3, 1)
+    assert attend(1)[:3] == ("ready", 3, 1)
+    assert attend(broken="again")[:2] == ("ready", 3), "the last check was 5 seconds ago"
+    assert attend(30, broken=None)[:3] == ("ready", 0, 1), "a healthy uptime resets the count"
+    die()
+    assert attend(0.1) == ("pausing", 1, 1, 1, "died of exit code 3")
+    assert attend(1)[:3] == ("starting", 1, 2)
+    code[0] = ConfigurationError.exit_code
+    die()
+    expected = f"the setting is wrong\napi ended with exit code 78. Its log is {role.log}"
+    assert attend(1) == ("failed", 2, 2, 60, expected)
+    assert attend(59.9)[0] == "failed"
+    start_error.append(ConfigurationError("no licence"))
+    assert attend(0.1) == ("failed", 3, 2, 60, "no licence")
