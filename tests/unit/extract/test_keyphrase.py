@@ -115,6 +115,27 @@ def test_names_with_weak_words_stay_whole() -> None:
     assert labels("They flew with Boeing 747 here. It was by Boeing 7471234 there.") == ["Boeing 747"]
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("They saw Alpha Beta Gamma Delta Omega Sigma here.", "Alpha Beta Gamma Delta Omega Sigma"),
+        ("They saw Alpha Beta Gamma Delta Omega Sigma Kappa here.", None),
+        ("A solar energy storage unit is here.", "solar energy storage unit"),
+        ("The offshore wind turbine blade factory is old.", "turbine blade factory"),
+        ("They flew with Boeing 7471 here.", "Boeing 7471"),
+        ("They flew with Boeing 74712 here.", None),
+        ("Then they met Xyq here.", "Xyq"),
+        ("Then they met Xq here.", None),
+        ("Die Temperatur ist hier und nicht da.", "Temperatur"),
+        ("Die Regierung ist hier und nicht da.", None),
+        ("Vio el vino de mesa de casa de campo.", "vino de mesa de casa"),
+        ("Vio la energía solar de casa de campo.", "energía solar de casa"),
+    ],
+)
+def test_limits_of_a_phrase_are_exact(text: str, found: str | None) -> None:
+    assert labels(text) == ([found] if found else [])
+
+
 def test_inflections_are_one_concept_of_the_document() -> None:
     first = "A weak reference may be of use to us. All weak references go with the thing that they are for."
     document = sources(first, "Weak references are of use, and they do not cost much.")
