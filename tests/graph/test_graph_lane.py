@@ -48,6 +48,7 @@ def test_near_concepts_belong_to_the_same_ontology(graph: Graph) -> None:
     seeds = [Seed(concept_id("notes", "Guild of Keepers"), 1.0)]
     near = find_near_concepts(graph, ConceptNearness(space, ontologies, 0.2), seeds)
     assert [each.concept_id for each in near] == [concept_id("notes", "Guild of Keepers choir")]
+    assert not find_near_concepts(graph, ConceptNearness(space, ontologies, 0.99), seeds)
     own.spaces.close()
 
 

@@ -2,6 +2,7 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -14,11 +15,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.testing import capture_logs
 
 from kg_api.errors import ConfigurationError, Conflict, KgError, Unavailable
+from kg_api.graph.schema import IndexState
+from kg_api.graph.search import TEXT_INDEX
 from kg_api.schemas.documents import Message as DocumentMessage
 from kg_api.schemas.operations import Check, Readiness
 from kg_api.web.api.operations import Since
 from kg_api.web.middleware import RequestLog
-from kg_api.web.shared import problems
+from kg_api.web.shared import health, problems
 from kg_api.web.shared.health import without_names
 from kg_api.web.shared.limits import BodyLimit, read_model
 from kg_api.web.shared.problems import of_error, problem
@@ -130,6 +133,32 @@ def test_unknown_field_of_a_body_names_the_known_ones(path: str) -> None:
     content = b'{"author": "a", "txt": "t", "text": "t"}'
     response = send(app(), "POST", path, content=content, headers={"content-type": "application/json"})
     assert response.json()["detail"] == "txt: unknown field. Did you mean 'text'?"
+
+
+@pytest.mark.parametrize(
+    ("state", "waiting_for"),
+    [
+        ("ONLINE", None),
+        ("POPULATING", "populating, 40 % populated"),
+        ("FAILED", "failed, 40 % populated"),
+        (None, "not there"),
+    ],
+)
+def test_service_is_ready_with_its_indexes(
+    monkeypatch: pytest.MonkeyPatch, state: str | None, waiting_for: str | None
+) -> None:
+    there = [IndexState(TEXT_INDEX, "FULLTEXT", state, 40.0, {})] if state else []
+    monkeypatch.setattr(health, "index_states", lambda _: {each.name: each for each in there})
+    monkeypatch.setattr(health, "read_embedding_states", lambda _: {})
+    monkeypatch.setattr(health, "read_spaces", lambda _: [])
+    monkeypatch.setattr(health, "space_of_new", lambda _: SimpleNamespace(index_name=TEXT_INDEX))
+    monkeypatch.setattr(health, "_model_checks", lambda *_: ())
+    opening: Any = SimpleNamespace(waiting_for=lambda: None, container=lambda: SimpleNamespace(graph=None))
+    queue: Any = SimpleNamespace(check=lambda: Check(name="worker", ok=True, detail=""))
+    full = Check(name="disk", ok=False, detail="the disk is full")
+    readiness = health.check_readiness(opening, queue, [full])
+    assert readiness.ready == (waiting_for is None)
+    assert readiness.waiting_for == (waiting_for and f"index {TEXT_INDEX} is {waiting_for}")
 
 
 @pytest.mark.parametrize(
