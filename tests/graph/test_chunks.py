@@ -6,8 +6,8 @@ import neo4j
 import pytest
 
 from kg_api.errors import EmbeddingUnavailable, InvalidInput
-from kg_api.graph import document_writes
-from kg_api.graph.cache import prune_cache, read_vectors, store_vectors
+from kg_api.graph import cache, document_writes
+from kg_api.graph.cache import prune_cache, read_contexts, read_vectors, store_contexts, store_vectors
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import SOURCE_EMBEDDING, enqueue_slot, set_paused
@@ -137,14 +137,18 @@ def test_cached_vectors_are_reused(graph: Graph) -> None:
     assert status(graph).embedded == 3
 
 
-def test_vector_cache_is_bounded_and_evicts_unused_entries(graph: Graph) -> None:
-    vector = small_embedder().embed_passages(["x"])[0]
-    store_vectors(graph, {f"k{n}": vector for n in range(10)}, [])
+def test_caches_are_bounded_and_evict_unused_entries(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "CONTEXTS_KEPT", 3)
+    vector, keys = small_embedder().embed_passages(["x"])[0], [f"k{n}" for n in range(10)]
+    store_vectors(graph, dict.fromkeys(keys, vector), [])
     store_vectors(graph, {}, ["k3"])
-    assert prune_cache(graph, 4) == 6
-    assert "k3" in read_vectors(graph, [f"k{n}" for n in range(10)])
+    store_contexts(graph, dict.fromkeys(keys, "x"))
+    assert read_contexts(graph, ["k4"]) == {"k4": "x"}
+    assert prune_cache(graph, 4) == 6 + 7
+    assert "k3" in read_vectors(graph, keys)
     assert prune_cache(graph, 4) == 0
     assert read_vectors(graph, ["k3"])["k3"].tobytes() == vector.tobytes(), "byte for byte"
+    assert "k4" in read_contexts(graph, keys)
 
 
 EDITS = {
