@@ -308,6 +308,7 @@ def test_deletion_removes_some_files_and_defers_others(
     assert rows(driver, left) == [{"left": 1004}]
     assert pictures.collect() == 1000
     assert (rows(driver, left), pictures.files) == ([{"left": 4}], 4)
+    assert rows(driver, "MATCH (h:BlobHold {hold_id: 'dead'}) RETURN h") == []
     store_document(graph, held)
     assert (pictures.stored.collect_some(2), rows(driver, left)) == (0, [{"left": 2}])  # those that wait
 
