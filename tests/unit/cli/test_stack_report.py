@@ -11,7 +11,7 @@ import pytest
 
 from kg_api import __version__
 from kg_api.client import KgClient
-from kg_api.local import processes, supervisor
+from kg_api.local import neo4j, processes, supervisor
 from kg_api.local.processes import ApiAnswer, Home, ProcessId
 from kg_api.local.supervisor import RoleStatus, State
 from kg_api.schemas.operations import QueueStatus, WorkerInfo
@@ -165,6 +165,29 @@ def test_doctor_waits_for_a_worker_that_starts(
     monkeypatch.setattr(doctor, "examine_jobs", examine)
     assert [*doctor.examine_processes(Home(tmp_path), Settings(home=tmp_path))]
     assert waited == [patience]
+
+
+@pytest.mark.parametrize(
+    ("missing", "broken", "expected"),
+    [
+        ([], ["a.jar"], ("fail", "damaged: a.jar")),
+        (["b.jar"], ["a.jar"], ("fail", "damaged: a.jar")),
+        (["b.jar", "c.jar"], [], ("warn", "2 jars are not there yet")),
+        ([], [], ("ok", "all jars are there, with the right checksums (CACHE)")),
+    ],
+)
+def test_doctor_grades_the_jars(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    missing: list[str],
+    broken: list[str],
+    expected: tuple[str, str],
+) -> None:
+    found = [[Path(each) for each in names] for names in (missing, broken)]
+    monkeypatch.setattr(neo4j, "inspect", lambda _: found)
+    monkeypatch.setattr(neo4j, "java", lambda: tmp_path / "missing")
+    _, jars, *_ = doctor.examine_neo4j(Home(tmp_path), Settings(home=tmp_path, cache=Path("CACHE")))
+    assert (jars.state, jars.detail) == expected
 
 
 @pytest.mark.parametrize(
