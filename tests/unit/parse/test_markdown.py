@@ -1,9 +1,9 @@
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kg_api.text import markdown
-from kg_api.text.documents import parse
+from kg_api.text.documents import parse, with_images
 from kg_api.text.markdown import read_front_matter
 from kg_api.text.sources import split
 from tests.unit.parse.shapes import seen
@@ -214,3 +214,18 @@ def test_toml_head_is_metadata_and_no_passage(newline: str) -> None:
 def test_other_heads_stay_text(text: str, notes: tuple[str, ...]) -> None:
     front = read_front_matter(text)
     assert (front.end, front.title, front.notes) == (0, "", notes)
+
+
+@given(st.text(alphabet="ab \n", min_size=1), st.data())
+def test_text_of_an_image_is_its_own_block(text: str, data: st.DataObject) -> None:
+    document = parse(text, "", "markdown")
+    start = data.draw(st.integers(0, len(text) - 1))
+    end = data.draw(st.integers(start + 1, len(text)))
+    assume(text[start:end].strip())
+    within = any(block.start <= start and end <= block.end for block in document.blocks)
+    marked = with_images(document, [(start, end)])
+    images = [text[each.start : each.end].strip() for each in marked.blocks if each.kind == "image"]
+    assert images == ([text[start:end].strip()] if within else [])
+    assert "".join(text[each.start : each.end] for each in marked.blocks) == "".join(
+        text[each.start : each.end] for each in document.blocks
+    )
