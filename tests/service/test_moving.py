@@ -71,6 +71,9 @@ def test_exported_data_is_identical_after_import(
     assert [each.documents for each in manifest.files] == [1, 2]
     assert manifest.left_out[0] == "1 pending document of birds"
     assert manifest.blobs.files == 2
+    assert {oct(each.stat().st_mode) for each in (tmp_path / "bundle").rglob("*") if each.is_file()} == {
+        "0o100600"
+    }
 
     empty(driver, graph)
     birds, handbook = bring(kg, tmp_path / "bundle")
