@@ -140,7 +140,7 @@ def test_cached_vectors_are_reused(graph: Graph) -> None:
 def test_caches_are_bounded_and_evict_unused_entries(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "CONTEXTS_KEPT", 3)
     vector, keys = small_embedder().embed_passages(["x"])[0], [f"k{n}" for n in range(10)]
-    store_vectors(graph, dict.fromkeys(keys, vector), [])
+    store_vectors(graph, {f"k{n}": vector for n in range(10)}, [])
     store_vectors(graph, {}, ["k3"])
     store_contexts(graph, dict.fromkeys(keys, "x"))
     assert read_contexts(graph, ["k4"]) == {"k4": "x"}
