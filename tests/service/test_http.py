@@ -44,6 +44,13 @@ def test_every_error_is_a_problem(http: httpx.Client, method: str, path: str, st
     assert ("allow" in response.headers) == (status == 405)
 
 
+def test_wrong_method_gets_the_allowed_ones(http: httpx.Client) -> None:
+    for path, methods in http.get("/openapi.json").json()["paths"].items():
+        response = http.request("TRACE", path)
+        problem(response, 405)
+        assert {each.upper() for each in methods} <= set(response.headers["allow"].split(", ")), path
+
+
 @pytest.mark.parametrize("path", ["/", "/docs", "/health", "/ready"])
 def test_head_is_answered_like_get(http: httpx.Client, path: str) -> None:
     response = http.head(path)
