@@ -65,8 +65,12 @@ def visible(text: str) -> list[str]:
 
 
 def bare(word: str) -> str:
-    """Return a word without invisible characters and without the tatweel, which only stretches others."""
-    return "".join(c for c in word if unicodedata.category(c) != "Cf" and c != TATWEEL)
+    """Return a word without invisible characters, and without the tatweel, which only stretches others.
+
+    The `ª` of `12.ª` is the stop word `a`.
+    """
+    normal = unicodedata.normalize("NFKC", word)
+    return "".join(c for c in normal if unicodedata.category(c) != "Cf" and c != TATWEEL)
 
 
 def lost(graph: Graph, name: str, words: Iterable[str]) -> list[str]:
