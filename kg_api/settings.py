@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -480,7 +481,8 @@ class Settings(BaseSettings):
     @field_validator("home")
     @classmethod
     def _require_folder(cls, home: Path) -> Path:
-        there = next(path for path in (home, *home.absolute().parents) if path.exists())
+        # Path.exists raises PermissionError, which the command that needs the home reports
+        there = next(path for path in (home, *home.absolute().parents) if os.path.exists(path))  # noqa: PTH110
         if not there.is_dir():
             raise ValueError(f"{there} is not a folder. Name another folder")
         return home

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -295,6 +296,20 @@ def test_home_that_is_a_file_is_rejected(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("KG_HOME", str(file / below))
     with pytest.raises(ConfigurationError, match=f"KG_HOME: {file} is not a folder"):
         load_settings()
+
+
+def test_home_within_a_closed_folder_is_left_to_its_users(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stat, home = os.stat, tmp_path / "closed" / "home"
+
+    def closed(path: str | Path, **options: bool) -> os.stat_result:
+        if Path(path) == home:
+            raise PermissionError(13, "Permission denied", path)
+        return stat(path, **options)
+
+    monkeypatch.setattr(os, "stat", closed)
+    assert load_settings(home=home).home == home
 
 
 def test_secret_and_file_together_are_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
