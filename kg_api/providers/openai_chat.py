@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable, Generator, Iterator
-from functools import cached_property
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -90,12 +90,17 @@ class Chat:
         self._all_settings = settings
         self._settings = LlmSettings() if settings is None else settings.llm
         self._policy = policy or RetryPolicy(tries=2)
+        self._opening = threading.Lock()
+        self._opened: JsonClient | None = None
         self._takes_schemas: bool | None = None
         self._takes_usage = True  # whether the server accepts `stream_options` for the tokens of a stream
 
-    @cached_property
+    @property
     def _client(self) -> JsonClient:
-        return JsonClient(build_chat_provider(self._all_settings), "/chat/completions")
+        with self._opening:  # functools.cached_property has no lock since Python 3.12
+            if self._opened is None:
+                self._opened = JsonClient(build_chat_provider(self._all_settings), "/chat/completions")
+            return self._opened
 
     @property
     def name(self) -> str:
@@ -141,8 +146,9 @@ class Chat:
             yield self.ask(question)
 
     def close(self) -> None:
-        if "_client" in vars(self):
-            self._client.close()
+        with self._opening:
+            if self._opened is not None:
+                self._opened.close()
 
     def _as_it_takes(self, once: Callable[[bool], T]) -> T:
         """Send the request with the JSON schema. If the server does not support this, omit the schema."""
