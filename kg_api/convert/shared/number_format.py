@@ -110,6 +110,7 @@ def _get_words(form: NumberFormat) -> str:
 def _parse_part(tokens: Sequence[_Token]) -> NumberFormat:
     tokens = [token for token in tokens if token[0] != "condition"]
     signs = [text if kind == "sign" else "" for kind, text in tokens]
+    signs = ["General" if each.lower() == "general" else each for each in signs]
     marks = "".join(signs).lower()
     is_elapsed = any(kind == "elapsed" for kind, _ in tokens)
     has_digits = bool(re.search("general|[0#?]", re.sub(r"s[.,]0+", "", marks)))  # `0.00 EUR` is not a date
@@ -118,11 +119,9 @@ def _parse_part(tokens: Sequence[_Token]) -> NumberFormat:
         is_date = bool(re.search("[ydegb]", marks)) or ("m" in marks and not has_time)
         kind = "duration" if is_elapsed else "date" if is_date else "time"
         return NumberFormat(kind=kind, fractions=bool(re.search(r"s\.0", marks)))
-    is_plain = "/" in signs or any(
-        each[0] in "Ee" for each in signs if each[1:] and each.lower() != "general"
-    )
+    is_plain = "/" in signs or any(each[0] in "Ee" for each in signs if each[1:] and each != "General")
     digits = "#?0123456789/" if is_plain else "#?0"
-    numbers = [at for at, sign in enumerate(signs) if sign.lower() == "general" or (sign and sign in digits)]
+    numbers = [at for at, sign in enumerate(signs) if sign == "General" or (sign and sign in digits)]
     if not numbers:
         word = "" if "@" in signs else "".join(text for _, text in tokens).strip()
         return NumberFormat(word, has_digits=False) if word.strip(_SIGNS) else GENERAL
