@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal, Self, get_args
 
 import psutil
 
@@ -404,13 +404,10 @@ class ScanPosition:
     def cursor(self) -> str:
         return f"{self.phase}:{self.name}"
 
-    def is_done(self, name: str) -> bool:
-        """Check if the file with this name was processed."""
-        return self.phase != "file" or name <= self.name
-
-    def is_gone_done(self, name: str) -> bool:
-        """Check if this name without a file was processed. It may have kept its document."""
-        return self.phase == "end" or (self.phase == "gone" and name <= self.name)
+    def is_done(self, name: str, phase: Phase = "file") -> bool:
+        """Check if a name was processed in a phase. A name without a file may have kept its document."""
+        order = get_args(Phase)
+        return (order.index(phase), name) <= (order.index(self.phase), self.name)
 
 
 # Results per file and their totals

@@ -218,7 +218,7 @@ class Scan:
         self._empty = self._find_never_filled_files(stored)
         wanted = (file for file in self._listing.files if file.document not in self._empty)
         left = [file for file in wanted if not self._place.is_done(file.document)]
-        to_remove = [name for name in gone if not self._place.is_gone_done(name)]
+        to_remove = [name for name in gone if not self._place.is_done(name, "gone")]
         self._done, self._total = done, done + len(left) + len(to_remove)
         for files in portions(left, FILES_A_BATCH):
             self._take(files)
