@@ -292,13 +292,13 @@ def find_stop_words(words: Iterable[str], languages: Iterable[str | None] = ()) 
     """Find the stop words among words in normal form, in the language with the most stop words.
 
     If no language has two, the result is empty, because each of a few keywords counts. Stop words of the
-    given languages (English names) always count.
+    given languages (English names) always count. For a language such as Thai, there is no list.
     """
-    folded_words = frozenset(word.lower() for word in words)
-    best = max((folded_words & listed for listed in load_stop_words().values()), key=len)
-    listed = load_stop_words()
-    language_stop_words = [folded_words & listed[each] for each in languages if each is not None]
-    detected = best if len(best) >= _FEWEST else frozenset[str]()
+    folded_words, listed = frozenset(word.lower() for word in words), load_stop_words()
+    best = max((folded_words & each for each in listed.values()), key=len)
+    none = frozenset[str]()
+    language_stop_words = [folded_words & listed.get(each or "", none) for each in languages]
+    detected = best if len(best) >= _FEWEST else none
     return detected.union(*language_stop_words)
 
 

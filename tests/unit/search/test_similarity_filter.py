@@ -339,6 +339,25 @@ def test_stop_words_of_the_texts_do_not_count() -> None:
         assert nearness(asked(question, BGE), high, [both, place("b", SUITE)]).near is near
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ทีมแพนเธอร์สเสียแต้มเพียง 308 แต้ม และอยู่ในอันดับที่หกของลีก",
+        "საქართველო მდებარეობს კავკასიაში, შავი ზღვის სანაპიროზე",
+        "Հայաստանը գտնվում է Կովկասում, և մայրաքաղաքը Երևանն է",
+        "বাংলাদেশ দক্ষিণ এশিয়ার একটি দেশ, এবং রাজধানী ঢাকা",
+        "தமிழ்நாடு இந்தியாவின் ஒரு மாநிலம், தலைநகரம் சென்னை",
+        "አዲስ አበባ የኢትዮጵያ ዋና ከተማ ናት",
+    ],
+    ids=["thai", "georgian", "armenian", "bengali", "tamil", "ethiopic"],
+)
+def test_texts_in_languages_without_stop_words(text: str) -> None:
+    high, shown = lanes({"default": [found("a", 1, 0.2)]}), [place("a", text)]
+    told = nearness(asked(f"Kaution {text.split(maxsplit=1)[0]}", BGE), high, shown)
+    assert told.near is True, "the first hit has half of the keywords"
+    assert nearness(asked("Kaution Zahnarzt", BGE), high, shown).near is False
+
+
 def test_one_word_suffices_for_hit_of_both_retrievers() -> None:
     asking = asked("Klavier Halten Bienen Hof Sofa", BGE)
     high, rent = lanes({"default": [found("a", 1, 0.9)]}), place("a", RENT)
