@@ -29,15 +29,19 @@ from kg_api.graph.text_analysis import (
     OMITTED,
     PIECES,
     SINGLE,
+    SPACELESS,
     SYMBOLS,
     TURNS,
     complete_stems,
     find_hidden_parts,
     find_stop_words,
+    has_spaceless,
     index_language_batch,
+    locate_pairs,
     normalize_word,
     parts,
     runs,
+    split_spaceless,
 )
 from kg_api.normal_form import fold_letters, normalise_text
 from kg_api.schemas.base import build_document_scope, build_ontology_scope
@@ -74,16 +78,21 @@ _RESERVED = re.compile(r'(["\\])')
 def terms(text: str) -> list[str]:
     """Return the distinct words of a text, ignoring case.
 
-    A word that the analyzer may store as one token precedes its parts: `title:secret`, `title`, `secret`. The
-    words are in normal form and keep their case. The analyzer folds the case of queries and texts alike, but
-    Python's rules differ.
+    A word that the analyzer may store as one token precedes its parts: `title:secret`, `title`, `secret`. In
+    Thai and similar scripts, two adjacent characters are a word. The words are in normal form and keep their
+    case. The analyzer folds the case of queries and texts alike, but Python's rules differ.
     """
     normal = normalise_text(text)
+    spaceless = has_spaceless(normal)
     separate = (
         (found.start(), each)
         for found in _WORDS.finditer(normal)
         for part in PIECES.findall(found[0])
-        for each in dict.fromkeys([part, *TURNS.split(part)])
+        for each in (
+            split_spaceless(part)
+            if spaceless and has_spaceless(part)
+            else dict.fromkeys([part, *TURNS.split(part)])
+        )
     )
     at = sorted([*_split_joined(normal), *separate], key=lambda each: each[0])
     first: dict[str, str] = {}
@@ -114,7 +123,7 @@ def find_unfinished(text: str) -> str | None:
     """Find the last word in lower case if the text ends with it and its script separates words."""
     normal = normalise_text(text)
     last = max(_WORDS.finditer(normal), key=lambda found: found.start(), default=None)
-    if last is None or last.end() < len(normal) or re.search(f"[{SINGLE}]", last[0]):
+    if last is None or last.end() < len(normal) or re.search(f"[{SINGLE}{SPACELESS}]", last[0]):
         return None
     return last[0].lower() if len(last[0]) >= MIN_PREFIX else None
 
@@ -122,7 +131,7 @@ def find_unfinished(text: str) -> str | None:
 def _split_joined(text: str) -> Iterator[tuple[int, str]]:
     """Split the positions and words that punctuation joins and a reader sees as several words."""
     for found in runs(text):
-        if not _WORDS.fullmatch(found[0]) and parts(found[0]):
+        if not _WORDS.fullmatch(found[0]) and not has_spaceless(found[0]) and parts(found[0]):
             yield found.start(), found[0]
 
 
@@ -271,13 +280,16 @@ class QuestionWords:
         telling = [*significant, *variants]
         # In a variant such as `6,000.00`, the end also belongs to `1,000.00`
         self._telling = frozenset(chain(*significant, (forms[0] for forms in variants)))
-        self._alone = frozenset(forms[0] for forms in telling if len(forms) == 1)
         known = frozenset(form for word in question_words for form in _forms(word))
         every = _forms(_POSSESSIVE.sub("", normalise_text(question))) if question_words else []
         self._pairs = frozenset(pair for pair in pairwise(every) if known.issuperset(pair)).union(
             pair for forms in variants for pair in pairwise(forms)
         )
-        self._wanted = self._alone.union(*self._pairs)
+        beside = frozenset(chain(*self._pairs))
+        alone = (forms[0] for forms in telling if len(forms) == 1)
+        # In scripts without spaces, two characters of a longer word are in many other words
+        self._alone = frozenset(form for form in alone if form not in beside or not has_spaceless(form))
+        self._wanted = self._alone | beside
         self._seen: dict[str, tuple[IndexToken, ...]] = {}
         letters = {re.escape(form[:2]) for form in self._wanted if form}
         self._begin = re.compile(f" ((?:{'|'.join(sorted(letters))})[^ ]*)") if letters else None
@@ -354,9 +366,10 @@ def _split(word: str) -> tuple[IndexToken, ...]:
     if word.isascii():
         return (IndexToken(0, len(word), normalize_word(word)),)
     return tuple(
-        IndexToken(part.start(), part.end(), normalize_word(word_part))
+        IndexToken(part.start() + start, part.start() + end, normalize_word(word_part))
         for part in PIECES.finditer(word)
-        for word_part in parts(part[0]).split()
+        for start, end in locate_pairs(part[0]) or [(0, len(part[0]))]
+        for word_part in parts(part[0][start:end]).split()
     )
 
 

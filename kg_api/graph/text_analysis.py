@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, lru_cache
-from itertools import chain, islice, takewhile
+from itertools import chain, islice, pairwise, takewhile
 from typing import Final, cast
 
 import Stemmer
@@ -72,6 +72,14 @@ SINGLE = "\u3005\u3007\u3041-\u3098\u309b-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900
 
 The sound marks \u3099 and \u309a belong to the preceding kana. File systems separate them.
 """
+SPACELESS = (
+    "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ecf\u0edc-\u0edf\u1000-\u103f\u1050-\u108f\u1780-\u17d3\uaa60-\uaa7f"
+)
+"""Thai, Lao, Burmese, and Khmer, without digits. The analyzer indexes text up to a space as one token.
+
+kg indexes and queries each two adjacent characters with their marks instead. On xquad th, nDCG@10 rises from
+25.3 to 96.3 (ADR 110).
+"""
 _HEBREW = r"\u05d0-\u05f2"
 _UNKNOWN = (
     r"\u0870-\u088e\u08b5\u08be-\u08c9\u0c5d\u0cdd\u0d04\u170d\u171f\u1b4c\u2c2f\u2c5f\u3006\u31bb-\u31bf"
@@ -105,7 +113,8 @@ _SCRIPT_CHANGE = (
 )
 _BETWEEN_PARTS = re.compile(rf"[^\w{EXTENDING}]+|_+|{_SCRIPT_CHANGE}")
 TURNS = re.compile(_SCRIPT_CHANGE)
-PIECES = re.compile(f"[{SINGLE}][{EXTENDING}]*|[^{SINGLE}]+")
+PIECES = re.compile(f"[{SINGLE}][{EXTENDING}]*|[{SPACELESS}]+|[^{SINGLE}{SPACELESS}]+")
+_SPACELESS_CHARACTER = re.compile(f"[{SPACELESS}][{EXTENDING}]*")
 _POSSESSIVE = re.compile(r"[^\W_]+['’＇][sS]")
 _WITHOUT_TOKEN = re.compile(rf"[{_build_character_class(_list_characters({'No'}))}{_UNKNOWN}]")
 """Numbers that are not digits, and letters unknown to the analyzer."""
@@ -130,11 +139,29 @@ def parts(word: str) -> str:
     Punctuation splits a word, and so does a boundary between a digit and a non-Latin letter: `2022년`.
     """
     normal = fold_letters(normalise_text(word))
-    return " ".join(
-        _token(part)
-        for part in _BETWEEN_PARTS.split(normal)
-        if any(character.isalnum() for character in part)
-    )
+    separate = _BETWEEN_PARTS.split(normal)
+    if has_spaceless(normal):
+        pieces = (piece for part in separate for piece in PIECES.findall(part))
+        separate = [part for piece in pieces for part in split_spaceless(piece)]
+    return " ".join(_token(part) for part in separate if any(character.isalnum() for character in part))
+
+
+def has_spaceless(text: str) -> bool:
+    return not text.isascii() and _SPACELESS_CHARACTER.search(text) is not None
+
+
+def split_spaceless(piece: str) -> list[str]:
+    """Split a piece into pairs of adjacent characters if its script writes no spaces between words.
+
+    A single character stays as it is.
+    """
+    return [piece[start:end] for start, end in locate_pairs(piece)] or [piece]
+
+
+def locate_pairs(piece: str) -> list[tuple[int, int]]:
+    """Get start and end of each pair of adjacent characters in a piece of a script without spaces."""
+    found = [each.span() for each in _SPACELESS_CHARACTER.finditer(piece)]
+    return [(start, end) for (start, _), (_, end) in pairwise(found)] if len(found) > 1 else found
 
 
 def find_hidden_parts(texts: Iterable[str]) -> list[str]:
@@ -146,9 +173,9 @@ def _find_hidden(text: str) -> Iterator[str]:
     if fold_letters(normalise_text(text)) != text or _WITHOUT_TOKEN.search(text):
         yield from _find_written_otherwise(text)
         return
-    has_turns = not text.isascii() and TURNS.search(text) is not None
+    is_plain = text.isascii() or not (TURNS.search(text) or has_spaceless(text))
     for run in (match[0] for match in runs(text)):
-        if run.isalnum() and not _SCOPE.match(run) and not (has_turns and TURNS.search(run)):
+        if run.isalnum() and not _SCOPE.match(run) and (is_plain or parts(run) == run):
             continue
         seen = parts(run)
         if seen and run != seen:  # the analyzer removes `'s` itself, so only the `s` is missing

@@ -47,6 +47,13 @@ SETS = {
         "hebrew": "הגשר נפתח ב2016 בצפון",
         "decimal": "النسبة ٣٫٧ بالمئة",
     },
+    "spaceless": {
+        "thai": "ประเทศไทยมีเมืองหลวงคือกรุงเทพมหานคร",
+        "lao": "ນະຄອນຫຼວງຂອງປະເທດລາວແມ່ນວຽງຈັນ",
+        "burmese": "ရန်ကုန်မြို့သည်မြန်မာနိုင်ငံ၏အကြီးဆုံးမြို့ဖြစ်သည်",
+        "khmer": "រាជធានីភ្នំពេញគឺជាទីក្រុងធំជាងគេ",
+        "phone": "โทรศัพท์iPhoneรุ่น15ใช้แบตเตอรี่ใหม่",
+    },
     "points": {
         "pointed": "זה תִּקּוּן של המכונה",
         "vowels": "هذا كِتَابٌ جديد",
@@ -97,6 +104,11 @@ FIRST = [
     *(("digits", asked, "korean") for asked in ("2022", "2022년", "2022 년", "٢٠٢٢", "5월")),
     *(("digits", asked, "hebrew") for asked in ("2016", "ב2016", "ב-2016")),
     *(("digits", asked, "decimal") for asked in ("3.7", "٣٫٧")),
+    *(("spaceless", asked, "thai") for asked in ("กรุงเทพ", "เมืองหลวงของไทย", "หลวง")),
+    *(("spaceless", asked, "lao") for asked in ("ວຽງຈັນ", "ປະເທດລາວ")),
+    *(("spaceless", asked, "burmese") for asked in ("ရန်ကုန်", "မြန်မာ")),
+    *(("spaceless", asked, "khmer") for asked in ("ភ្នំពេញ", "ទីក្រុង")),
+    *(("spaceless", asked, "phone") for asked in ("iPhone", "แบตเตอรี่", "iPhoneรุ่น15", "โทรศัพท์ รุ่น")),
     *(("points", asked, "pointed") for asked in ("תקון", "תִּקּוּן", "תִקון")),
     *(("points", asked, "vowels") for asked in ("كتاب", "كِتَابٌ", "کتاب")),
     *(("points", asked, "stretched") for asked in ("القطار", "القطـــار", "القِطار")),
@@ -117,6 +129,7 @@ FIRST = [
     *(("codes", asked, "paper") for asked in ("A4", "a4", "A 4")),
 ]
 ONLY = [
+    ("spaceless", "ភ្នំពេញ", ["khmer"]),
     ("units", "5kg", ["hook"]),
     ("units", "230V", ["motor"]),
     ("codes", "QX17", ["valve"]),
@@ -136,6 +149,9 @@ MARKED = [
     ("forms", "10^6", "power", ["10⁶"]),
     ("digits", "2021", "arab", ["٢٠٢١"]),
     ("digits", "2022", "korean", ["2022년"]),
+    ("spaceless", "กรุงเทพ", "thai", ["กรุงเทพ"]),
+    ("spaceless", "ตัวเมืองหลวงของเรา", "thai", ["เมืองหลวง"]),
+    ("spaceless", "ទីក្រុង", "khmer", ["ទីក្រុង"]),
     ("points", "תקון", "pointed", ["תִּקּוּן"]),
     ("points", "كتاب", "vowels", ["كِتَابٌ"]),
     ("units", "5 kg", "hook", ["5kg"]),

@@ -18,9 +18,17 @@ from kg_api.errors import (
     LlmUnavailable,
     OtherModel,
 )
-from kg_api.graph.fulltext import FIELDS, MAX_STEMS, MAX_TERMS, SCOPES_A_QUERY, build_lucene_queries, terms
+from kg_api.graph.fulltext import (
+    FIELDS,
+    MAX_STEMS,
+    MAX_TERMS,
+    SCOPES_A_QUERY,
+    build_lucene_queries,
+    parse_question_words,
+    terms,
+)
 from kg_api.graph.spellings import MAX_VARIANTS, find_variants
-from kg_api.graph.text_analysis import find_stop_words
+from kg_api.graph.text_analysis import find_hidden_parts, find_stop_words
 from kg_api.providers.chat import Prompt
 from kg_api.schemas.base import build_ontology_scope
 from kg_api.schemas.search import Respelling, SourceSearch
@@ -56,10 +64,29 @@ WITHOUT_WORDS = re.compile(
         ("title:secret x·y", ["title:secret", "title", "secret", "x·y", "x", "y"]),
         ("12:30 a,b p:1 (x;y)", ["12", "30", "a", "b", "p", "1", "x", "y"]),
         ('צה"ל', ['צה"ל', "צה", "ל"]),
+        ("กรุงเทพ ปี", ["กรุ", "รุง", "งเ", "เท", "ทพ", "ปี"]),
+        ("ร้านiPhone15 ๑๕ปี", ["ร้า", "าน", "iPhone15", "15", "ปี"]),
     ],
 )
 def test_query_is_split_into_words(text: str, expected: list[str]) -> None:
     assert terms(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("ประเทศไทยมีเมืองหลวงคือกรุงเทพมหานคร", "เมืองหลวง"),
+        ("ນະຄອນຫຼວງຂອງປະເທດລາວແມ່ນວຽງຈັນ", "ປະເທດລາວ"),
+        ("ရန်ကုန်မြို့သည်မြန်မာနိုင်ငံ၏အကြီးဆုံးမြို့ဖြစ်သည်", "မြန်မာ"),
+        ("រាជធានីភ្នំពេញគឺជាទីក្រុងធំជាងគេ", "ទីក្រុង"),
+        ("ขนมไทย", "นม"),  # without marks
+        ("½ขนมไทย", "ขนม"),  # in a text that is not in normal form
+    ],
+)
+def test_words_of_texts_without_spaces_are_indexed(text: str, word: str) -> None:
+    indexed = " ".join(find_hidden_parts([text])).split()
+    assert set(terms(word)) <= set(indexed)
+    assert parse_question_words(word).find(text) == [(text.index(word), text.index(word) + len(word))]
 
 
 @given(st.text())
@@ -100,6 +127,13 @@ def test_a_query_never_has_too_many_clauses(words: int, documents: int) -> None:
         assert most + 1 + SCOPES_A_QUERY < LUCENE_CLAUSES
         assert query.count("kgd") <= SCOPES_A_QUERY
     assert sum(query.count("kgd") for query in queries) == (documents if words else 0)
+
+
+@pytest.mark.parametrize("joint", ["", ":", "15"])
+def test_long_question_without_spaces_has_few_clauses(joint: str) -> None:
+    letters = [chr(0x0E01 + at % 40) + chr(0x0E01 + at // 40) for at in range(1600)]
+    (query,) = build_lucene_queries(terms(joint.join(letters)))
+    assert sum(len(found.split()) for found in re.findall('"([^"]*)"', query)) <= MAX_TERMS * 5
 
 
 def test_empty_words_or_scope_make_no_query() -> None:
