@@ -45,6 +45,9 @@ class FoundSource(NamedTuple):
     document_id: str
 
 
+SOURCE_COLUMNS = FoundSource._fields  # not null, unless the source was deleted during the read
+
+
 class LaneHit(NamedTuple):
     """Result from a retriever. For 100 results, frozen dataclasses would need 0.5 ms more."""
 
@@ -149,13 +152,14 @@ class NearestPassages:
         limit, compares = self._first, self._compares
         while True:
             parents: dict[str, str] = dict(found["parents"])
-            every = [_to_passage(row, parents) for row in found["passages"]]
+            every = [_to_passage(row, parents) for row in found["passages"] if _is_stored(row)]
+            more = len(found["passages"]) >= limit
             every.sort(key=lambda hit: (-hit.score, hit.source, hit.chunk.offset if hit.chunk else 0))
             hits = self._fitting(graph, every) if self.filters.sources else every
             if not self.each_chunk:
                 hits = _best_of_each(hits)
-            if len(hits) >= self.wanted or len(every) < limit or (limit >= MAX_CHUNKS and compares):
-                return LaneHits(hits, cut=len(every) >= limit)
+            if len(hits) >= self.wanted or not more or (limit >= MAX_CHUNKS and compares):
+                return LaneHits(hits, cut=more)
             if limit < MAX_CHUNKS:
                 limit = min(MAX_CHUNKS, 4 * limit)
             elif self.filters.sources:
@@ -190,6 +194,12 @@ class NearestPassages:
             given["ontologies"] = list(within.ontologies)
             return Lookup("search/by_vector_in_ontologies", given, space.key)
         return Lookup("search/by_vector", given, space.key)
+
+
+def _is_stored(row: Sequence[Any]) -> bool:
+    """Whether the source or chunk of a row was not deleted during the read (`drop_deleted_rows`)."""
+    is_source = len(row) == len(FoundSource._fields) + 1
+    return None not in (row if is_source else row[1:])  # a chunk has its sources instead of `source_id`
 
 
 def _to_passage(row: Sequence[Any], parents: Mapping[str, str]) -> LaneHit:
@@ -307,9 +317,15 @@ class KeywordPassages:
         while self._filters and len(found["passages"]) < self.limit and found["looked"] >= candidates:
             candidates *= FURTHER_LOOK
             (found,) = graph.look_up([self._lookup(candidates)])
-        chunks = {source_id: (near, part) for source_id, near, *part in found["chunks"]}
+        chunks = {
+            source_id: (near, [*part, parent])
+            for source_id, near, *part, parent in found["chunks"]
+            if None not in part  # a chunk that was deleted during the read
+        }
         hits = list[LaneHit]()
         for source_id, ontology, document_id, score, own, asked in found["passages"]:
+            if None in (source_id, ontology, document_id):
+                continue  # deleted during the read
             near, chunk = own, None
             if source_id in chunks:
                 near, (chunk_id, offset, end_offset, covers, parent) = chunks[source_id]
@@ -317,7 +333,7 @@ class KeywordPassages:
             source = FoundSource(source_id, ontology, document_id)
             hits.append(LaneHit(source, near, score, chunk, asked and near is None))
         hits.sort(key=lambda hit: (-hit.score, hit.source))
-        return LaneHits(hits, cut=len(hits) >= self.limit)
+        return LaneHits(hits, cut=len(found["passages"]) >= self.limit)
 
     def _lookup(self, candidates: int) -> Lookup:
         given: Row = {
@@ -475,16 +491,21 @@ def find_sources_by_concepts(
             row,
             row["score"],
             without_vector=row["asked"] and row["similarity"] is None,
-            through=tuple(CarriedConcept(**each) for each in row["through"]),
+            through=tuple(_to_carried_concepts(row["through"])),
         )
-        for row in row["found"]
+        for row in drop_deleted_rows(row["found"], SOURCE_COLUMNS)
     ]
 
 
 def read_concepts_of_sources(graph: Graph, source_ids: Sequence[str]) -> dict[str, list[CarriedConcept]]:
     ids = list(dict.fromkeys(source_ids))
     rows = graph.search("search/concepts_of_sources", source_ids=ids, limit=MAX_CARRIED) if ids else []
-    return {row["source_id"]: [CarriedConcept(**each) for each in row["concepts"]] for row in rows}
+    return {row["source_id"]: _to_carried_concepts(row["concepts"]) for row in rows}
+
+
+def _to_carried_concepts(rows: Sequence[Row]) -> list[CarriedConcept]:
+    stored = drop_deleted_rows(rows, ("concept_id", "label", "verified"))
+    return [CarriedConcept(**each) for each in stored]
 
 
 # Retrievers of a concept search, in one round trip

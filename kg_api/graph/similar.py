@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kg_api.graph.client import Graph, Lookup, Row, drop_deleted_rows, portions
 from kg_api.graph.filters import SourceFilter, keep_fitting
 from kg_api.graph.reach import is_visible
-from kg_api.graph.search import Filters, LaneHits, SpaceVectors, to_lane_hit
+from kg_api.graph.search import SOURCE_COLUMNS, Filters, LaneHits, SpaceVectors, to_lane_hit
 from kg_api.graph.spaces import Space
 from kg_api.schemas.search import DescribedPlace, Place
 
@@ -246,4 +246,5 @@ class NearestPictures:
 
     def hits(self, graph: Graph, found: Sequence[Row]) -> LaneHits:
         del graph  # one query is sufficient
-        return LaneHits([to_lane_hit(row, row["score"]) for row in found], cut=len(found) >= self.limit)
+        stored = drop_deleted_rows(found, SOURCE_COLUMNS)
+        return LaneHits([to_lane_hit(row, row["score"]) for row in stored], cut=len(found) >= self.limit)

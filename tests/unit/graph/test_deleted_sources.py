@@ -1,0 +1,82 @@
+"""Hits whose source is deleted while Neo4j reads them: Neo4j returns null for its properties."""
+
+from typing import Any
+
+import numpy as np
+
+from kg_api.graph.client import Graph, Row
+from kg_api.graph.search import (
+    Filters,
+    KeywordPassages,
+    NearestPassages,
+    SpaceVectors,
+    find_sources_by_concepts,
+    read_concepts_of_sources,
+)
+from kg_api.graph.spaces import Space
+from kg_api.schemas.search import CarriedConcept
+from tests.support.embedders import small_embedder
+
+STORED = ["s1", "notes", "d1"]
+NOT_STORED = [None, None, None]
+NO_VECTORS = SpaceVectors({}, {}, {})
+VECTOR = np.ones(8, dtype=np.float32)
+CARRIED: Row = {"concept_id": "c1", "label": "lease", "verified": True}
+NOT_CARRIED: Row = {"concept_id": None, "label": None, "verified": True}
+
+
+class RowsGraph(Graph):
+    """Graph that returns the same rows for every statement with a name."""
+
+    def __init__(self, **rows: list[Row]) -> None:
+        self.rows = rows
+
+    def search(self, name: str, space: str = "default", /, **parameters: Any) -> list[Row]:  # noqa: ARG002
+        return self.rows[name.removeprefix("search/")]
+
+
+def test_keyword_hits_omit_deleted_sources() -> None:
+    found = {
+        "looked": 3,
+        "passages": [
+            [*NOT_STORED, 1.5, None, False],
+            [*STORED, 1.5, 0.5, True],
+            ["s2", None, None, 1.5, None, True],
+        ],
+        "chunks": [["s1", 0.7, None, None, None, None, None]],
+    }
+    hits = KeywordPassages("lease", NO_VECTORS, limit=3).hits(RowsGraph(), found)
+    assert [(hit.source, hit.similarity, hit.chunk) for hit in hits.found] == [(tuple(STORED), 0.5, None)]
+    assert hits.cut, "the index may have more"
+
+
+def test_vector_hits_omit_deleted_sources_and_chunks() -> None:
+    found = {
+        "passages": [
+            [*NOT_STORED, 0.9],
+            [*STORED, 0.9],
+            [None, "notes", "d1", 0.9, "k1", 0, 9, ["s2"]],
+            [None, "notes", "d1", 0.9, "k2", None, None, None],
+        ],
+        "parents": [],
+    }
+    space = Space("default", small_embedder().identity)
+    hits = NearestPassages(VECTOR, space, Filters(), limit=4).hits(RowsGraph(), found)
+    assert [hit.source.source_id for hit in hits.found] == ["s1", "s2"]
+    assert hits.cut, "the index may have more"
+
+
+def test_concept_hits_omit_deleted_sources_and_concepts() -> None:
+    row: Row = {"chunk_id": None, "similarity": None, "asked": False, "score": 1.0}
+    through = [CARRIED, NOT_CARRIED]
+    stored: Row = {"source_id": "s1", "ontology": "notes", "document_id": "d1", **row, "through": through}
+    deleted: Row = {**stored, "source_id": None, "ontology": None, "document_id": None}
+    reached: Row = {"unlinked": [], "concepts": []}
+    graph = RowsGraph(concepts_reached=[reached], by_concepts=[{"found": [deleted, stored]}])
+    hits = find_sources_by_concepts(graph, [], [], Filters(), NO_VECTORS, limit=3)
+    assert [(hit.source.source_id, hit.through) for hit in hits] == [("s1", (CarriedConcept(**CARRIED),))]
+
+
+def test_concepts_of_sources_omit_deleted_concepts() -> None:
+    graph = RowsGraph(concepts_of_sources=[{"source_id": "s1", "concepts": [NOT_CARRIED, CARRIED]}])
+    assert read_concepts_of_sources(graph, ["s1"]) == {"s1": [CarriedConcept(**CARRIED)]}
