@@ -58,7 +58,8 @@ MAX_ALTERNATIVES = 20
 MAX_IN_ALL = 100
 PAGE: Final = "page"
 KIND: Final = "kind"
-KNOWN_FIELDS: Final = ("document", "ontology", "title", "format", "uri", "updated_at", PAGE, KIND)
+TEXT_FIELDS: Final = ("document", "ontology", "title", "format", "uri")
+KNOWN_FIELDS: Final = (*TEXT_FIELDS, "updated_at", PAGE, KIND)
 """Fields of every document and source. All other fields are metadata keys."""
 MAX_PAGE: Final = 2**31
 OF_TIME: Final = ("date", "modified", "updated_at")  # fields that only a date can be compared with
@@ -173,10 +174,17 @@ def parse_condition(text: str) -> dict[str, Any]:
             f"{text[:100]!r} is not a condition. Write FIELD=VALUE, or !=, <, <=, >, >=, in, "
             "contains, exists, such as 'date>=2025-01-01' or 'tags contains oncall'"
         )
-    parts = found["value"].split(",") if found["op"] == "in" else [found["value"]]
-    values = [read_value(part.strip()) for part in parts]
-    value = values if found["op"] == "in" else values[0]
-    return {"field": _unquote(found["field"]), "op": found["op"], "value": value}
+    field, op = _unquote(found["field"]), found["op"]
+    parts = found["value"].split(",") if op == "in" else [found["value"]]
+    values = [_read_compared(field, op, part.strip()) for part in parts]
+    return {"field": field, "op": op, "value": values if op == "in" else values[0]}
+
+
+def _read_compared(field: str, op: str, text: str) -> str | int | float | bool:
+    """Read the value of a condition. A field of texts is compared with the characters, such as title=2024."""
+    value = read_value(text)
+    changed = not isinstance(value, str | bool) and str(value) != text  # such as 007
+    return _unquote(text) if field in TEXT_FIELDS or (op == "contains" and changed) else value
 
 
 def read_value(text: str) -> str | int | float | bool:
