@@ -35,8 +35,11 @@ _TOOLS = {
 }
 _COMMAND = re.compile(r"`kg ([^`]*)`")
 _FOR_PEOPLE = " (You have no shell: the user runs `kg` commands.)"
-# REST fields with another name as tool arguments
-_ARGUMENTS = ((re.compile(r"\bquery_text\b"), "query"), (re.compile(r"\bontology(?=\.\d)"), "ontologies"))
+# REST fields with another name as tool arguments. An unknown argument keeps the name that the agent sent.
+_ARGUMENTS = (
+    (re.compile(r"\bquery_text\b(?!: unknown field)"), "query"),
+    (re.compile(r"\bontology(?=\.\d)"), "ontologies"),
+)
 
 
 def rephrase_for_agents(message: str) -> str:

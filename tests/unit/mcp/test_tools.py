@@ -181,6 +181,7 @@ def test_unknown_citation_is_an_error(server: Server[Any], citation: str) -> Non
         ("search_sources", {"query": "x", "limit": 0}, "limit: "),
         ("search_sources", {"query": "x", "limit": "5.5"}, "limit: "),
         ("search_sources", {"query": "x", "limits": 5}, "limits: unknown field. Did you mean 'limit'?"),
+        ("search_sources", {"query_text": "x"}, "query_text: unknown field. Did you mean 'query'?"),
         ("search_sources", {"query": "x", "ontology": "a"}, "unknown field. Did you mean 'ontologies'?"),
         ("search_sources", {"query": "x", "mode": "best"}, "mode: "),
         ("search_sources", {"query": "x", "ontologies": ["a/b"]}, "ontologies.0: "),
