@@ -73,8 +73,8 @@ def process_once(
     row = tx.run("idempotency/hold", key=key, request_hash=request_hash, hours=KEPT_HOURS)[0]
     if row["request_hash"] != request_hash:
         raise Conflict(
-            f"the Idempotency-Key {key!r} was sent with another request in the last {KEPT_HOURS} hours: "
-            "send this one with a new key"
+            f"the Idempotency-Key was sent with another request in the last {KEPT_HOURS} hours. Send this "
+            "request with a new key"
         )
     if row["answer"] is not None:
         return json.loads(row["answer"]), False
