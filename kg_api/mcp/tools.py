@@ -24,7 +24,7 @@ from kg_api.mcp.answers import (
 )
 from kg_api.mcp.tool import ArgumentsT, Run, Tool, degradations
 from kg_api.schemas.answers import HybridSearch
-from kg_api.schemas.base import ID_DIGITS, Body, Flag, OntologyName, Text
+from kg_api.schemas.base import ID_DIGITS, MAX_REFERENCE, Body, Flag, OntologyName, Text
 from kg_api.schemas.concepts import describe_choice, find_meant, format_nearest_labels
 from kg_api.schemas.embedding import find_document_date
 from kg_api.schemas.filters import Limit, Window
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from kg_api.mcp.library import Library
 
 Query = Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARACTERS)]
-Reference = Annotated[str, Field(min_length=1, max_length=1101)]
+Reference = Annotated[str, Field(min_length=1, max_length=MAX_REFERENCE)]
 Name = Annotated[str, Field(min_length=1, max_length=100)]
 Names = Annotated[list[str], Field(min_length=1, max_length=MAX_NAMES)]
 

@@ -176,8 +176,11 @@ NodeId = Annotated[str, StringConstraints(min_length=1, max_length=100), AfterVa
 
 Flag = Annotated[bool, Field(strict=True)]
 
-Called = Annotated[str, StringConstraints(min_length=1, max_length=1101), AfterValidator(require_storable)]
-"""Id, prefix of an id, name, or `ONTOLOGY/NAME`."""
+MAX_REFERENCE = 100 + 1 + 1000 + 11  # `ONTOLOGY/DOCUMENT#PARAGRAPH` with the longest names
+Called = Annotated[
+    str, StringConstraints(min_length=1, max_length=MAX_REFERENCE), AfterValidator(require_storable)
+]
+"""Id, prefix of an id, name, `ONTOLOGY/NAME`, or for a source `ONTOLOGY/DOCUMENT#PARAGRAPH`."""
 
 
 def visible(text: str) -> str:

@@ -12,6 +12,8 @@ from kg_api.extraction.replies import clean_value
 from kg_api.graph.concepts import clean_name
 from kg_api.schemas import base
 from kg_api.schemas.base import (
+    Called,
+    DocumentName,
     OntologyName,
     Text,
     build_concept_text,
@@ -178,6 +180,13 @@ def test_equal_paragraphs_have_separate_stable_ids(hashes: list[str]) -> None:
     assert len(set(ids)) == len(ids)
     assert Counter(source_ids("d", sorted(hashes))) == Counter(ids)
     assert not set(ids) & {*source_ids("other", hashes)}
+
+
+def test_longest_names_fit_in_a_reference_to_a_source() -> None:
+    ontology = TypeAdapter(OntologyName).validate_python("n" * 100)
+    document = TypeAdapter(DocumentName).validate_python("a" * 1000)
+    reference = f"{ontology}/{document}#{10**9}"
+    assert TypeAdapter(Called).validate_python(reference) == reference
 
 
 def test_only_code_names_are_split_for_embedding() -> None:
