@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import yaml
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock, table
 from markdown_it.token import Token
 from pydantic import TypeAdapter, ValidationError
 
@@ -185,13 +186,13 @@ _LEAVES: dict[str, BlockKind] = {
     "paragraph_open": "paragraph",
     "fence": "code",
     "code_block": "code",
-    "table_open": "table",
+    "table": "table",
     "html_block": "markup",
     "hr": "other",
 }
 _WINDOW = 2_000
 _MAX_WINDOW_LENGTH = 16_000
-"""Limit of lines parsed at once. A list line needs 6 tokens of 300 bytes, a table line 3 tokens per cell."""
+"""Limit of lines parsed at once. A list line needs 6 tokens of 300 bytes."""
 _MAX_ROW_LENGTH = 100_000  # limit in characters per line for tables, because each cell creates three tokens
 
 _HTML_ENDS = {"<!--": "-->", "<pre": "</pre>", "<script": "</script>", "<style": "</style>"}
@@ -232,7 +233,7 @@ def _windows(text: str, starts: Sequence[int], line: int) -> Iterator[tuple[int,
         longest = max(starts[i + 1] - starts[i] for i in range(line, stop))
         parser = MarkdownIt("commonmark").disable(["inline", "reference"])
         if longest <= _MAX_ROW_LENGTH:
-            parser.enable("table")
+            parser.enable("table").block.ruler.at("table", _parse_table, {"alt": ["paragraph", "reference"]})
         tokens = parser.parse(text[starts[line] : starts[stop]])
         last, begin = _last_block(tokens)
         if stop < lines and begin > 0:  # the last block may continue after the window, so restart with it
@@ -243,6 +244,27 @@ def _windows(text: str, starts: Sequence[int], line: int) -> Iterator[tuple[int,
         else:  # the end of the text, or a huge table or paragraph, which continues as a new block
             yield line, tokens
             line, size = stop, _WINDOW
+
+
+def _parse_table(state: StateBlock, line: int, stop: int, silent: bool) -> bool:
+    """Parse a table as one token. The rule of markdown-it creates three tokens for each cell."""
+    if not table(state, line, stop, silent=True):  # checks the header and the delimiter row
+        return False
+    if silent:
+        return True
+    ends = state.md.block.ruler.getRules("blockquote")
+    row = line + 2
+    while (
+        row < stop
+        and state.sCount[row] >= state.blkIndent
+        and not any(end(state, row, stop, True) for end in ends)
+        and not state.isEmpty(row)
+        and not state.is_code_block(row)
+    ):
+        row += 1
+    state.push("table", "table", 0).map = [line, row]
+    state.line = row
+    return True
 
 
 def _last_block(tokens: Sequence[Token]) -> tuple[int, int]:

@@ -1,6 +1,9 @@
+from itertools import accumulate
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from kg_api.text import markdown
 from kg_api.text.documents import parse, with_images
@@ -93,6 +96,44 @@ def test_parsing_in_parts_equals_parsing_the_whole(lines: list[str], window: int
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(markdown, "_WINDOW", window)
         assert markdown.blocks(text) == whole
+
+
+ROW = [
+    "|c|d|",
+    "c",
+    " c|d",
+    "    |c|",
+    "\t|c|",
+    "",
+    "> c",
+    "- c",
+    "  - c",
+    "# c",
+    "---",
+    "```",
+    "<div>",
+    "2. c",
+    "> - c",
+]
+
+
+@pytest.mark.parametrize(
+    "head", ["|a|b|\n|-|-|\n", "> a|b\n> -|-\n> c\n", "- |a|\n  |-|\n", "1. - a|b\n     -|-\n"]
+)
+@pytest.mark.parametrize("row", ROW)
+def test_table_ends_where_that_of_markdown_it_ends(head: str, row: str) -> None:
+    text = f"{head}{row}\n{row}\n  {row}\n     {row}\n> {row}\nz\n"
+    parser = MarkdownIt("commonmark").enable("table").disable(["inline", "reference"])
+    tables = [token.map for token in parser.parse(text) if token.type == "table_open" and token.map]
+    starts = [0, *accumulate(map(len, text.splitlines(keepends=True)))]
+    found = [(block.start, block.end) for block in markdown.blocks(text) if block.kind == "table"]
+    assert found == [(starts[begin], starts[end]) for begin, end in tables]
+    assert found
+
+
+def test_sparse_table_is_one_block() -> None:
+    text = "|h" * 300 + "\n" + "|-" * 300 + "\n" + "|a\n" * 300
+    assert [(block.kind, block.end) for block in markdown.blocks(text)] == [("table", len(text))]
 
 
 HEAD = """---
