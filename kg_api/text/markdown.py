@@ -193,7 +193,6 @@ _LEAVES: dict[str, BlockKind] = {
 _WINDOW = 2_000
 _MAX_WINDOW_LENGTH = 16_000
 """Limit of lines parsed at once. A list line needs 6 tokens of 300 bytes."""
-_MAX_ROW_LENGTH = 100_000  # limit in characters per line for tables, because each cell creates three tokens
 
 _HTML_ENDS = {"<!--": "-->", "<pre": "</pre>", "<script": "</script>", "<style": "</style>"}
 _CODE_IN_HTML = re.compile(r"<(?:pre|script|style|textarea|!|\?)", re.IGNORECASE)
@@ -230,10 +229,8 @@ def _windows(text: str, starts: Sequence[int], line: int) -> Iterator[tuple[int,
     lines, size = len(starts) - 1, _WINDOW
     while line < lines:
         stop = min(line + size, lines)
-        longest = max(starts[i + 1] - starts[i] for i in range(line, stop))
-        parser = MarkdownIt("commonmark").disable(["inline", "reference"])
-        if longest <= _MAX_ROW_LENGTH:
-            parser.enable("table").block.ruler.at("table", _parse_table, {"alt": ["paragraph", "reference"]})
+        parser = MarkdownIt("commonmark").enable("table").disable(["inline", "reference"])
+        parser.block.ruler.at("table", _parse_table, {"alt": ["paragraph", "reference"]})
         tokens = parser.parse(text[starts[line] : starts[stop]])
         last, begin = _last_block(tokens)
         if stop < lines and begin > 0:  # the last block may continue after the window, so restart with it

@@ -136,6 +136,11 @@ def test_sparse_table_is_one_block() -> None:
     assert [(block.kind, block.end) for block in markdown.blocks(text)] == [("table", len(text))]
 
 
+def test_table_with_a_long_row_is_a_table() -> None:
+    text = f"a | b\n--|--\n{'c ' * 60_000}| d\n"
+    assert [(block.kind, block.end) for block in markdown.blocks(text)] == [("table", len(text))]
+
+
 HEAD = """---
 title: "The *real* title"
 date: 2025-03-01
