@@ -236,9 +236,9 @@ def _windows(text: str, starts: Sequence[int], line: int) -> Iterator[tuple[int,
         if stop < lines and begin > 0:  # the last block may continue after the window, so restart with it
             yield line, tokens[:last]
             line, size = line + begin, _WINDOW
-        elif stop < lines and tokens and (size < _MAX_WINDOW_LENGTH or tokens[0].type == "fence"):
+        elif stop < lines and tokens and (size < _MAX_WINDOW_LENGTH or tokens[0].type in {"fence", "table"}):
             size *= 2
-        else:  # the end of the text, or a huge table or paragraph, which continues as a new block
+        else:  # the end of the text, or a huge paragraph, which continues as a new block
             yield line, tokens
             line, size = stop, _WINDOW
 

@@ -141,6 +141,11 @@ def test_table_with_a_long_row_is_a_table() -> None:
     assert [(block.kind, block.end) for block in markdown.blocks(text)] == [("table", len(text))]
 
 
+def test_table_of_many_rows_is_one_block() -> None:
+    text = "a | b\n--|--\n" + "c | d\n" * 40_000
+    assert [(block.kind, block.end) for block in markdown.blocks(text)] == [("table", len(text))]
+
+
 HEAD = """---
 title: "The *real* title"
 date: 2025-03-01
