@@ -175,7 +175,8 @@ SET f.job_id = $job_id, f.due_at = datetime.realtime() + duration({seconds: f.ev
     j.allow_empty = coalesce(j.allow_empty, false) OR $allow_empty
 
 // name: waiting
-// Return the pending and rejected documents of a folder.
+// Return the pending and rejected documents of a folder, with the edits that users made to the stored documents.
 MATCH (w:WaitingDocument)
 WHERE w.folder_id = $folder_id AND w.document_id >= ''
-RETURN w.document AS document
+OPTIONAL MATCH (d:Document {document_id: w.document_id})
+RETURN w.document AS document, w.text_hash AS text_hash, coalesce(d.changes, w.changes) AS changes

@@ -273,13 +273,17 @@ def change_document(graph: Graph, document_id: str, change: DocumentChange) -> s
     return graph.transaction(lambda tx: _change(tx, document_id, change))
 
 
-def copy_changes(tx: Transaction, source_id: str, target_id: str, *, waits: bool) -> None:
-    """Apply the edits that users made to a document to another document, which may be pending."""
-    for row in tx.run("documents/stored", document_id=source_id):
-        if row["changes"] and waits:
-            tx.run("waiting/set_changes", document_id=target_id, changes=row["changes"])
-        elif row["changes"]:
-            _change(tx, target_id, DocumentChange.model_validate_json(row["changes"]))
+def read_changes(tx: Transaction, document_id: str) -> str | None:
+    """Read the edits that users made to a document."""
+    return next((row["changes"] for row in tx.run("documents/stored", document_id=document_id)), None)
+
+
+def apply_changes(tx: Transaction, document_id: str, changes: str, *, waits: bool) -> None:
+    """Apply the edits that users made to one document to another document, which may be pending."""
+    if waits:
+        tx.run("waiting/set_changes", document_id=document_id, changes=changes)
+    else:
+        _change(tx, document_id, DocumentChange.model_validate_json(changes))
 
 
 def note_same_words(form: str, change: DocumentChange) -> list[str]:

@@ -84,6 +84,7 @@ def _row(record: DocumentRecord) -> Row:
         "ontology": record.ontology,
         "awaits": record.ontology,
         "document": record.document,
+        "text_hash": record.text_hash,
         "title": record.title,
         "format": record.format,
         "characters": record.characters,

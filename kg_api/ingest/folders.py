@@ -32,7 +32,7 @@ from kg_api.graph.document_writes import (
     forget_evidence_of_gone,
     storing,
 )
-from kg_api.graph.documents import copy_changes, find_different_texts
+from kg_api.graph.documents import apply_changes, find_different_texts, read_changes
 from kg_api.graph.folders import (
     FileMark,
     FolderGone,
@@ -194,6 +194,7 @@ class Scan:
         self._done = 0
         self._total = 0
         self._gone = self._empty = frozenset[str]()
+        self._pending_changes = dict[str, str]()  # edits of pending documents without a file, by text hash
         self._mounts = dict[str, str]()
         before = folder.last_scan.refusals if folder.last_scan else ()
         self._extract = extract
@@ -211,10 +212,13 @@ class Scan:
         """Run the remaining scan, and return the total number of processed files."""
         if self._place.phase == "end":
             return done
-        stored = self._stored()
+        pending = self._graph.read("folders/waiting", folder_id=self._folder.folder_id)
+        stored = self._stored([row["document"] for row in pending])
         self._check_mounts(stored)
         gone = self._listing.gone(stored)
         self._gone = frozenset(gone)
+        renamable = (row for row in pending if row["changes"] and row["document"] in self._gone)
+        self._pending_changes = {row["text_hash"]: row["changes"] for row in renamable}
         self._empty = self._find_never_filled_files(stored)
         wanted = (file for file in self._listing.files if file.document not in self._empty)
         left = [file for file in wanted if not self._place.is_done(file.document)]
@@ -227,11 +231,9 @@ class Scan:
         self._conclude()
         return self._done
 
-    def _stored(self) -> list[str]:
+    def _stored(self, pending: Sequence[str]) -> list[str]:
         stored = [name for _, name in iterate_folder_documents(self._graph, self._folder.folder_id)]
-        stored += [
-            row["document"] for row in self._graph.read("folders/waiting", folder_id=self._folder.folder_id)
-        ]
+        stored += pending
         if stored and not self._listing.files and not self._folder.allow_empty:
             raise FolderEmptied(
                 f"{self._folder.path} contains no file that kg reads, but {len(stored)} documents "
@@ -323,12 +325,15 @@ class Scan:
 
     def _keep_changes(self, tx: Transaction, record: DocumentRecord, change: StoredChange) -> None:
         """Keep the edits that users made to a document whose file was renamed."""
-        origins = [name for name in change.same_text if name in self._gone]
-        if change.change in {"created", "waiting"} and origins:
+        if change.change not in {"created", "waiting"}:
+            return
+        changes = self._pending_changes.get(record.text_hash)
+        if origins := [name for name in change.same_text if name in self._gone]:
             file_name = PurePosixPath(record.document).name
             origin = min(origins, key=lambda name: PurePosixPath(name).name != file_name)
-            origin_id = document_id(self._folder.ontology, origin)
-            copy_changes(tx, origin_id, record.document_id, waits=change.change == "waiting")
+            changes = read_changes(tx, document_id(self._folder.ontology, origin))
+        if changes:
+            apply_changes(tx, record.document_id, changes, waits=change.change == "waiting")
 
     def _write_marks(
         self, tx: Transaction, batch: Sequence[FileOutcome], stored: Sequence[StoreResult]

@@ -434,7 +434,11 @@ def test_reviewed_rename_keeps_edits(graph: Graph, two_notes: Path) -> None:
     change_document(graph, document_id("notes", "below/two.md"), change)
     (two_notes / "below" / "two.md").rename(two_notes / "moved.md")
     assert counts(scan(graph, followed)) == {"unchanged": 1, "removed": 1, "waiting": 1}
-    put(two_notes, moved="# Two\n\nSecond, changed.\n")
+    (two_notes / "moved.md").rename(two_notes / "moving.md")  # while it waits
+    scan(graph, followed)
+    put(two_notes, moving="# Two\n\nSecond, changed.\n")
+    scan(graph, followed)
+    (two_notes / "moving.md").rename(two_notes / "moved.md")
     scan(graph, followed)
     for text in ("changed", "changed again"):
         review.approve(Approval(ontology="notes", all=True))
@@ -442,6 +446,10 @@ def test_reviewed_rename_keeps_edits(graph: Graph, two_notes: Path) -> None:
         assert (moved.title, moved.metadata["tag"]) == ("My two", "kept")
         put(two_notes, moved=f"# Two\n\nSecond, {text}.\n")
         scan(graph, followed)
+    (two_notes / "moved.md").rename(two_notes / "last.md")  # while its new text waits
+    scan(graph, followed)
+    review.approve(Approval(ontology="notes", all=True))
+    assert find_document(graph, document_id("notes", "last.md")).title == "My two"
 
 
 def test_document_of_another_folder_is_rejected(graph: Graph, followed: str, tmp_path: Path) -> None:
