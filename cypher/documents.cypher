@@ -287,11 +287,17 @@ CALL (text) {
 RETURN text, collect(document) AS documents
 
 // name: of_different_texts
-// Return the pairs of documents whose texts differ, by position.
+// Return the pairs of documents whose newest texts, stored or pending, differ, by position.
 UNWIND range(0, size($pairs) - 1) AS position
-MATCH (d:Document {document_id: $pairs[position][0]})
-MATCH (other:Document {document_id: $pairs[position][1]})
-WHERE d.text_hash <> other.text_hash
+CALL (position) {
+  UNWIND $pairs[position] AS id
+  OPTIONAL MATCH (d:Document {document_id: id})
+  OPTIONAL MATCH (w:WaitingDocument {document_id: id})
+  WHERE w.awaits IS NOT NULL
+  RETURN collect(coalesce(w.text_hash, d.text_hash)) AS texts
+}
+WITH position, texts
+WHERE texts[0] <> texts[1]
 RETURN position
 
 // name: order

@@ -402,7 +402,7 @@ class Scan:
     def _without_former_duplicates(self) -> ScanTally:
         """Return the tally without duplicates of documents whose files changed later in the scan."""
         tally = self._tally
-        if self._folder.review or not (tally.changed and tally.duplicate_files):
+        if not (tally.duplicate_files and (tally.changed or tally.waiting)):
             return tally
         identify = partial(document_id, self._folder.ontology)
         pairs = [(identify(each.document), identify(each.duplicate_of)) for each in tally.duplicate_files]

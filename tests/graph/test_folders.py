@@ -594,16 +594,21 @@ def test_scan_resumed_while_it_deletes_counts_each_name_once(
     assert (after.done, after.total) == (FILES, FILES)
 
 
-def test_swapped_files_are_no_duplicates(graph: Graph, tmp_path: Path) -> None:
+@pytest.mark.parametrize("review", [False, True])
+def test_swapped_files_are_no_duplicates(graph: Graph, tmp_path: Path, review: bool) -> None:
     folder = tmp_path / "notes"
     put(folder, one="First.\n", two="Second.\n", other="Third.\n")
-    followed = follow(graph, folder)
+    followed = register(graph, NewFolder(path=str(folder), ontology="notes", review=review))
     work(graph)
+    ReviewService(graph, lambda _tx, _ontology, _sources: None).approve(Approval(ontology="notes", all=True))
     put(folder, one="Second.\n", two="First.\n", copy="Third.\n", early="First.\n")
     after = scan(graph, followed).last_scan
     assert after is not None
     found = [(each.document, each.duplicate_of) for each in after.duplicate_files]
-    assert (after.duplicates, found) == (2, [("copy.md", "other.md"), ("two.md", "early.md")])
+    expected = [("copy.md", "other.md"), ("two.md", "early.md")]
+    if review:
+        expected.pop()  # kg compares with stored documents, and early.md waits
+    assert (after.duplicates, found) == (len(expected), expected)
 
 
 def test_file_replaced_by_a_folder_loses_its_document(graph: Graph, two_notes: Path, followed: str) -> None:
