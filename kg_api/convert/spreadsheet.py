@@ -31,8 +31,8 @@ from kg_api.schemas.documents import Converted
 _KIND = "a spreadsheet (XLSX, XLS or ODS)"
 _OLE = b"\xd0\xcf\x11\xe0"
 _EXACT = 2**53
-_LONG_TIME = re.compile(r"\A(-?)PT(\d{2,})H(\d\d)M(\d\d(?:\.\d+)?)S\Z")
-"""Time of more than a day in ODS, which calamine returns as in the file."""
+_LONG_TIME = re.compile(rb"(:time-value=[\"']-?)PT(2[4-9]|[3-9]\d|\d{3,})H(\d\d)M(\d\d(?:\.\d+)?)S(?=[\"'])")
+"""Time of a day or more in ODS, which calamine returns as in the file, without a difference to text."""
 _GAP = re.compile(rb"(?<=>)\s+(?=</?table:)")
 _VALUES_ONLY = (
     "kg reads only values of .xls and .ods files. Number formats such as percent, errors, formulas without a "
@@ -47,7 +47,7 @@ def convert(data: bytes) -> Converted:
     with _report_damage(_KIND):
         is_ods = archive is not None and "content.xml" in archive.namelist()
         if archive is None or is_ods:
-            sheets = _read_values(_remove_gaps(archive, data) if archive else data, notes)
+            sheets = _read_values(_rewrite_ods(archive, data) if archive else data, notes)
             descriptions.append(_VALUES_ONLY)
         else:
             sheets = read_xlsx_sheets(archive, notes)
@@ -95,17 +95,18 @@ def _report_damage(what: str) -> Generator[None]:
         raise
 
 
-def _remove_gaps(archive: zipfile.ZipFile, data: bytes) -> bytes:
-    """Remove whitespace between the elements of a table in an ODS file, which calamine rejects."""
+def _rewrite_ods(archive: zipfile.ZipFile, data: bytes) -> bytes:
+    """Remove whitespace in tables, which calamine rejects, and write long times readably."""
     content = read_entry(archive, "content.xml")
-    if (compact := _GAP.sub(b"", content)) == content:
+    readable = _LONG_TIME.sub(rb"\1\2:\3:\4", _GAP.sub(b"", content))
+    if readable == content:
         return data
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as written:
         for name in ("mimetype", "META-INF/manifest.xml"):
             if name in archive.namelist():
                 written.writestr(name, read_entry(archive, name))
-        written.writestr("content.xml", compact)
+        written.writestr("content.xml", readable)
     return out.getvalue()
 
 
@@ -149,5 +150,4 @@ def _show_value(value: object) -> str:
         return format_duration(value.total_seconds())
     if isinstance(value, date | time):
         return value.isoformat()
-    words = join_lines(str(value)) if isinstance(value, str | int) else ""
-    return _LONG_TIME.sub(r"\1\2:\3:\4", words)
+    return join_lines(str(value)) if isinstance(value, str | int) else ""

@@ -95,9 +95,12 @@ def row(*cells: str, times: int = 1) -> str:
 def test_ods_time_above_a_day_is_readable() -> None:
     times = (
         cell("", f'office:value-type="time" office:time-value="PT{each}S"')
-        for each in ("02H03M04", "27H17M54")
+        for each in ("02H03M04", "24H00M00", "27H17M54.5", "100H00M01")
     )
-    assert convert(sheet_of(row(*times))).text == "## S\n\n02:03:04 27:17:54\n"
+    text = cell("<text:p>PT27H17M54S</text:p>", 'office:value-type="string"')
+    assert convert(sheet_of(row(*times, text))).text == (
+        "## S\n\n02:03:04 24:00:00 27:17:54.5 100:00:01 PT27H17M54S\n"
+    )
 
 
 def test_ods_with_whitespace_between_cells_is_read() -> None:
