@@ -272,8 +272,8 @@ class QuestionWords:
     """
 
     def __init__(self, question: str, prefix: str | None = None) -> None:
-        begun = rf"(?<![^\W_]){re.escape(prefix or '')}\w*"
-        self._begun = re.compile(begun, re.IGNORECASE) if prefix else None
+        prefixed = rf"(?<![^\W_]){re.escape(prefix or '')}\w*"
+        self._prefixed = re.compile(prefixed, re.IGNORECASE) if prefix else None
         question_words = [_POSSESSIVE.sub("", word) for word in split_question_terms(question)[:MAX_TERMS]]
         variants = [_forms(each.words) for each in find_variants(question)]
         significant = [*map(_forms, _select_significant(question_words))]
@@ -292,15 +292,15 @@ class QuestionWords:
         self._wanted = self._alone | beside
         self._seen: dict[str, tuple[IndexToken, ...]] = {}
         letters = {re.escape(form[:2]) for form in self._wanted if form}
-        self._begin = re.compile(f" ((?:{'|'.join(sorted(letters))})[^ ]*)") if letters else None
+        self._candidates = re.compile(f" ((?:{'|'.join(sorted(letters))})[^ ]*)") if letters else None
 
     def find(self, text: str) -> list[tuple[int, int]]:
         """Find the first 50 matches, with start and end. They are in order and do not overlap."""
         text, found = text[:MAX_SCANNED], list[tuple[int, int]]()
         matches: Iterable[tuple[int, int]] = self._find_phrases(text)
-        if self._begun:
-            begun = (each.span() for each in self._begun.finditer(text))
-            matches = sorted([*matches, *begun], key=lambda each: (each[0], -each[1]))
+        if self._prefixed:
+            prefixed = (each.span() for each in self._prefixed.finditer(text))
+            matches = sorted([*matches, *prefixed], key=lambda each: (each[0], -each[1]))
         for each in matches:
             if not found or each[0] >= found[-1][1]:  # the parts of one word may overlap
                 found.append(each)
@@ -337,9 +337,9 @@ class QuestionWords:
                 at = word.start()
                 for start, end, form in self._match(word[0]):
                     yield at + start, at + end, form
-        elif self._begin:  # look for the first letters only: a stem has the same as its word
+        elif self._candidates:  # look for the first letters only: a stem has the same as its word
             seen = self._seen
-            for found in self._begin.finditer(f" {text.translate(_ASCII_WORDS)} "):
+            for found in self._candidates.finditer(f" {text.translate(_ASCII_WORDS)} "):
                 word = found[1]
                 tokens = seen[word] if word in seen else self._match(word)
                 if tokens:  # one, because the word has ASCII letters only
