@@ -11,7 +11,6 @@ LIMIT 1
 MATCH (m:TypeMerge)
 WHERE m.renaming IS NOT NULL AND ($merge_id IS NULL OR m.merge_id = $merge_id)
 RETURN m.merge_id AS merge_id, m.ontology AS ontology, m.merged AS merged, m.renaming AS renaming
-ORDER BY m.at
 
 // name: delete_unused_types
 // Delete types without relationships. Merged types and types with a stance are kept.
