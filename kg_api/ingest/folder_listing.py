@@ -132,7 +132,7 @@ class FolderListing:
         """
         if name != normalize_document_name(name) or not name.startswith(self.prefix):
             return True  # synced with another prefix, or with unnormalized names by an older version
-        path = self.root / name.removeprefix(self.prefix)
+        path = self._locate(name)
         if any(self.is_private(folder) for folder in path.parents):
             return True  # synced by an older version that read such folders
         try:
@@ -147,12 +147,15 @@ class FolderListing:
 
     def explain_kept(self, name: str) -> str | None:
         """Return why the listing skipped an existing file, or None if the file appeared after the listing."""
-        if find_reason_to_skip(self.root / name.removeprefix(self.prefix), SUFFIXES) is None:
+        if find_reason_to_skip(self._locate(name), SUFFIXES) is None:
             return None
         return (
             "kg no longer reads the file: the extension is not supported, or the file has none and contains "
             "no text. The previous document stays until you delete the file"
         )
+
+    def _locate(self, name: str) -> Path:
+        return self.root / name.removeprefix(self.prefix)
 
 
 def list_folder(path: str, prefix: str, access: FolderAccess, *, granted: bool) -> FolderListing:
