@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import binascii
 import email
 import quopri
 import re
@@ -13,6 +14,7 @@ from email.errors import HeaderParseError, MessageError
 from email.header import decode_header
 from email.message import EmailMessage
 from email.utils import getaddresses
+from mimetypes import guess_type
 from typing import Literal, NamedTuple, cast
 
 from kg_api.convert.html.blocks import get_inline_text
@@ -45,6 +47,8 @@ _MAX_STUB = 60  # words: a shorter plain-text part that mentions HTML is only a 
 _QUOTED = re.compile(r"^[>\s]*>[ ]?")
 _LIST = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 _UNDERLINE = re.compile(r"=+$|-+$")  # Markdown reads the line above such a line as a heading
+_UUENCODED = re.compile(r"^begin [0-7]{3,4} (\S[^\r\n]*)\r?\n((?:[ -`]*\r?\n)+)end[ \t]*$", re.MULTILINE)
+"""File in a text, as mail programs attached it before MIME: its name, and its lines."""
 _MAX_PEOPLE = 20  # recipients in the header lines of the text (metadata lists all)
 _MAX_DATE = 100
 
@@ -195,8 +199,30 @@ def _sort_leaf(part: EmailMessage, parts: _Parts, *, is_dropped: bool) -> None:
         parts.body.append(part)
     elif kind == "attachment":
         parts.attachments.append(_name(part))
-    elif not is_dropped:
-        parts.body.append(part)
+    else:
+        if not is_dropped:
+            parts.body.append(part)
+        if kind == "plain":
+            for each in _split_files(_read_text(part)[0])[1]:
+                _sort_leaf(each, parts, is_dropped=is_dropped)
+
+
+def _split_files(text: str) -> tuple[str, list[EmailMessage]]:
+    """Split uuencoded files off a text, as attachments. A damaged file stays in the text."""
+    files = list[EmailMessage]()
+
+    def take(found: re.Match[str]) -> str:
+        try:
+            content = b"".join(map(binascii.a2b_uu, found[2].splitlines()))
+        except binascii.Error:
+            return found[0]
+        name = found[1].rstrip()
+        main, _, sub = (guess_type(name)[0] or "application/octet-stream").partition("/")
+        files.append(EmailMessage(policy=policy.default))
+        files[-1].set_content(content, main, sub, disposition="attachment", filename=name)
+        return ""
+
+    return _UUENCODED.sub(take, text) if "begin " in text else text, files
 
 
 def _list_child_parts(part: EmailMessage) -> list[EmailMessage] | None:
@@ -294,7 +320,15 @@ _FLOWED = re.compile(r"(?<!^--) \r?\n(?:>+ ?)?", re.MULTILINE)
 
 
 def read_content(part: EmailMessage) -> tuple[str, tuple[str, ...]]:
-    """Read the text of a part, with notes about its encoding."""
+    """Read the text of a part without uuencoded files, with notes about its encoding."""
+    text, notes = _read_text(part)
+    if _get_kind(part) == "plain":
+        text = _split_files(text)[0]
+    is_joined = str(part.get_param("delsp") or "").lower() == "yes"
+    return _FLOWED.sub("", text) if is_joined else text, notes
+
+
+def _read_text(part: EmailMessage) -> tuple[str, tuple[str, ...]]:
     payload = part.get_payload(decode=True)
     if not isinstance(payload, bytes) or not payload:
         return "", ()
@@ -303,9 +337,7 @@ def read_content(part: EmailMessage) -> tuple[str, tuple[str, ...]]:
     if part.get_content_subtype() == "html" and charset.lower() in {"", "us-ascii"}:
         charset = declared_encoding(payload) or charset
     try:
-        text, notes = decode_declared(payload, charset)
-        is_joined = str(part.get_param("delsp") or "").lower() == "yes"
-        return _FLOWED.sub("", text) if is_joined else text, notes
+        return decode_declared(payload, charset)
     except UnreadableDocument:
         text = payload.replace(b"\x00", b"").decode("utf-8", "replace")
         return text, ("the encoding of a part is unknown. Unknown characters are �",)

@@ -1,7 +1,10 @@
 import base64
+import binascii
+import io
 from email.message import EmailMessage
 
 import pytest
+from PIL import Image
 
 from kg_api.convert.mail import convert
 from kg_api.errors import UnreadableDocument
@@ -280,6 +283,29 @@ def test_broken_words_of_flowed_text_are_joined() -> None:
         convert(f"{head}{text}".encode()).text
         == "# Kettle\n\nFrom: a@example.org\n\nThe kettle is broken.\n\nsorry\n\n--\nAnn\n"
     )
+
+
+def uuencode(name: str, content: bytes) -> str:
+    lines = [binascii.b2a_uu(content[at : at + 45]).decode() for at in range(0, len(content), 45)]
+    return f"begin 644 {name}\n{''.join(lines)}`\nend\n"
+
+
+def test_uuencoded_files_are_attachments() -> None:
+    image = io.BytesIO()
+    Image.effect_noise((300, 200), 90).save(image, "PNG")
+    files = uuencode("bill no 7.pdf", b"%PDF" * 40) + uuencode("boat.png", image.getvalue())
+    made = message(f"See below.\n\n{files}\nbegin 644 letters\nAnn\n", "<p>See below.</p>")
+    got = convert(made.as_bytes())
+    assert got.text.startswith(f"{HEAD}See below.\n\nbegin 644 letters\nAnn\n\n![boat](")
+    assert len(got.images) == 1
+    assert got.notes == ("attachments that were not read: bill no 7.pdf",)
+
+
+def test_damaged_uuencoded_file_stays_text() -> None:
+    damaged = uuencode("bill.pdf", b"%PDF" * 40).replace("M", "MM", 1)
+    got = convert(message(f"See below.\n\n{damaged}").as_bytes())
+    assert "begin 644 bill.pdf" in got.text
+    assert not got.notes
 
 
 def test_part_without_sender_is_read() -> None:
