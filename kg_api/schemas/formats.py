@@ -44,5 +44,6 @@ IN_TEXT: frozenset[ConvertedFormat] = frozenset({"html", "csv", "email", "notebo
 """Text formats, which a client may send as text."""
 CONVERTED_SUFFIXES = frozenset(suffix for some in CONVERTED.values() for suffix in some)
 UNREAD_PICTURES = _suffixes("heic heif avif jxl jp2 psd svg")
-NOT_READ = UNREAD_PICTURES | _suffixes("doc odt rtf ppt odp mobi zip gz tar mp3 mp4")
+MAILBOXES = _suffixes("mbox msg pst")
+NOT_READ = UNREAD_PICTURES | MAILBOXES | _suffixes("doc odt rtf ppt odp mobi zip gz tar mp3 mp4")
 """Extensions of files that are not text, or not readable as text."""

@@ -11,7 +11,15 @@ from pathlib import PurePath
 
 from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import Block, ParsedDocument
-from kg_api.schemas.formats import CONVERTED, NOT_READ, PROGRAMS, UNREAD_PICTURES, ConvertedFormat, Format
+from kg_api.schemas.formats import (
+    CONVERTED,
+    MAILBOXES,
+    NOT_READ,
+    PROGRAMS,
+    UNREAD_PICTURES,
+    ConvertedFormat,
+    Format,
+)
 from kg_api.text import markdown, org, rst
 from kg_api.text.decoding import EXPORT, READS, check_text, is_image
 from kg_api.text.lines import is_blank
@@ -122,6 +130,10 @@ def _reader(name: str, format: Format | None) -> _Reader:  # noqa: A002 - the us
             return reader
     if format is None and suffix in UNREAD_PICTURES:
         raise UnreadableDocument(f"{suffix} images are not supported. {EXPORT}")
+    if format is None and suffix in MAILBOXES:
+        raise UnreadableDocument(
+            f"{suffix} files are not supported. Save each message as .eml and ingest the results"
+        )
     if format is None and suffix in NOT_READ:
         raise UnreadableDocument(f"{suffix} files are not supported. {READS}")
     return next(reader for reader in _READERS if reader.format == (format or "text"))

@@ -156,7 +156,11 @@ def list_views() -> Iterator[tuple[str, Callable[..., None], Any]]:
 
 def print_ingested(outcome: IngestOutcome) -> None:
     skipped = FileSelection()
-    for name in ("a.rtf", "b.odt", "c.odt", "d.odp", "e.heic", "f.avif", "g.xyz") if outcome.ingested else ():
+    for name in (
+        ("a.rtf", "b.odt", "c.odt", "d.odp", "e.heic", "f.avif", "g.mbox", "h.xyz")
+        if outcome.ingested
+        else ()
+    ):
         skipped.skip(Path(name), Path(name).suffix)
     ingestion._report(outcome, skipped, "notes", waited=False)
 

@@ -12,6 +12,12 @@ from kg_api.text.markdown import plain_title
 from tests.support.hostile_files import packed
 
 
+@pytest.mark.parametrize("name", ["old.mbox", "a.MSG"])
+def test_mailboxes_are_rejected_with_a_fix(name: str) -> None:
+    with pytest.raises(UnreadableDocument, match=r"not supported.*each message as \.eml"):
+        detect_format(name)
+
+
 @pytest.mark.parametrize("name", ["a.doc", "x/y.zip", "a.mp3"])
 def test_unsupported_formats_list_the_supported_ones(name: str) -> None:
     with pytest.raises(UnreadableDocument, match=r"not supported.*Markdown.*DOCX.*EPUB"):
