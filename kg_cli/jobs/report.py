@@ -126,6 +126,9 @@ class JobBars(Progress):
         self._bars: dict[str, TaskID] = {}
         self._told: dict[str, str | None] = {}
 
+    def __contains__(self, job_id: str) -> bool:
+        return job_id in self._bars
+
     def show(self, job: Job) -> None:
         if job.job_id not in self._bars:
             self._bars[job.job_id] = self.add_task(escape(name_of(job)), total=None, speed="")
@@ -295,7 +298,7 @@ def unfinished_jobs(client: KgClient, *, kind: str | None = None, ontology: str 
 
 
 def wait_for_jobs(client: KgClient, job_ids: Sequence[str]) -> None:
-    """Wait until the jobs have ended, with a bar for each."""
+    """Wait until the jobs have ended, with a bar for each, except those of several that ended before."""
     impatience = threading.Timer(PATIENCE_SECONDS, explain_wait, [client])
     impatience.daemon = True
     impatience.start()
@@ -305,7 +308,8 @@ def wait_for_jobs(client: KgClient, job_ids: Sequence[str]) -> None:
         def show(job: Job) -> None:
             if job.state is not JobState.QUEUED:
                 impatience.cancel()
-            bars.show(job)
+            if len(job_ids) == 1 or job.state not in DONE or job.job_id in bars:
+                bars.show(job)
 
         ended = _follow(client, job_ids, show)
     for job in ended:

@@ -1,10 +1,13 @@
 import datetime as dt
 import io
+import re
+from collections import Counter
 from typing import Any
 
 import pytest
 from rich.console import Console
 
+from kg_api.client import KgClient
 from kg_api.schemas.operations import Job
 from kg_cli.jobs import report
 from kg_cli.jobs.report import JobBars
@@ -68,6 +71,23 @@ def test_bar_fits_and_shows_progress(screen: io.StringIO) -> None:
     assert "123/s, 67 min left" in shown[-1]
     assert shown[-1].startswith("source embedding ooo")
     assert report.progress_of(job(done=12, total=10)) == "12/12"
+
+
+def test_ended_jobs_have_no_bar(screen: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(_: KgClient, job_id: str) -> Job:
+        polls[job_id] += 1
+        state, done = ("succeeded", 2) if job_id != "late" or polls[job_id] > 1 else ("running", 1)
+        return job(job_id=job_id, state=state, ontology=job_id, done=done, total=2)
+
+    monkeypatch.setattr(KgClient, "job", answer)
+    monkeypatch.setattr(report, "POLL_SECONDS", 0)
+    for ids, expected in ((["a", "late", "b"], "source embedding late"), (["a"], "source embedding a")):
+        polls, begin = Counter[str](), screen.tell()
+        with KgClient("http://kg") as client:
+            report.wait_for_jobs(client, ids)
+        shown = screen.getvalue()[begin:]
+        assert set(re.findall(r"source embedding \w+", shown)) == {expected}
+        assert "2/2" in shown
 
 
 def test_reason_is_printed_in_full_once(screen: io.StringIO) -> None:
