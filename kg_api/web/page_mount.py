@@ -60,9 +60,7 @@ def sentences_of(problem: dict[str, Any], path: str) -> list[str]:
     for each in problem.get("errors", ()):
         field, message = each["field"].partition(".")[0], each["message"]
         messages.setdefault(field, message if field in NAMELESS else f"{field}: {message}")
-    if not messages:
-        return [sentence(problem["detail"])]
-    return [f"{each.rstrip('.')}." for each in messages.values()]
+    return [sentence(each) for each in messages.values() or [problem["detail"]]]
 
 
 KEPT: Final = ("retry-after", "www-authenticate", "allow", "set-cookie", "x-request-id")

@@ -157,7 +157,8 @@ def sentence(message: str) -> Markup:
     """Format a message of kg: a full stop, a capital letter except in `kg` or a name, and code as code."""
     is_word = (first := message.partition(" ")[0]).isalpha() and first != "kg"
     text = f"{message[:1].upper() if is_word else message[:1]}{message[1:].rstrip('.')}."
-    return Markup(_CODE.sub(r"<code>\1</code>", escape(text)))  # noqa: S704 - escaped
+    escaped = str(escape(text))  # a substitution in Markup escapes the tags
+    return Markup(_CODE.sub(r"<code>\1</code>", escaped))  # noqa: S704 - escaped
 
 
 def share(part: float) -> str:

@@ -9,8 +9,17 @@ from hypothesis import strategies as st
 from lxml.html import fragment_fromstring
 
 from kg_api.schemas.search import Ranks, SourceHit, WordMatch
+from kg_api.web.page_mount import sentences_of
 from kg_api.web.ui.markdown import TAGS, render_markdown
-from kg_api.web.ui.rendering import FOLDER, SHOWN_CHARACTERS, _templates, excerpt, reasons, split_by_marks
+from kg_api.web.ui.rendering import (
+    FOLDER,
+    SHOWN_CHARACTERS,
+    _templates,
+    excerpt,
+    reasons,
+    sentence,
+    split_by_marks,
+)
 from tests.support.hits import make_hit, make_place
 
 
@@ -125,3 +134,16 @@ def test_long_passage_is_shown_around_first_match(at: int, length: int) -> None:
 
 def test_reasons_name_what_found_it() -> None:
     assert reasons(hit("a", vector=1, text=12)) == ["semantic rank 1", "keyword rank 12", "similarity 0.50"]
+
+
+def test_message_shows_code_as_code() -> None:
+    assert sentence("folder '<b>' not found. `kg folders list` shows the others") == (
+        "Folder &#39;&lt;b&gt;&#39; not found. <code>kg folders list</code> shows the others."
+    )
+
+
+def test_problem_of_a_field_shows_code_as_code() -> None:
+    error = {"field": "body.documents", "message": "name documents, or say `all`"}
+    assert sentences_of({"status": 422, "type": "urn:kg:input", "errors": [error]}, "/ui/review") == [
+        "body: name documents, or say <code>all</code>."
+    ]
