@@ -297,8 +297,8 @@ def unfinished_jobs(client: KgClient, *, kind: str | None = None, ontology: str 
     return list(dict.fromkeys(job.job_id for page in pages for job in page.jobs))
 
 
-def wait_for_jobs(client: KgClient, job_ids: Sequence[str]) -> None:
-    """Wait until the jobs have ended, with a bar for each, except those of several that ended before."""
+def wait_for_jobs(client: KgClient, job_ids: Sequence[str], *, shows_ended: bool = True) -> None:
+    """Wait until the jobs have ended, with a bar for each, or only for those that have not ended yet."""
     impatience = threading.Timer(PATIENCE_SECONDS, explain_wait, [client])
     impatience.daemon = True
     impatience.start()
@@ -308,7 +308,7 @@ def wait_for_jobs(client: KgClient, job_ids: Sequence[str]) -> None:
         def show(job: Job) -> None:
             if job.state is not JobState.QUEUED:
                 impatience.cancel()
-            if len(job_ids) == 1 or job.state not in DONE or job.job_id in bars:
+            if shows_ended or job.state not in DONE or job.job_id in bars:
                 bars.show(job)
 
         ended = _follow(client, job_ids, show)
@@ -339,7 +339,7 @@ def wait_until_embedded(client: KgClient, ontology: str, job_ids: Sequence[str])
             has_reported = True
         time.sleep(POLL_SECONDS)
     if not status.building:
-        wait_for_jobs(client, job_ids)
+        wait_for_jobs(client, job_ids, shows_ended=len(job_ids) == 1)
     found = retry_while_unavailable(lambda: client.embedding_config(ontology))
     if found.paused or not found.config.embed_on_ingest:
         command = f"kg admin source-embeddings generate --ontology {ontology!r}"

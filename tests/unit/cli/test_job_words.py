@@ -81,12 +81,12 @@ def test_ended_jobs_have_no_bar(screen: io.StringIO, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(KgClient, "job", answer)
     monkeypatch.setattr(report, "POLL_SECONDS", 0)
-    for ids, expected in ((["a", "late", "b"], "source embedding late"), (["a"], "source embedding a")):
+    for shows_ended, expected in ((False, {"late"}), (True, {"a", "late", "b"})):
         polls, begin = Counter[str](), screen.tell()
         with KgClient("http://kg") as client:
-            report.wait_for_jobs(client, ids)
+            report.wait_for_jobs(client, ["a", "late", "b"], shows_ended=shows_ended)
         shown = screen.getvalue()[begin:]
-        assert set(re.findall(r"source embedding \w+", shown)) == {expected}
+        assert set(re.findall(r"source embedding (\w+)", shown)) == expected
         assert "2/2" in shown
 
 
