@@ -32,12 +32,7 @@ from kg_api.graph.documents import (
     read_same_texts,
     unchanged,
 )
-from kg_api.graph.filters import (
-    build_metadata_properties,
-    describe_unknown_fields,
-    find_matching_documents,
-    matches_absent_field,
-)
+from kg_api.graph.filters import build_metadata_properties, find_matching_documents, note_matches
 from kg_api.graph.fulltext import require_language
 from kg_api.graph.images import release_holds, write_images, write_originals
 from kg_api.graph.jobs import IMAGE_EMBEDDING, SOURCE_EMBEDDING, request_job
@@ -409,12 +404,7 @@ def delete_matching(graph: Graph, request: DocumentDeletion) -> DeletedMatching:
     require_ontologies(graph, request.ontologies)
     matching = find_matching_documents(graph, request.where, request.ontologies, in_order=True)
     ids = [each for of_ontology in matching.values() for each in of_ontology]
-    notes: list[str] = []
-    if not ids or matches_absent_field(request.where):
-        unknown = describe_unknown_fields(graph, request.where, request.ontologies)
-        notes += [each.effect for each in unknown]
-    if not ids:
-        notes.append("nothing was deleted: no document fits the conditions of the filter")
+    notes = note_matches(graph, request.where, request.ontologies, has_any=bool(ids))
     matching_digest = digest("documents", *sorted(ids))
     first = read_summaries(graph, ids[:MAX_SHOWN])
     if request.dry_run or not ids:

@@ -108,7 +108,7 @@ def test_deletion_removes_only_previewed_documents(library: Graph) -> None:
     assert left(library) == [f"{n:02}" for n in range(DOCUMENTS) if n not in going]
     again = deletion(library, *where, dry_run=False, expected_digest=seen.digest)
     assert (again.documents, again.sources) == (0, 0)
-    assert again.notes == ["nothing was deleted: no document fits the conditions of the filter"]
+    assert again.notes == ["no document fits the conditions of the filter"]
 
 
 def test_deletion_requires_the_digest_of_its_preview(library: Graph) -> None:
