@@ -25,7 +25,8 @@ class Rule:
     """Scope that is needed. None: the route is public and does not return text, names, or counts."""
     filtered: bool | None = None
     """Whether you can use a key for some ontologies. None: only if the ontology is in the path."""
-    audited: bool = False
+    audited: bool = True
+    """Whether the audit log records changes. GET is never recorded."""
     identified: bool = False
     """Whether a public route checks the key, to show more details to users who can see all ontologies."""
 
@@ -46,14 +47,14 @@ def requires(
         scope: Required scope. A higher scope includes it.
         filtered: Whether the route uses only the ontologies of the key, although its path names none. False:
             a key for some ontologies never suffices.
-        audited: Whether the audit log records changes. None: only above `read`. GET is never recorded.
+        audited: Whether the audit log records changes. None: only above `read`.
     """
     return _declare(Rule(scope, filtered, scope != "read" if audited is None else audited))
 
 
-def public(*, audited: bool = False, identified: bool = False) -> Callable[[EndpointT], EndpointT]:
+def public(*, identified: bool = False) -> Callable[[EndpointT], EndpointT]:
     """Declare a route that can be used without a key."""
-    return _declare(Rule(None, None, audited, identified))
+    return _declare(Rule(None, identified=identified))
 
 
 def _declare(rule: Rule) -> Callable[[EndpointT], EndpointT]:

@@ -92,7 +92,7 @@ def sign_in_page(request: Request, then: Next = "") -> HTMLResponse:
 
 
 @pages.router.post(LOGIN, summary="Sign in")
-@public(audited=True)
+@public()
 async def sign_in(
     request: Request,
     container: Open,
