@@ -142,6 +142,7 @@ def test_long_document_is_divided_into_sections() -> None:
         assert paragraph.text in parts[number].text
     borders = [at for at in range(1, 200) if numbers[at] != numbers[at - 1]]
     assert all(at % 5 == 0 for at in borders), "a stretch ends with its section"
+    assert divide_document("Title", {}, [HeadedParagraph("a" * WHOLE * 2, ())] * 2)[1] == [0, 1]
     short_first = [HeadedParagraph("Preface.\n", ("A",)), HeadedParagraph("😀" * 5000, ("B",))]
     assert [each.beginning for each in divide_document("Title", {}, short_first)[0]] == ["", ""]
 
