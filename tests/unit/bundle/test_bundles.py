@@ -13,7 +13,7 @@ from typing import Any, cast
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.errors import InvalidInput, NotFound, TooLarge, Unavailable
+from kg_api.errors import Conflict, InvalidInput, NotFound, TooLarge, Unavailable
 from kg_api.schemas import bundles
 from kg_api.schemas.bundles import BundledDocument, BundleOffer, ImportedLines, ImportOpened
 from kg_api.transfer import importing
@@ -319,6 +319,21 @@ def test_chosen_ontologies_are_imported_once_each(bundle: HandmadeBundle) -> Non
         choose(manifest, ["notes", "other"])
 
 
+def export_nothing(folder: Path) -> None:
+    nothing = {"ontologies": [], "documents": {}, "waiting": {}, "left_out": []}
+    offer = BundleOffer.model_validate({**nothing, "format": 1, "kg_version": "1", "schema_version": 1})
+    client = cast("KgClient", SimpleNamespace(export_offer=lambda _: offer))
+    exporting.export_bundle(client, folder, None, print, print)
+
+
+def test_export_needs_a_new_or_empty_folder(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for folder in (tmp_path / "empty", tmp_path / "new" / "folder"):
+        export_nothing(folder)
+        with pytest.raises(Conflict, match="is not empty"):
+            export_nothing(folder)
+
+
 @pytest.mark.parametrize(
     ("error", "place"),
     [
@@ -332,13 +347,10 @@ def test_failed_export_names_the_place(
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    nothing = {"ontologies": [], "documents": {}, "waiting": {}, "left_out": []}
-    offer = BundleOffer.model_validate({**nothing, "format": 1, "kg_version": "1", "schema_version": 1})
-    client = cast("KgClient", SimpleNamespace(export_offer=lambda _: offer))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(exporting, "write_whole", fail)
     with pytest.raises(InvalidInput, match=f"^{place} cannot be written: {error.strerror}$"):
-        exporting.export_bundle(client, Path("bundle"), None, print, print)
+        export_nothing(Path("bundle"))
 
 
 def test_parcels_are_as_large_as_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

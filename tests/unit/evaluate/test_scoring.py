@@ -122,6 +122,8 @@ def test_baseline_is_the_best_or_a_named_result() -> None:
     assert compare(results, None, "b (2)").baseline == "b (2)"
     with pytest.raises(InvalidInput, match="result 'c' not found"):
         compare(results, None, "c")
+    with pytest.raises(InvalidInput, match="two results"):
+        compare(results[:1], None, "first")
 
 
 @pytest.mark.parametrize(
