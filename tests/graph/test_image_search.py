@@ -228,6 +228,8 @@ def test_nearest_passages_of_an_image_precede_others(kg: Kg) -> None:
     there = related(kg, BOOK.sources[3].source_id, same_document=True, limit=50)
     distances = {each.paragraph: way.distance for each in there.sources for way in each.through[:1]}
     assert distances == {at: abs(at - 3) for at in range(len(BOOK.sources)) if at not in {3, 9}}
+    ranked = sorted((way.rank, way.distance) for each in there.sources for way in each.through[:1])
+    assert [distance for _, distance in ranked] == sorted(distances.values())
 
 
 def test_concept_near_an_image_leads_to_other_documents(kg: Kg) -> None:
