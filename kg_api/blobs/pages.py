@@ -57,7 +57,7 @@ class PageService:
     def close(self) -> None:
         self._drawer.close()
 
-    def get_picture(self, request: PageRequest, known: str = "") -> PagePicture:
+    def get_picture(self, request: PageRequest, known: str) -> PagePicture:
         """Return a page as an image. `known` has the keys of images that the client has cached."""
         original, wanted = self._find_page(request)
         key = digest("page", DRAWN_BY, original.key, repr(astuple(wanted)))

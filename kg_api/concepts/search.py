@@ -242,7 +242,7 @@ def find_concepts(
     ontologies: Sequence[str],
     limit: int,
     *,
-    populating: Mapping[str, str] = NOTHING_WAITS,
+    populating: Mapping[str, str],
 ) -> ConceptHits:
     """Find the concepts that match a query best."""
     depth = max(LANE_DEPTH, 2 * limit)

@@ -22,7 +22,7 @@ _PAGE_NUMBER = re.compile(r"\w*\s*&[PN]")  # page number or page count, with the
 @dataclass(slots=True)
 class Sheet:
     name: str
-    hidden: bool = False
+    hidden: bool
     rows: list[list[str]] = field(default_factory=list[list[str]])
     """Rows from the first to the last filled one. Rows may be empty and differ in length."""
     texts: list[str] = field(default_factory=list[str])  # paragraphs of text boxes

@@ -208,7 +208,7 @@ def _to_lucene(
     weighed: Sequence[tuple[str, str]],
     fields: Mapping[str, float],
     beside: Sequence[tuple[str, str, float]],
-    begun: str = "",
+    begun: str,
 ) -> str:
     """Build a clause for each word with its weight in each field, and add other clauses."""
     plain = " ".join(_quote(word) + weight for word, weight in weighed) + begun

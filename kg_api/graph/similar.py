@@ -37,9 +37,9 @@ class VectorPart:
 class SimilarityQuery:
     place: Place
     parts: Sequence[VectorPart]
-    same_document: bool = False
+    same_document: bool
 
-    def rows(self, number: int, *, among: bool = False) -> list[Row]:
+    def rows(self, number: int, *, among: bool) -> list[Row]:
         """Build rows with a vector and documents to search. The source's own document is not included."""
         own = self.place.document_id
         ranges = [(FIRST, LAST)] if self.same_document or among else [(FIRST, own), (own, LAST)]

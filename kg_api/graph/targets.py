@@ -91,7 +91,7 @@ class Plan:
 
     During a build, this can be in another space.
     """
-    wants_all: bool = True  # whether concepts of a single source are embedded for the first time
+    wants_all: bool  # whether concepts of a single source are embedded for the first time
 
     @property
     def noun(self) -> str:

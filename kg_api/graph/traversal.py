@@ -47,7 +47,7 @@ class Neighbour:
 class Neighbours:
     found: Sequence[Neighbour]
     left_out: int
-    hub: bool = False  # whether the node has too many edges to scan
+    hub: bool  # whether the node has too many edges to scan
 
 
 def follow(

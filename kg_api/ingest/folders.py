@@ -412,7 +412,7 @@ class Scan:
         return tally.model_copy(update={"duplicates": count, "duplicate_files": kept})
 
     def _advance(
-        self, work: Callable[[Transaction], None], phase: Phase, name: str, done: int, *, set_aside: int = 0
+        self, work: Callable[[Transaction], None], phase: Phase, name: str, done: int, *, set_aside: int
     ) -> None:
         place = ScanPosition(phase, name)
         self._run.commit(work, after=place.cursor(), done=done, set_aside=set_aside)

@@ -542,7 +542,7 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
         model: SpaceModel,
         contexts: Contexts,
         *,
-        new_only: bool = False,
+        new_only: bool,
     ) -> None:
         """With `new_only`, select only sources without any vector."""
         self.name = f"{'new ' if new_only else ''}{plan.mark.key}={plan.mark.value}"

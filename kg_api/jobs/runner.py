@@ -500,7 +500,7 @@ class BatchPipeline(Generic[ItemT, BatchT]):
         work: Callable[[Sequence[ItemT]], BatchT],
         *,
         at_once: int = 1,
-        room: int = 1,
+        room: int,
         characters: Callable[[Sequence[ItemT]], int] = lambda _: 0,
         together: bool = False,
     ) -> None:

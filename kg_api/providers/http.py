@@ -234,7 +234,7 @@ class JsonClient:
         fields: Mapping[str, str],
         files: Sequence[tuple[str, tuple[str, bytes, str]]],
         seconds: float,
-        max_bytes: int = MAX_REPLY_BYTES,
+        max_bytes: int,
     ) -> Reply:
         """Send a form with files (field, (name, content, type)), like `post`."""
         return self._send(lambda: _read(self._open(seconds, max_bytes, data=fields, files=list(files))))

@@ -99,7 +99,7 @@ class ServerTraits:
 _known: dict[tuple[str, str], ServerTraits] = {}
 
 
-def get_server_traits(address: str, model: str, batch_setting: str = "") -> ServerTraits:
+def get_server_traits(address: str, model: str, batch_setting: str) -> ServerTraits:
     """Get the traits for a model at a URL. All embedders in the process share them."""
     return _known.setdefault((address, model), ServerTraits(address, batch_setting))
 

@@ -110,7 +110,7 @@ def below(least: float, hits: Iterable[Hit]) -> list[Hit]:
     return [hit._replace(score=least - number * 1e-6) for number, hit in enumerate(hits, start=1)]
 
 
-def get_hit_key(found: LaneHit, group_by: GroupBy = "source") -> str:
+def get_hit_key(found: LaneHit, group_by: GroupBy) -> str:
     """Get the key that is used to find copies of a hit: its source id, or its chunk id."""
     return found.chunk.chunk_id if group_by == "chunk" and found.chunk else found.source.source_id
 

@@ -72,7 +72,7 @@ class Failure:
 class CircuitBreaker:
     """Pauses a model after a failure and requires a new verification. Thread-safe."""
 
-    def __init__(self, *, lasting: bool, proven: bool = False) -> None:
+    def __init__(self, *, lasting: bool, proven: bool) -> None:
         self.lasting = lasting
         self.failure: Failure | None = None
         self.changes = 0  # number of detected model changes

@@ -196,15 +196,15 @@ class StackStatus:
     home: str
     supervisor_pid: int | None
     roles: dict[str, RoleStatus]
-    jobs: QueueStatus | None = None  # if the service reports the queue
-    to_review: int | None = None  # documents pending approval, if the service reports them
+    jobs: QueueStatus | None  # if the service reports the queue
+    to_review: int | None  # documents pending approval, if the service reports them
     # reason why `jobs` and `to_review` are missing, if the service requires a key
-    refusal: str | None = None
+    refusal: str | None
     # whether the service timed out although all processes run, so that its readiness is unknown
-    slow: bool = False
+    slow: bool
     # whether the service can process requests: it may not be ready if no worker takes jobs
-    serves: bool = False
-    stopped: bool = False  # whether none of the processes runs here
+    serves: bool
+    stopped: bool  # whether none of the processes runs here
 
     @property
     def page(self) -> str | None:

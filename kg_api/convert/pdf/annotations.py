@@ -44,7 +44,7 @@ class _Item:
 
     box: Box
     value: str
-    size: float = 0
+    size: float
     is_multiline: bool = False
 
 

@@ -145,7 +145,7 @@ def find_builtin_format(number: int) -> NumberFormat:
     return parse_number_format(_BUILTIN[number]) if number in _BUILTIN else GENERAL
 
 
-def format_number(literal: str, form: NumberFormat = GENERAL, *, since_1904: bool = False) -> str:
+def format_number(literal: str, form: NumberFormat, *, since_1904: bool = False) -> str:
     """Write the number of a cell in its format, with all digits of the file."""
     if form.kind != "number":
         return _format_moment(literal, form, since_1904=since_1904)

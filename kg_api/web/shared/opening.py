@@ -22,9 +22,7 @@ RETRY_SECONDS = 1.0
 class StartUp:
     """Container that is opened in a thread, with retries, and then searched once if `warms_up`."""
 
-    def __init__(
-        self, settings: Settings, on_hopeless: Callable[[KgError], None], *, warms_up: bool = False
-    ) -> None:
+    def __init__(self, settings: Settings, on_hopeless: Callable[[KgError], None], *, warms_up: bool) -> None:
         self._warms_up = warms_up
         self._settings = settings
         self._on_hopeless = on_hopeless

@@ -297,7 +297,7 @@ MAX_CHARACTERS: Final = 2000
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    text: str = ""
+    text: str
     ontology: str = ""
     way: Way = USUAL
     kind: Kind = ""

@@ -40,6 +40,11 @@ STATUS = StackStatus(
     supervisor_pid=None,
     roles={},
     jobs=QUEUE,
+    to_review=None,
+    refusal=None,
+    slow=False,
+    serves=True,
+    stopped=False,
 )
 DIED = replace(STATUS, jobs=QUEUE.model_copy(update={"failed": 3}))
 
