@@ -91,6 +91,12 @@ def test_statement_has_no_semicolon() -> None:
         assert text.endswith("\n"), name
 
 
+def test_a_blob_is_locked_when_its_use_ends() -> None:
+    for name, text in STATEMENTS.items():
+        for blob in re.findall(r"(?<!REMOVE )\b(\w+):LooseBlob(?=\s*$)", text, re.MULTILINE):
+            assert f"SET {blob}.touched_at = datetime.realtime(), {blob}:LooseBlob" in text, name
+
+
 def test_labels_and_relationship_types_are_of_the_vocabulary() -> None:
     for name, written in STATEMENTS.items():
         text = re.sub(r"//.*", "", written)

@@ -16,6 +16,7 @@ from kg_api.schemas.search import SourceSearch
 from kg_api.search import plan
 from kg_api.search.service import SearchService
 from tests.graph.conftest import add_texts, sharing
+from tests.support.cypher import rows
 from tests.support.kg import Kg
 from tests.support.records import record
 
@@ -68,7 +69,13 @@ def add_harbours(graph: Graph) -> None:
 harbours = sharing(add_texts, add_harbours)
 
 
-def test_candidates_grow_with_crowding_of_the_ontology(harbours: Kg, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_candidates_grow_with_crowding_of_the_ontology(
+    harbours: Kg, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows(
+        driver,
+        "MATCH (s:Source {ontology: 'large'}) CREATE (:Chunk {chunk_id: s.source_id})-[:CHUNK_OF]->(s)",
+    )
     for module in (search, plan):
         monkeypatch.setattr(module, "MIN_CROWDED_PASSAGES", 10)
     asked: list[Lookup] = []
@@ -79,7 +86,7 @@ def test_candidates_grow_with_crowding_of_the_ontology(harbours: Kg, monkeypatch
     for ontology in ("small", "large", None):
         harbours.search("ships", ontology=ontology)
     candidates = [each.parameters["candidates"] for each in asked if "candidates" in each.parameters]
-    assert candidates == [50, 94, 114]  # the lane's depth; 50 x sqrt(36 / 10); 50 x sqrt(52 / 10)
+    assert candidates == [50, 134, 148]  # the lane's depth; 50 x sqrt(72 / 10); 50 x sqrt(88 / 10)
 
 
 @pytest.fixture

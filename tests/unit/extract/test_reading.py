@@ -83,6 +83,7 @@ def test_false_quote_is_dropped_with_its_claims() -> None:
         concept(),
         concept("Charles Babbage", quotes=["Charles Babbage built the engine"]),
         concept("1843", quotes=["in 1842"]),
+        "no concept",
     )
     assert [each.label for each in answer.concepts] == ["Ada Lovelace", "1843"]
     assert (answer.concepts[1].quotes, answer.concepts[1].unverified) == ((), ("in 1842",)), (

@@ -1,5 +1,5 @@
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.errors import LlmFailed
+from kg_api.extraction import llm
+from kg_api.providers import chat
 from kg_api.providers.chat import (
     BEGINNING,
     ENOUGH,
@@ -34,6 +36,7 @@ from kg_api.providers.chat import (
     write_hypothetical_answers,
 )
 from kg_api.providers.openai_chat import Chat
+from kg_api.search import answer
 from kg_api.spaces.contexts import cap
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.llm import asked, context_of, write_contexts
@@ -169,6 +172,21 @@ def test_parts_are_bounded_and_have_every_paragraph(lengths: list[tuple[int, int
             for at in range(len(parts))
         ]
         assert all(share + next_ > ENOUGH for share, next_ in pairwise(shares))
+
+
+def list_objects(schema: Any) -> Iterator[dict[str, Any]]:
+    """Yield a JSON schema of an object and those of its parts."""
+    for each in schema.values() if isinstance(schema, dict) else ():
+        yield from list_objects(each)
+    if isinstance(schema, dict) and schema.get("type") == "object":
+        yield schema
+
+
+@pytest.mark.parametrize("schema", [llm.SCHEMA, answer.SCHEMA, chat.PROMPTS_SCHEMA, chat.HYPOTHETICAL_SCHEMA])
+def test_reply_has_exactly_the_fields_of_its_schema(schema: dict[str, Any]) -> None:
+    for each in list_objects(schema):
+        assert each["required"] == [*each["properties"]]
+        assert each["additionalProperties"] is False
 
 
 def test_question_is_sent_as_data() -> None:

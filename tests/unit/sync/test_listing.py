@@ -361,6 +361,12 @@ def test_deleted_file_is_skipped(file: Path) -> None:
         inside(file, file.parent, nowhere)
 
 
+def test_file_behind_a_link_is_not_read(file: Path) -> None:
+    (file.parent / "link").symlink_to(file.parent)
+    with pytest.raises(UnsettledFile):
+        read_settled(file.parent / "link" / file.name, 100)
+
+
 def test_too_large_file_is_not_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     meddle(monkeypatch, lambda: pytest.fail("it goes on to read"))
     with pytest.raises(TooLarge, match=r"11 bytes \(KG_API__MAX_DOCUMENT_BYTES\)"):
