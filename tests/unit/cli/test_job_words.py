@@ -46,6 +46,20 @@ def job(**fields: Any) -> Job:
     return Job.model_validate({**USUAL, **fields})
 
 
+@pytest.mark.parametrize(
+    ("state", "hours", "told"),
+    [
+        ("queued", 2, "queued, retried in 2 h"),
+        ("queued", -2, "queued"),
+        ("running", 2, "running"),
+        ("succeeded_with_errors", -2, "succeeded with errors"),
+    ],
+)
+def test_state_names_the_next_try_of_a_queued_job(state: str, hours: int, told: str) -> None:
+    at = dt.datetime.now(tz=dt.UTC) + dt.timedelta(hours=hours, seconds=1)
+    assert report.describe_state(job(state=state, run_after=at)) == told
+
+
 REASON = "waiting: the embedding model does not answer (ConnectError [Errno 111] connection refused); " * 3
 
 

@@ -11,9 +11,10 @@ import pytest
 
 from kg_api import __version__
 from kg_api.client import KgClient
+from kg_api.errors import ConfigurationError, ManagedProcessError
 from kg_api.local import neo4j, processes, supervisor
 from kg_api.local.processes import ApiAnswer, Home, ProcessId
-from kg_api.local.supervisor import RoleStatus, State
+from kg_api.local.supervisor import RoleState, RoleStatus, State
 from kg_api.schemas.operations import QueueStatus, WorkerInfo
 from kg_api.settings import Neo4jSettings, Settings
 from kg_cli import main
@@ -114,6 +115,18 @@ def test_status_shows_deaths_and_next_start(capsys: pytest.CaptureFixture[str]) 
     for words in ("died 7 times", "SIGKILL", "started again 6 times", "next start in 60 s"):
         assert words in told
     assert 50 < troubled.as_json()["roles"]["worker"]["next_start_seconds"] <= 60
+
+
+@pytest.mark.parametrize(
+    ("state", "kind"), [("failed", ConfigurationError), ("pausing", ManagedProcessError)]
+)
+def test_start_ends_with_the_message_of_a_role(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: RoleState, kind: type[Exception]
+) -> None:
+    died = State(roles={"api": RoleStatus(state, None, supervisor.MANY_DEATHS, "no port")})
+    monkeypatch.setattr(supervisor, "read", lambda _: died)
+    with pytest.raises(kind, match="no port"):
+        report.wait_until_ready(Home(tmp_path), Settings(home=tmp_path), print)
 
 
 def test_service_is_not_queried_if_neo4j_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
