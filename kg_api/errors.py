@@ -221,7 +221,7 @@ class RateExceeded(Unavailable):
 
     status = 429
 
-    def __init__(self, message: str | None = None, *, retry_after_seconds: int) -> None:
+    def __init__(self, message: str | None = None, *, retry_after_seconds: int = 60) -> None:
         super().__init__(message)
         self.retry_after_seconds = retry_after_seconds
 
