@@ -138,6 +138,17 @@ def test_nodes_are_added_up_to_both_limits(monkeypatch: pytest.MonkeyPatch) -> N
     assert [(each.by, each.left_out) for each in made.cut] == [("limit", 2), ("nodes", 2)]
 
 
+def test_late_query_only_runs_its_first_step() -> None:
+    late, searched = progress("notes"), list[int]()
+    late.until = 0.0
+    service: Any = object.__new__(constructive.ConstructiveService)
+    step: Any = late.query.steps[0]
+    service._seeds = {step.by: lambda _, to: searched.append(to.number)}
+    for late.number in (1, 2):
+        service._seed(step, late)
+    assert (searched, [each.by for each in late.cut]) == ([1], ["time"])
+
+
 def test_edges_join_known_nodes_up_to_the_maximum(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constructive, "MAX_SUBGRAPH_EDGES", 1)
     made = progress("notes")
