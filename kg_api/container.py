@@ -10,8 +10,8 @@ import structlog
 from kg_api.blobs.images import ImageKeeper, StoredFiles
 from kg_api.blobs.pages import PageService
 from kg_api.blobs.store import open_blobs
-from kg_api.concepts.merging import ConceptMergeRecords, link_embedded
-from kg_api.concepts.relations import RelationshipSearcher, RelationshipVocabulary
+from kg_api.concepts.merging import link_embedded
+from kg_api.concepts.relations import RelationshipSearcher
 from kg_api.concepts.search import ConceptService
 from kg_api.convert.isolated.pool import ConverterPool
 from kg_api.discovery.communities import CommunityDetection, CommunityService
@@ -120,8 +120,6 @@ class Container:
         self.related = RelatedService(graph, image_spaces)
         self.image_search = ImageSearchService(graph, self.search, image_spaces, converters, self.files.read)
         self.concepts, self.relationships = ConceptService(graph, spaces), RelationshipSearcher(graph, spaces)
-        self.relationship_types = RelationshipVocabulary(graph)
-        self.concept_merges = ConceptMergeRecords(graph)
         self.constructive = ConstructiveService(graph, spaces, self.search, self.concepts, self.relationships)
         self.proposals = ProposalService(graph, settings.proposals)
         self.communities = CommunityService(graph, settings.communities)

@@ -12,47 +12,22 @@ from typing import Final, Literal
 
 import structlog
 
-from kg_api.errors import NotFound, TooMuchAtOnce
+from kg_api.errors import TooMuchAtOnce
 from kg_api.graph.client import Graph, portions
-from kg_api.graph.concept_merges import merge_concepts, read_concept_merges, unmerge_concepts
+from kg_api.graph.concept_merges import merge_concepts
 from kg_api.graph.concept_vectors import (
     NearConcepts,
     find_near_concept_pairs,
     get_min_neighbour_cosine,
     link_concepts,
 )
-from kg_api.graph.concepts import Text, find_concept
+from kg_api.graph.concepts import Text
 from kg_api.graph.spaces import Space
 from kg_api.graph.targets import Plan
 from kg_api.providers.retrying import ask_at_once
 from kg_api.schemas.base import normalize_concept_name
-from kg_api.schemas.concepts import ConceptMerge, ConceptMerges
 from kg_api.schemas.spaces import SimilarityCalibration
-from kg_api.spaces.plans import read_embedding_state
 from kg_api.spaces.registry import SpaceRegistry
-
-# Records of merges
-
-
-class ConceptMergeRecords:
-    def __init__(self, graph: Graph) -> None:
-        self._graph = graph
-
-    def list_merges(self, ontology: str, concept_id: str | None, offset: int, limit: int) -> ConceptMerges:
-        read_embedding_state(self._graph, ontology)
-        merges, total = read_concept_merges(self._graph, ontology, offset, limit, concept_id=concept_id)
-        if concept_id is not None and not total:
-            found = find_concept(self._graph, concept_id)  # the id may be abbreviated
-            if found.ontology != ontology:
-                raise NotFound(f"the concept {concept_id!r} is of {found.ontology}, not of {ontology}")
-            whole = found.concept_id
-            merges, total = read_concept_merges(self._graph, ontology, offset, limit, concept_id=whole)
-        return ConceptMerges(ontology=ontology, merges=merges, total=total, offset=offset, limit=limit)
-
-    def undo(self, ontology: str, merge_id: str, by: str | None) -> ConceptMerge:
-        read_embedding_state(self._graph, ontology)
-        return unmerge_concepts(self._graph, ontology, merge_id, by)
-
 
 # Spellings of one name
 #

@@ -1,4 +1,4 @@
-"""Search for relationships, and their vocabulary of types: proposals, merges and their reversal."""
+"""Search for relationships, and their vocabulary of types: the list, proposals, and stances."""
 
 from __future__ import annotations
 
@@ -23,14 +23,10 @@ from kg_api.graph.relations import (
     EXAMPLES,
     StoredType,
     TypeExamples,
-    merge_types,
     read_examples,
-    read_merges,
     read_type_vectors,
     read_types,
     report_unknown_type,
-    set_stance,
-    unmerge_types,
 )
 from kg_api.graph.search import Meaning
 from kg_api.schemas.base import build_relation_type_id, normalize_concept_name
@@ -42,9 +38,6 @@ from kg_api.schemas.concepts import (
     RelationshipType,
     RelationshipTypes,
     StanceChange,
-    TypeMerge,
-    TypeMerges,
-    TypeMerging,
     TypeProposal,
     TypeProposals,
 )
@@ -251,93 +244,76 @@ MAX_COMPARED = 2000
 NOTHING = TypeExamples([], frozenset())
 
 
-class RelationshipVocabulary:
-    def __init__(self, graph: Graph) -> None:
-        self._graph = graph
+def list_types(graph: Graph, ontology: str, offset: int, limit: int) -> RelationshipTypes:
+    types = _read_types(graph, ontology)
+    described = [each.described for each in types[offset : offset + limit]]
+    return RelationshipTypes(ontology=ontology, types=described, total=len(types), offset=offset, limit=limit)
 
-    def list_types(self, ontology: str, offset: int, limit: int) -> RelationshipTypes:
-        types = self._read_types(ontology)
-        described = [each.described for each in types[offset : offset + limit]]
-        return RelationshipTypes(
-            ontology=ontology, types=described, total=len(types), offset=offset, limit=limit
-        )
 
-    def propose(self, ontology: str, min_similarity: float, limit: int) -> TypeProposals:
-        """Propose merges by the vectors of names. Nothing is changed."""
-        space = read_embedding_state(self._graph, ontology).answering.space
-        every = self._read_types(ontology)
-        types = every[:MAX_COMPARED]
-        vectors = read_type_vectors(self._graph, space, [each.type_id for each in types])
-        groups = group_similar_types(types, vectors, min_similarity)[:limit]
-        chosen = [types[at] for first, near in groups for at in (first, *(each for each, _ in near))]
-        examples = read_examples(self._graph, chosen)
-        proposals = list[TypeProposal]()
-        for at, near in groups:
-            first = types[at]
-            own = examples.get(first.type_id, NOTHING)
-            merged = list[LikeType]()
-            for place, cosine in near:
-                each = types[place]
-                found = examples.get(each.type_id, NOTHING)
-                merged.append(
-                    LikeType(
-                        name=each.name,
-                        relations=each.described.relations,
-                        similarity=cosine,
-                        shared=len(found.pairs & own.pairs),
-                        examples=found.statements[:EXAMPLES],
-                    )
-                )
-            proposals.append(
-                TypeProposal(
-                    into=first.name,
-                    relations=first.described.relations,
-                    examples=own.statements[:EXAMPLES],
-                    merged=merged,
+def propose_type_merges(graph: Graph, ontology: str, min_similarity: float, limit: int) -> TypeProposals:
+    """Propose merges by the vectors of names. Nothing is changed."""
+    space = read_embedding_state(graph, ontology).answering.space
+    every = _read_types(graph, ontology)
+    types = every[:MAX_COMPARED]
+    vectors = read_type_vectors(graph, space, [each.type_id for each in types])
+    groups = group_similar_types(types, vectors, min_similarity)[:limit]
+    chosen = [types[at] for first, near in groups for at in (first, *(each for each, _ in near))]
+    examples = read_examples(graph, chosen)
+    proposals = list[TypeProposal]()
+    for at, near in groups:
+        first = types[at]
+        own = examples.get(first.type_id, NOTHING)
+        merged = list[LikeType]()
+        for place, cosine in near:
+            each = types[place]
+            found = examples.get(each.type_id, NOTHING)
+            merged.append(
+                LikeType(
+                    name=each.name,
+                    relations=each.described.relations,
+                    similarity=cosine,
+                    shared=len(found.pairs & own.pairs),
+                    examples=found.statements[:EXAMPLES],
                 )
             )
-        notes = [
-            "nothing was merged: these are proposals. Check the examples, because opposites can be similar"
-        ]
-        if len(every) > len(types):
-            notes.append(f"the {len(types)} most frequent of {len(every)} types were compared")
-        if len(vectors) < len(types):
-            notes.append(f"{len(types) - len(vectors)} of them are not embedded yet, and were not compared")
-        return TypeProposals(
-            ontology=ontology,
-            min_similarity=min_similarity,
-            compared=len(vectors),
-            proposals=proposals,
-            notes=notes,
+        proposals.append(
+            TypeProposal(
+                into=first.name,
+                relations=first.described.relations,
+                examples=own.statements[:EXAMPLES],
+                merged=merged,
+            )
         )
+    notes = ["nothing was merged: these are proposals. Check the examples, because opposites can be similar"]
+    if len(every) > len(types):
+        notes.append(f"the {len(types)} most frequent of {len(every)} types were compared")
+    if len(vectors) < len(types):
+        notes.append(f"{len(types) - len(vectors)} of them are not embedded yet, and were not compared")
+    return TypeProposals(
+        ontology=ontology,
+        min_similarity=min_similarity,
+        compared=len(vectors),
+        proposals=proposals,
+        notes=notes,
+    )
 
-    def merge(self, ontology: str, request: TypeMerging) -> TypeMerge:
-        """Merge types into another one and record the merge."""
-        read_embedding_state(self._graph, ontology)
-        return merge_types(self._graph, ontology, request)
 
-    def undo(self, ontology: str, merge_id: str, by: str | None) -> TypeMerge:
-        read_embedding_state(self._graph, ontology)
-        return unmerge_types(self._graph, ontology, merge_id, by)
+def set_stance(graph: Graph, ontology: str, change: StanceChange) -> RelationshipType:
+    relationship_type = _find(graph, ontology, change.type)
+    type_id = relationship_type.type_id
+    if not graph.write("relations/set_stance", type_id=type_id, stance=change.stance):
+        raise report_unknown_type(ontology, [change.type])
+    return _find(graph, ontology, change.type).described
 
-    def list_merges(self, ontology: str, offset: int, limit: int) -> TypeMerges:
-        read_embedding_state(self._graph, ontology)
-        merges, total = read_merges(self._graph, ontology, offset, limit)
-        return TypeMerges(ontology=ontology, merges=merges, total=total, offset=offset, limit=limit)
 
-    def set_stance(self, ontology: str, change: StanceChange) -> RelationshipType:
-        relationship_type = self._find(ontology, change.type)
-        if not set_stance(self._graph, relationship_type.type_id, change.stance):
-            raise report_unknown_type(ontology, [change.type])
-        return self._find(ontology, change.type).described
+def _find(graph: Graph, ontology: str, name: str) -> StoredType:
+    identity = build_relation_type_id(ontology, name)
+    for each in _read_types(graph, ontology):
+        if identity in each.ids:
+            return each
+    raise report_unknown_type(ontology, [name])
 
-    def _find(self, ontology: str, name: str) -> StoredType:
-        identity = build_relation_type_id(ontology, name)
-        for each in self._read_types(ontology):
-            if identity in each.ids:
-                return each
-        raise report_unknown_type(ontology, [name])
 
-    def _read_types(self, ontology: str) -> list[StoredType]:
-        space = read_embedding_state(self._graph, ontology).answering.space
-        return read_types(self._graph, ontology, space)
+def _read_types(graph: Graph, ontology: str) -> list[StoredType]:
+    space = read_embedding_state(graph, ontology).answering.space
+    return read_types(graph, ontology, space)

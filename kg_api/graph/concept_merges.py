@@ -21,10 +21,12 @@ from kg_api.graph.concept_vectors import (
     request_embedding,
     write_texts,
 )
+from kg_api.graph.concepts import find_concept
+from kg_api.graph.names import require_ontologies
 from kg_api.graph.proposals import give_links_back, move_links
 from kg_api.graph.relations import RelationRow, write_relations
 from kg_api.graph.rows import convert_times
-from kg_api.schemas.concepts import ConceptMerge
+from kg_api.schemas.concepts import ConceptMerge, ConceptMerges
 
 RECORDED: Final = 500
 MAX_RECORDED: Final = 5000
@@ -161,7 +163,21 @@ def _are_parted(tx: Transaction, ontology: str, pair: tuple[str, str]) -> bool:
 # that were extracted since stay with the remaining concept and become pending again.
 
 
-def read_concept_merges(
+def list_concept_merges(
+    graph: Graph, ontology: str, offset: int, limit: int, *, concept_id: str | None = None
+) -> ConceptMerges:
+    """Return merges of an ontology, or of one of its concepts, newest first."""
+    require_ontologies(graph, ontology)
+    found = _read_merges(graph, ontology, offset, limit, concept_id=concept_id)
+    if concept_id is not None and not found.total:
+        concept = find_concept(graph, concept_id)  # the id may be abbreviated
+        if concept.ontology != ontology:
+            raise NotFound(f"the concept {concept_id!r} is of {concept.ontology}, not of {ontology}")
+        found = _read_merges(graph, ontology, offset, limit, concept_id=concept.concept_id)
+    return found
+
+
+def _read_merges(
     graph: Graph,
     ontology: str,
     offset: int,
@@ -169,22 +185,23 @@ def read_concept_merges(
     *,
     merge_id: str | None = None,
     concept_id: str | None = None,
-) -> tuple[list[ConceptMerge], int]:
-    """Return merges of an ontology, newest first, and their number."""
-    parameters = {"merge_id": merge_id, "concept_id": concept_id, "offset": offset, "limit": limit}
-    row = graph.read("concept_merges/list", ontology=ontology, **parameters)[0]
-    return [ConceptMerge.model_validate(convert_times(each)) for each in row["merges"]], row["total"]
+) -> ConceptMerges:
+    ids = {"merge_id": merge_id, "concept_id": concept_id}
+    row = graph.read("concept_merges/list", ontology=ontology, **ids, offset=offset, limit=limit)[0]
+    merges = [ConceptMerge.model_validate(convert_times(each)) for each in row["merges"]]
+    return ConceptMerges(ontology=ontology, merges=merges, total=row["total"], offset=offset, limit=limit)
 
 
 def unmerge_concepts(graph: Graph, ontology: str, merge_id: str, by: str | None) -> ConceptMerge:
     """Separate two concepts permanently. Idempotent."""
-    if not read_concept_merges(graph, ontology, 0, 1, merge_id=merge_id)[0]:
+    require_ontologies(graph, ontology)
+    if not _read_merges(graph, ontology, 0, 1, merge_id=merge_id).merges:
         raise NotFound(
             f"concept merge {merge_id!r} not found in {ontology}. `kg admin concepts merges "
             f"--ontology {ontology}` lists the merges"
         )
     graph.transaction(lambda tx: _undo(tx, ontology, merge_id, by))
-    return read_concept_merges(graph, ontology, 0, 1, merge_id=merge_id)[0][0]
+    return _read_merges(graph, ontology, 0, 1, merge_id=merge_id).merges[0]
 
 
 def _undo(tx: Transaction, ontology: str, merge_id: str, by: str | None) -> None:

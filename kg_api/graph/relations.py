@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.client import Graph, Row, Transaction, portions
 from kg_api.graph.jobs import EDGE_EMBEDDING, request_job
+from kg_api.graph.names import require_ontologies
 from kg_api.graph.rows import convert_times
 from kg_api.graph.spaces import Space, read_configuration
 from kg_api.schemas.base import build_relation_type_id, digest, hash_type_text, normalize_concept_name
-from kg_api.schemas.concepts import RelationshipType, TypeMerge, TypeMerging, choose_stance
+from kg_api.schemas.concepts import RelationshipType, TypeMerge, TypeMerges, TypeMerging, choose_stance
 from kg_api.schemas.vocabulary import Stance
 from kg_api.suggestions import UNNAMED, NamedPair
 from kg_api.wording import are, pluralize
@@ -149,6 +150,7 @@ def read_examples(graph: Graph, types: Sequence[StoredType]) -> dict[str, TypeEx
 def merge_types(graph: Graph, ontology: str, asked: TypeMerging) -> TypeMerge:
     """Merge types into another. Stored statements keep their type, but you read the target type."""
     # A repeated call resumes an interrupted merge and returns the original record.
+    require_ontologies(graph, ontology)
     merge = graph.transaction(lambda tx: _merge(tx, ontology, asked))
     if merge.merge_id is not None:
         finish_renaming(graph, merge.merge_id)
@@ -157,8 +159,8 @@ def merge_types(graph: Graph, ontology: str, asked: TypeMerging) -> TypeMerge:
 
 def unmerge_types(graph: Graph, ontology: str, merge_id: str, by: str | None) -> TypeMerge:
     """Undo a merge of types. Idempotent."""
-    merges, _ = read_merges(graph, ontology, 0, 1, merge_id=merge_id)
-    if not merges:
+    require_ontologies(graph, ontology)
+    if not _read_merges(graph, ontology, 0, 1, merge_id).merges:
         raise NotFound(
             f"merge of relationship types {merge_id!r} not found in {ontology}. `kg admin "
             f"relationship-types merges --ontology {ontology}` lists the merges"
@@ -166,7 +168,7 @@ def unmerge_types(graph: Graph, ontology: str, merge_id: str, by: str | None) ->
     parameters = {"merge_id": merge_id, "ontology": ontology, "by": by}
     graph.transaction(lambda tx: tx.run("relations/unmerge_types", **parameters))
     finish_renaming(graph, merge_id)
-    return read_merges(graph, ontology, 0, 1, merge_id=merge_id)[0][0]
+    return _read_merges(graph, ontology, 0, 1, merge_id).merges[0]
 
 
 def finish_renaming(
@@ -184,22 +186,18 @@ def finish_renaming(
     return len(begun)
 
 
-def read_merges(
-    graph: Graph, ontology: str, offset: int, limit: int, *, merge_id: str | None = None
-) -> tuple[list[TypeMerge], int]:
-    """Read merges of types, newest first, and count them."""
-    parameters = {"ontology": ontology, "merge_id": merge_id, "offset": offset, "limit": limit}
-    row = graph.read("relations/merges", **parameters)[0]
-    return [TypeMerge.model_validate(convert_times(each)) for each in row["merges"]], row["total"]
+def list_type_merges(graph: Graph, ontology: str, offset: int, limit: int) -> TypeMerges:
+    """List merges of types, newest first."""
+    require_ontologies(graph, ontology)
+    return _read_merges(graph, ontology, offset, limit)
 
 
-def set_stance(graph: Graph, type_id: str, stance: Stance | None) -> bool:
-    """Set the stance for a type. If it does not exist, this is False."""
-    return bool(graph.write("relations/set_stance", type_id=type_id, stance=stance))
-
-
-def delete_unused_types(graph: Graph, limit: int = PORTION) -> int:
-    return graph.write("relations/delete_unused_types", limit=limit)[0]["deleted"]
+def _read_merges(
+    graph: Graph, ontology: str, offset: int, limit: int, merge_id: str | None = None
+) -> TypeMerges:
+    row = graph.read("relations/merges", ontology=ontology, merge_id=merge_id, offset=offset, limit=limit)[0]
+    merges = [TypeMerge.model_validate(convert_times(each)) for each in row["merges"]]
+    return TypeMerges(ontology=ontology, merges=merges, total=row["total"], offset=offset, limit=limit)
 
 
 def report_unknown_type(ontology: str, names: Sequence[str]) -> NotFound:

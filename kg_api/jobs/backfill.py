@@ -20,7 +20,7 @@ from kg_api.graph.filters import prune_writes
 from kg_api.graph.folders import enqueue_due
 from kg_api.graph.jobs import enqueue_slot, ensure_job, must_wait_to_restart, prune
 from kg_api.graph.keys import prune_audit, prune_sessions
-from kg_api.graph.relations import delete_unused_types, finish_renaming
+from kg_api.graph.relations import PORTION, finish_renaming
 from kg_api.graph.schema import index_states
 from kg_api.graph.spaces import ensure_index, hold_configurations, list_unused_vectors, request_cleanup
 from kg_api.graph.targets import KINDS, MAIN_KINDS
@@ -75,7 +75,7 @@ class Backfill:
         prune_audit(self._graph, KEEP_AUDIT_DAYS)
         prune_sessions(self._graph)
         finish_renaming(self._graph, checkpoint=run.checkpoint)
-        delete_unused_types(self._graph)
+        self._graph.write("relations/delete_unused_types", limit=PORTION)
         while prune_cache(self._graph, self._cache_entries) or prune_writes(self._graph):
             run.checkpoint()
         for look in self._hooks:

@@ -10,7 +10,7 @@ import pytest
 from kg_api.concepts.merging import merge_near
 from kg_api.errors import Conflict
 from kg_api.graph.client import Graph, Transaction
-from kg_api.graph.concept_merges import read_concept_merges, unmerge_concepts
+from kg_api.graph.concept_merges import list_concept_merges, unmerge_concepts
 from kg_api.graph.document_writes import delete_document, store_document
 from kg_api.graph.proposals import LinkEnd, NewProposal, write_proposals
 from kg_api.graph.spaces import Space
@@ -161,7 +161,7 @@ def test_evidence_stored_before_the_lock_is_merged(
 
 
 def undone(graph: Graph, by: str = "Ada") -> ConceptMerge:
-    (last, *_), _ = read_concept_merges(graph, "notes", 0, 10)
+    last, *_ = list_concept_merges(graph, "notes", 0, 10).merges
     return unmerge_concepts(graph, "notes", last.merge_id, by)
 
 
@@ -171,8 +171,9 @@ def test_merge_is_recorded_and_undone_exactly(
     write(graph, *both(texts))
     before = evidence(driver)
     merged(graph, MANY, ONE)
-    (record,), total = read_concept_merges(graph, "notes", 0, 10)
-    assert (record.into, record.merged, record.sources, total) == (ONE, MANY, 1, 1)
+    page = list_concept_merges(graph, "notes", 0, 10)
+    (record,) = page.merges
+    assert (record.into, record.merged, record.sources, page.total) == (ONE, MANY, 1, 1)
     assert record.concept_id == concept_id("notes", ONE)
     parted = undone(graph)
     assert (parted.undone_by, parted.undone_at is not None) == ("Ada", True)
@@ -278,7 +279,7 @@ def other(graph: Graph) -> DocumentRecord:
 
 
 def merge_of(graph: Graph, label: str) -> ConceptMerge:
-    merges = read_concept_merges(graph, "notes", 0, 50)[0]
+    merges = list_concept_merges(graph, "notes", 0, 50).merges
     return next(each for each in merges if each.merged == label and each.undone_at is None)
 
 
@@ -297,7 +298,7 @@ def test_merges_into_one_concept_are_undone_in_reverse(
     with pytest.raises(Conflict, match=merge_of(graph, "gamma").merge_id):
         undo(graph, "beta")
     assert concepts(driver) == {"alpha": 4}
-    assert [each.merged for each in read_concept_merges(graph, "notes", 0, 5)[0]] == ["gamma", "beta"]
+    assert [each.merged for each in list_concept_merges(graph, "notes", 0, 5).merges] == ["gamma", "beta"]
     undo(graph, "gamma")
     undo(graph, "beta")
     assert concepts(driver) == APART
@@ -309,7 +310,7 @@ def test_unmerged_pair_stays_separate_from_a_third(
 ) -> None:
     write(graph, labelled(other, 0, "beta"), labelled(other, 1, "gamma"))
     merged(graph, "beta", "gamma")
-    merges = read_concept_merges(graph, "notes", 0, 5)[0]
+    merges = list_concept_merges(graph, "notes", 0, 5).merges
     unmerge_concepts(graph, "notes", merges[0].merge_id, None)
     assert merged(graph, "alpha", "beta") is not None
     assert merged(graph, "alpha", "gamma") is None

@@ -28,6 +28,10 @@ TYPES = [
 ]
 
 
+def delete_unused_types(graph: Graph, limit: int) -> int:
+    return graph.write("relations/delete_unused_types", limit=limit)[0]["deleted"]
+
+
 def store_told(graph: Graph, url: str) -> None:
     with KgClient(url) as kg:
         kg.ingest_text("A lease, a worker, a fence and a heartbeat.", ontology="notes", document="a.md")
@@ -171,7 +175,7 @@ def test_unused_types_are_deleted_unless_merged_or_configured(
     for name in ("required by", "requires a"):
         told.set_relationship_stance("notes", name, "supports")
     state(graph, "a.md", relations=[["worker", "holds", "lease"]])
-    while relations.delete_unused_types(graph, limit=1):
+    while delete_unused_types(graph, 1):
         pass
     kept = {"requires", "needs", "required by", "requires a", "holds"}
     assert {row["name"] for row in rows(driver, NAMES)} == kept
@@ -184,7 +188,7 @@ def test_type_that_is_configured_meanwhile_is_kept(
     state(graph, "a.md", relations=[["worker", "holds", "lease"]])
     with ThreadPoolExecutor(1) as pool, driver.session() as session, session.begin_transaction() as tx:
         tx.run("MATCH (t:RelationType {name: 'needs'}) SET t.stance = 'supports'").consume()
-        deleted = pool.submit(relations.delete_unused_types, graph)
+        deleted = pool.submit(delete_unused_types, graph, relations.PORTION)
         wait_until(lambda: bool(rows(driver, BLOCKED)), 10)
         tx.commit()
         assert deleted.result() == 4

@@ -7,6 +7,9 @@ from typing import Annotated
 from fastapi import Path, Query
 
 from kg_api.access.keys import limit_to_visible
+from kg_api.concepts import relations
+from kg_api.graph import concept_merges
+from kg_api.graph import relations as stored_relations
 from kg_api.graph.names import list_searched_ontologies
 from kg_api.schemas.base import NodeId, Text
 from kg_api.schemas.communities import Communities, CommunityDetails
@@ -188,7 +191,7 @@ def list_concept_merges(
     offset: Offset = 0,
     limit: PageSize = 100,
 ) -> ConceptMerges:
-    return container.concept_merges.list_merges(ontology, concept_id, offset, limit)
+    return concept_merges.list_concept_merges(container.graph, ontology, offset, limit, concept_id=concept_id)
 
 
 @concepts.post(MERGES + "/{merge_id}/undo", "write", "Undo a merge of concepts")
@@ -199,7 +202,7 @@ def undo_concept_merge(
     body: Decision,
 ) -> ConceptMerge:
     """Separate merged concepts. 409: you have to undo the later merge in the error message first."""
-    return container.concept_merges.undo(ontology, merge_id, body.by)
+    return concept_merges.unmerge_concepts(container.graph, ontology, merge_id, body.by)
 
 
 # Constructive queries
@@ -301,7 +304,7 @@ def search_relationships(
 def list_relationship_types(
     container: Open, ontology: Ontology, offset: Offset = 0, limit: PageSize = 100
 ) -> RelationshipTypes:
-    return container.relationship_types.list_types(ontology, offset, limit)
+    return relations.list_types(container.graph, ontology, offset, limit)
 
 
 @concepts.get(TYPES + "/proposals", "read", "Propose relationship types to merge")
@@ -312,7 +315,7 @@ def propose_relationship_types(
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Maximum number of proposals.")] = 20,
 ) -> TypeProposals:
     """Find types that have similar names, with example relationships. This does not change them."""
-    return container.relationship_types.propose(ontology, min_similarity, limit)
+    return relations.propose_type_merges(container.graph, ontology, min_similarity, limit)
 
 
 @concepts.put(TYPES + "/stance", "write", "Set the stance of a relationship type")
@@ -322,14 +325,14 @@ def put_stance(
     body: Annotated[StanceChange, example(type="casts doubt on", stance="contradicts")],
 ) -> RelationshipType:
     """Set if a type supports or contradicts. Neutral types are not used for grounding."""
-    return container.relationship_types.set_stance(ontology, body)
+    return relations.set_stance(container.graph, ontology, body)
 
 
 @concepts.get(TYPES + "/merges", "read", "List merges of relationship types")
 def list_type_merges(
     container: Open, ontology: Ontology, offset: Offset = 0, limit: PageSize = 100
 ) -> TypeMerges:
-    return container.relationship_types.list_merges(ontology, offset, limit)
+    return stored_relations.list_type_merges(container.graph, ontology, offset, limit)
 
 
 @concepts.post(TYPES + "/merges", "write", "Merge relationship types")
@@ -339,9 +342,9 @@ def merge_relationship_types(
     body: Annotated[TypeMerging, example(into="requires", merged=["needs"], by="Ada", dry_run=True)],
 ) -> TypeMerge:
     """Sources keep their own terms, so you can undo this. It will also be used for new sources."""
-    return container.relationship_types.merge(ontology, body)
+    return stored_relations.merge_types(container.graph, ontology, body)
 
 
 @concepts.post(TYPES + "/merges/{merge_id}/undo", "write", "Undo a merge of relationship types")
 def undo_type_merge(container: Open, ontology: Ontology, merge_id: MergeId, body: Decision) -> TypeMerge:
-    return container.relationship_types.undo(ontology, merge_id, body.by)
+    return stored_relations.unmerge_types(container.graph, ontology, merge_id, body.by)
