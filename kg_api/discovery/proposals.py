@@ -33,8 +33,6 @@ from kg_api.graph.proposals import (
     Pair,
     StoredProposals,
     count_due,
-    decide,
-    find_proposal,
     find_unconnected_pairs,
     flag_all_nodes,
     flag_portion,
@@ -55,7 +53,7 @@ from kg_api.graph.vectors import BEGINNING
 from kg_api.jobs.runner import JobRun
 from kg_api.schemas.base import content_hash, digest
 from kg_api.schemas.operations import JobStarted
-from kg_api.schemas.proposals import Proposal, Proposals
+from kg_api.schemas.proposals import Proposals
 from kg_api.schemas.search import Place
 from kg_api.schemas.spaces import USUAL
 from kg_api.schemas.vocabulary import ProposalKind, ProposalState
@@ -458,13 +456,6 @@ class ProposalService:
         searched_at = stored[0].searched_at if stored else None
         page = {"total": total, "offset": offset, "limit": limit}
         return Proposals(proposals=found, searched_at=searched_at, notes=notes, **page)
-
-    def find(self, proposal_id: str) -> Proposal:
-        return find_proposal(self._graph, proposal_id)
-
-    def decide(self, proposal_id: str, state: ProposalState, by: str | None) -> Proposal:
-        """Accept, reject or reopen a proposal. The operation is idempotent."""
-        return decide(self._graph, proposal_id, state, by)
 
     def _compute_fingerprint(self, ontology: str) -> str:
         space = read_embedding_state(self._graph, ontology).answering.space

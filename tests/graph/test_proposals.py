@@ -16,6 +16,7 @@ from kg_api.graph.jobs import LINK_PROPOSAL, enqueue_slot, page_of_jobs
 from kg_api.graph.proposals import (
     DueNode,
     count_due,
+    decide,
     drop_weakest,
     find_unconnected_pairs,
     read_proposals,
@@ -59,7 +60,7 @@ def test_near_passages_are_proposed_with_reason_and_quotes(notes: Proposing) -> 
 def test_rejected_proposal_never_returns(notes: Proposing, driver: neo4j.Driver) -> None:
     notes.work()
     (found,) = notes.all()
-    notes.service.decide(found.proposal_id, "rejected", "Ada")
+    decide(notes.graph, found.proposal_id, "rejected", "Ada")
     rows(driver, "MATCH (s:Source) SET s.embedded_with = 'old', s.unembedded = true")
     notes.work()
     assert notes.all("open") == []
@@ -76,14 +77,14 @@ def test_accepted_proposal_is_an_edge_until_reopened(notes: Proposing, driver: n
     (found,) = notes.all()
     links = "MATCH (:Source)-[l:LINKED_TO]->(:Source) RETURN l.proposal_id AS id, l.by AS by"
     for _ in range(2):
-        notes.service.decide(found.proposal_id, "accepted", "Ada")
+        decide(notes.graph, found.proposal_id, "accepted", "Ada")
         assert rows(driver, links) == [{"id": found.proposal_id, "by": "Ada"}]
     notes.service.search("notes", anew=True)
     notes.work()
     assert [each.state for each in notes.all()] == ["accepted"]
     assert notes.all("accepted", "source")[0].decided_at is not None
     assert notes.all(kind="concept") == []
-    reopened = notes.service.decide(found.proposal_id, "open", None)
+    reopened = decide(notes.graph, found.proposal_id, "open", None)
     assert (reopened.state, reopened.decided_at, reopened.decided_by) == ("open", None, None)
     assert rows(driver, links) == []
 
@@ -102,7 +103,7 @@ def test_best_proposals_are_kept_until_a_new_search(graph: Graph) -> None:
         notes.add(name, text)
     notes.work()
     (best,) = notes.all()
-    notes.service.decide(best.proposal_id, "rejected", None)
+    decide(notes.graph, best.proposal_id, "rejected", None)
     assert notes.work() == 0
     notes.service.search("notes", anew=True)
     notes.work()
@@ -163,7 +164,7 @@ def pair_concepts(graph: Graph) -> tuple[Proposing, dict[frozenset[str | None], 
 def test_decision_outlives_its_concepts(graph: Graph, driver: neo4j.Driver) -> None:
     notes, pairs = pair_concepts(graph)
     rejected = pairs[frozenset({"Barn owls", "Field voles"})].proposal_id
-    notes.service.decide(rejected, "rejected", "Ada")
+    decide(notes.graph, rejected, "rejected", "Ada")
     delete_document(graph, document_id("notes", "a.md"))
     kept = "MATCH (p:Proposal) WHERE NOT (p)-[:PROPOSES]->() RETURN p.proposal_id AS id, p.reason AS reason"
     assert rows(driver, kept) == [{"id": rejected, "reason": None}]
@@ -173,8 +174,8 @@ def test_merged_concepts_keep_their_links(graph: Graph, driver: neo4j.Driver) ->
     notes, pairs = pair_concepts(graph)
     assert len(pairs) == 3
     link = pairs[frozenset({"Barn owls", "Wood mice"})]
-    notes.service.decide(link.proposal_id, "accepted", "Ada")
-    notes.service.decide(pairs[frozenset({"Barn owls", "Field voles"})].proposal_id, "rejected", "Ada")
+    decide(notes.graph, link.proposal_id, "accepted", "Ada")
+    decide(notes.graph, pairs[frozenset({"Barn owls", "Field voles"})].proposal_id, "rejected", "Ada")
     ids = {row["label"]: row["id"] for row in rows(driver, LABELS)}
     kept = merge_concepts(graph, (ids["Wood mice"], ids["Field voles"]), lambda *_: True)
     assert kept is not None
@@ -182,14 +183,14 @@ def test_merged_concepts_keep_their_links(graph: Graph, driver: neo4j.Driver) ->
     assert {end.concept_id for end in accepted.ends} == {kept, ids["Barn owls"]}
     assert notes.all("open") == []
     assert rows(driver, "MATCH (:Concept)-[l:LINKED_TO]->(:Concept) RETURN count(l) AS n") == [{"n": 1}]
-    assert notes.service.decide(accepted.proposal_id, "open", None).state == "open"
+    assert decide(notes.graph, accepted.proposal_id, "open", None).state == "open"
     assert rows(driver, "MATCH (:Concept)-[l:LINKED_TO]->(:Concept) RETURN count(l) AS n") == [{"n": 0}]
 
 
 def test_an_ontology_takes_its_proposals_along(notes: Proposing, driver: neo4j.Driver) -> None:
     notes.work()
     (found,) = notes.all()
-    notes.service.decide(found.proposal_id, "rejected", None)
+    decide(notes.graph, found.proposal_id, "rejected", None)
     delete_ontology(notes.graph, "notes")
     assert rows(driver, "MATCH (p:Proposal) RETURN p") == []
 
@@ -298,19 +299,19 @@ def test_repeated_decision_after_lost_response_reports_current_state(
 ) -> None:
     (found, *_) = several.all()
 
-    def decide(state: ProposalState, by: str) -> tuple[str | None, list[str]]:
+    def decide_again(state: ProposalState, by: str) -> tuple[str | None, list[str]]:
         with losing_an_answer(monkeypatch):
-            told = several.service.decide(found.proposal_id, state, by)
+            told = decide(several.graph, found.proposal_id, state, by)
         assert told.state == state
         return told.decided_by, told.notes
 
-    assert decide("accepted", "Ada") == ("Ada", [])
+    assert decide_again("accepted", "Ada") == ("Ada", [])
     assert rows(driver, LINKS) == [{"id": found.proposal_id}]
-    assert decide("accepted", "Bob") == (
+    assert decide_again("accepted", "Bob") == (
         "Ada",
         ["the proposal was accepted by Ada already: nothing has changed"],
     )
-    assert decide("rejected", "Bob") == (
+    assert decide_again("rejected", "Bob") == (
         "Bob",
         ["the proposal was accepted by Ada before. Its link no longer exists"],
     )

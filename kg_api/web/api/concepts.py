@@ -9,6 +9,7 @@ from fastapi import Path, Query
 from kg_api.access.keys import limit_to_visible
 from kg_api.concepts import relations
 from kg_api.graph import concept_merges
+from kg_api.graph import proposals as stored_proposals
 from kg_api.graph import relations as stored_relations
 from kg_api.graph.names import list_searched_ontologies
 from kg_api.schemas.base import NodeId, Text
@@ -258,24 +259,24 @@ def list_proposals(
 
 @proposals.get("/proposals/{proposal_id}", "read", "Get a proposed link", filtered=True)
 def get_proposal(container: Open, proposal_id: ProposalId) -> Proposal:
-    return container.proposals.find(proposal_id)
+    return stored_proposals.find_proposal(container.graph, proposal_id)
 
 
 @proposals.post("/proposals/{proposal_id}/accept", "write", "Accept a proposed link", filtered=True)
 def accept_proposal(container: Open, proposal_id: ProposalId, body: Decision) -> Proposal:
     """Create the link. You can then see it in related concepts, paths, and the source graph."""
-    return container.proposals.decide(proposal_id, "accepted", body.by)
+    return stored_proposals.decide(container.graph, proposal_id, "accepted", body.by)
 
 
 @proposals.post("/proposals/{proposal_id}/reject", "write", "Reject a proposed link", filtered=True)
 def reject_proposal(container: Open, proposal_id: ProposalId, body: Decision) -> Proposal:
     """Delete the link, if it was accepted. It will not be proposed again."""
-    return container.proposals.decide(proposal_id, "rejected", body.by)
+    return stored_proposals.decide(container.graph, proposal_id, "rejected", body.by)
 
 
 @proposals.post("/proposals/{proposal_id}/undo", "write", "Undo a decision on a proposed link", filtered=True)
 def undo_proposal(container: Open, proposal_id: ProposalId, body: Decision) -> Proposal:
-    return container.proposals.decide(proposal_id, "open", body.by)
+    return stored_proposals.decide(container.graph, proposal_id, "open", body.by)
 
 
 @proposals.post("/ontologies/{ontology}/proposals", "write", "Search for links to propose", status_code=202)

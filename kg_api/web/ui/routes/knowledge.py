@@ -9,6 +9,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from kg_api.container import Container
 from kg_api.errors import InvalidInput, NotFound
+from kg_api.graph import proposals as stored_proposals
 from kg_api.graph.filters import count_facets
 from kg_api.graph.jobs import COMMUNITY_DETECTION, read_embedding_progress
 from kg_api.graph.library import find_summary
@@ -173,7 +174,7 @@ def proposals_page(
 def decide(
     request: Request, container: Open, proposal_id: ProposalId, decision: Literal["accept", "reject", "undo"]
 ) -> Response:
-    decided = container.proposals.decide(proposal_id, DECISIONS[decision], None)
+    decided = stored_proposals.decide(container.graph, proposal_id, DECISIONS[decision], None)
     note_outcome(request, decided)
     if wants_part(request):
         return render("proposals/one.html", {"proposal": decided})
