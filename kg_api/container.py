@@ -27,7 +27,7 @@ from kg_api.ingest.reader import DocumentReader
 from kg_api.ingest.service import IngestService, ReviewService
 from kg_api.jobs.backfill import Backfill
 from kg_api.jobs.cleanup import SpaceCleanup
-from kg_api.jobs.embedding import EmbeddingJob, ImageModels, SourceEmbedding, TextModels
+from kg_api.jobs.embedding import EmbeddingJob, ImageModel, SourceEmbedding, SpaceModel
 from kg_api.jobs.extraction import ConceptExtraction
 from kg_api.jobs.runner import Handler
 from kg_api.local.neo4j import build_disk_room
@@ -130,8 +130,8 @@ class Container:
         entries = self.settings.embedding.cache_entries
         passages = CachedPassages(self.graph, keeps=entries > 0)
         batch, many = self.settings.worker.sources_a_batch, self.settings.embedding.requests_at_once
-        texts = TextModels(self.spaces, passages, many)
-        images = ImageModels(self.image_spaces, self.files.read, many)
+        texts = partial(SpaceModel, self.spaces, passages, many)
+        images = partial(ImageModel, self.image_spaces, self.files.read, many)
         looks = (self.proposals.start_pending_searches, self.communities.start_pending_detections)
         handlers: list[Handler] = [
             SourceEmbedding(self.graph, self.contexts, texts, batch),

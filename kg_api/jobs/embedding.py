@@ -6,7 +6,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final, Generic, TypeVar
 
@@ -122,11 +122,10 @@ class SpaceModel(ItemModel[OpenSpace]):
     def __init__(
         self,
         spaces: SpaceRegistry,
-        space: Space,
         passages: CachedPassages,
-        *,
+        requests_at_once: int,
+        space: Space,
         fresh: bool,
-        requests_at_once: int = 1,
     ) -> None:
         """With `fresh`, re-embed existing vectors without the cache."""
         super().__init__(space, spaces.of, requests_at_once)
@@ -169,7 +168,12 @@ class ImageModel(ItemModel[OpenImageSpace]):
     """Embeds image files for one space, without a cache."""
 
     def __init__(
-        self, spaces: ImageSpaceRegistry, space: Space, read: ReadBlob, *, requests_at_once: int = 1
+        self,
+        spaces: ImageSpaceRegistry,
+        read: ReadBlob,
+        requests_at_once: int,
+        space: Space,
+        fresh: bool,  # noqa: ARG002 - required by `OpenModel`
     ) -> None:
         super().__init__(space, spaces.of, requests_at_once)
         self._spaces = spaces
@@ -375,34 +379,11 @@ def has_pending(targets: Iterable[EmbeddingTarget[Any, Any]]) -> bool:
 
 # Embedding jobs
 
-OpenModel = Callable[[Space, bool], AnyModel]  # returns the model of a space. True: without the cache
+OpenTextModel = Callable[[Space, bool], SpaceModel]
+OpenModel = Callable[[Space, bool], AnyModel]
+"""Opens the model of a space. True: without the cache. The first arguments of a model are bound."""
 Written = Callable[[Plan, Sequence[str]], object]  # follow-up work for written items, by id
 EmbeddedItems = Sequence[tuple[PendingItem, NDArray[np.float32]]]
-
-
-@dataclass(frozen=True, slots=True)
-class TextModels:
-    """Opens text models. `requests_at_once` applies to remote models."""
-
-    spaces: SpaceRegistry
-    passages: CachedPassages
-    requests_at_once: int = 1
-
-    def __call__(self, space: Space, fresh: bool) -> SpaceModel:
-        at_once = self.requests_at_once
-        return SpaceModel(self.spaces, space, self.passages, fresh=fresh, requests_at_once=at_once)
-
-
-@dataclass(frozen=True, slots=True)
-class ImageModels:
-    """Opens image models. `read` returns the file of a key."""
-
-    spaces: ImageSpaceRegistry
-    read: ReadBlob
-    requests_at_once: int = 1
-
-    def __call__(self, space: Space, fresh: bool) -> ImageModel:  # noqa: ARG002 - required by `OpenModel`
-        return ImageModel(self.spaces, space, self.read, requests_at_once=self.requests_at_once)
 
 
 class ItemTarget(EmbeddingTarget[PendingItem, EmbeddedItems]):
@@ -656,7 +637,7 @@ class SourceEmbedding(EmbeddingJob):
     # sources. A large job is divided by document into parts for several workers. Texts without vectors come
     # first. Stale vectors are less urgent, so new text of other ontologies precedes them.
 
-    def __init__(self, graph: Graph, contexts: Contexts, models: TextModels, batch_size: int) -> None:
+    def __init__(self, graph: Graph, contexts: Contexts, models: OpenTextModel, batch_size: int) -> None:
         super().__init__(graph, "source", models, batch_size)
         self._contexts = contexts
         self._texts = models

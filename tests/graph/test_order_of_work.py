@@ -6,6 +6,7 @@ import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 import neo4j
 import numpy as np
@@ -16,7 +17,7 @@ from kg_api.graph import jobs
 from kg_api.graph.client import Graph
 from kg_api.graph.concept_vectors import request_concepts
 from kg_api.graph.document_writes import store_document
-from kg_api.jobs.embedding import EmbeddingJob, SourceEmbedding, TextModels
+from kg_api.jobs.embedding import EmbeddingJob, SourceEmbedding, SpaceModel
 from kg_api.jobs.runner import Runner
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.schemas.embedding import Regeneration
@@ -52,7 +53,7 @@ class Recording(DeterministicEmbedder):
 
 
 def runner(kg: Kg, name: str = "w", stopping: threading.Event | None = None, batch: int = BATCH) -> Runner:
-    models = TextModels(kg.spaces, CachedPassages(kg.graph, keeps=False))
+    models = partial(SpaceModel, kg.spaces, CachedPassages(kg.graph, keeps=False), 1)
     handlers = [
         SourceEmbedding(kg.graph, kg.contexts, models, batch),
         EmbeddingJob(kg.graph, "concept", models, batch, lambda *_: 0),

@@ -1,5 +1,6 @@
 import io
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from kg_api.blobs.images import StoredFiles
 from kg_api.blobs.store import FileBlobStore
 from kg_api.graph.client import Graph
 from kg_api.graph.spaces import ensure_space
-from kg_api.jobs.embedding import EmbeddingJob, ImageModels
+from kg_api.jobs.embedding import EmbeddingJob, ImageModel
 from kg_api.providers.pixels import HistogramEmbedder
 from kg_api.schemas.spaces import FIRST_IMAGE_SLUG
 from kg_api.spaces.images import ImageSpaceRegistry
@@ -168,7 +169,7 @@ def picture_id(http: httpx.Client, graph: Graph, service: Service) -> str:
     upload(http, encoded(drawn(90, 120).rotate(180)), "other.png", ontology="photos")
     store = StoredFiles(graph, FileBlobStore(service.log.parent / "home" / "blobs"))
     spaces = ImageSpaceRegistry(graph, lambda _: HistogramEmbedder(), unpack)
-    run_jobs(graph, further=[EmbeddingJob(graph, "image", ImageModels(spaces, store.read), 4)])
+    run_jobs(graph, further=[EmbeddingJob(graph, "image", partial(ImageModel, spaces, store.read, 1), 4)])
     images = http.get("/images").json()["images"]
     return next(each["source_id"] for each in images if each["document"] == "harbours.epub")
 

@@ -9,7 +9,7 @@ from kg_api.graph.library import read_embedding_status
 from kg_api.graph.spaces import SpaceUse, StoredConfiguration, build_layout, write_configuration
 from kg_api.jobs.backfill import Backfill
 from kg_api.jobs.cleanup import SpaceCleanup
-from kg_api.jobs.embedding import EmbeddingJob, SourceEmbedding, TextModels
+from kg_api.jobs.embedding import EmbeddingJob, SourceEmbedding, SpaceModel
 from kg_api.jobs.runner import Handler, Runner
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.providers.embedding_port import Embedder
@@ -49,7 +49,7 @@ def run_jobs(
     further: Sequence[Handler] = (),
 ) -> int:
     spaces = spaces or open_spaces(graph, embedder)
-    models = TextModels(spaces, CachedPassages(graph, keeps=cached), requests_at_once)
+    models = partial(SpaceModel, spaces, CachedPassages(graph, keeps=cached), requests_at_once)
     handlers: list[Handler] = [
         SourceEmbedding(graph, contexts or Contexts(graph), models, batch_size),
         SpaceCleanup(graph),

@@ -1,8 +1,9 @@
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 from kg_api.graph.client import Graph
-from kg_api.jobs.embedding import EmbeddingJob, ImageModels, ReadBlob
+from kg_api.jobs.embedding import EmbeddingJob, ImageModel, ReadBlob
 from kg_api.jobs.runner import Handler
 from kg_api.schemas.answers import HybridHits, HybridSearch
 from kg_api.schemas.search import SourceHits, SourceSearch
@@ -45,7 +46,7 @@ class Kg:
     def work(self) -> None:
         further: list[Handler] = []
         if self._read_blob is not None:
-            models = ImageModels(self.image_spaces, self._read_blob)
+            models = partial(ImageModel, self.image_spaces, self._read_blob, 1)
             further.append(EmbeddingJob(self.graph, "image", models, 4))
         run_jobs(self.graph, spaces=self.spaces, further=further)
 

@@ -146,7 +146,7 @@ def album(*captions: str) -> list[Picture]:
 def pictures(album: Sequence[Picture], model: Model, requests_at_once: int = 1) -> PictureTarget:
     spaces = cast("SpaceRegistry", model)
     passages = CachedPassages(FakeGraph(lambda _, __: []).graph, keeps=False)
-    opened = SpaceModel(spaces, model.space, passages, fresh=False, requests_at_once=requests_at_once)
+    opened = SpaceModel(spaces, passages, requests_at_once, model.space, fresh=False)
     return PictureTarget(album, opened)
 
 
