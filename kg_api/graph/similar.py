@@ -210,7 +210,7 @@ def _near(row: Row) -> NearSource:
 
 # Images by vector and by appearance
 
-NO_WORDS = SpaceVectors(vectors={}, properties={}, spaces={})
+NO_VECTORS = SpaceVectors(vectors={}, properties={}, spaces={})
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +222,7 @@ class NearestPictures:
     ontologies: Sequence[str]
     document_ids: Sequence[str] | None
     limit: int
-    words: SpaceVectors = field(default=NO_WORDS)  # text vectors for the similarity of the images' texts
+    words: SpaceVectors = field(default=NO_VECTORS)  # text vectors for the similarity of the images' texts
     sources: SourceFilter = field(default_factory=SourceFilter)
 
     @property

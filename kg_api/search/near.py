@@ -9,7 +9,7 @@ import numpy as np
 
 from kg_api.graph.client import Graph
 from kg_api.graph.filters import SourceFilter
-from kg_api.graph.search import ChunkText, SpaceVectors, read_chunk_texts
+from kg_api.graph.search import ChunkText, read_chunk_texts
 from kg_api.graph.similar import NearSource, VectorPart, describe_places
 from kg_api.graph.spaces import Space
 from kg_api.schemas.search import Degradation, MatchedChunk, Place
@@ -173,6 +173,3 @@ def comparable(space: Space, wanted: Sequence[str] | None, known: OntologySnapsh
             slots.setdefault(spaces[name].key, (spaces[name], []))[1].append(name)
     elsewhere = sorted(name for name in names if spaces[name].slug != space.slug)
     return Comparable(space, list(slots.values()), elsewhere)
-
-
-NO_VECTORS = SpaceVectors(vectors={}, properties={}, spaces={})

@@ -34,7 +34,6 @@ from kg_api.graph.text_analysis import (
     may_be_misspelt,
     stem_question,
 )
-from kg_api.providers.embedding_port import IN_PROCESS
 from kg_api.providers.retrying import ask_at_once
 from kg_api.schemas.base import DIGEST, CursorForm, build_alias_scope, digest_cursors
 from kg_api.schemas.search import Degradation, Respelling, SourceSearch
@@ -440,14 +439,6 @@ class SearchPlanner:
         self._hyde = hyde
         self._snapshots = snapshots
         self._pictures = pictures
-
-    def providers(self, ontologies: Sequence[str] | None) -> frozenset[str]:
-        """List the remote providers that are needed to embed a question.
-
-        Args:
-            ontologies: Searched ontologies. None: all.
-        """
-        return frozenset(each.identity.provider for each in self.list_query_spaces(ontologies)) - IN_PROCESS
 
     def list_query_spaces(self, ontologies: Sequence[str] | None) -> list[Space]:
         """List the spaces that have a model to embed a question.

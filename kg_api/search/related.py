@@ -12,6 +12,7 @@ from kg_api.graph.client import Graph
 from kg_api.graph.library import find_source, read_neighbours
 from kg_api.graph.search import Filters, LaneHit, NearestPassages, SeedPassage, find_sources_by_concepts
 from kg_api.graph.similar import (
+    NO_VECTORS,
     NearestPictures,
     VectorPart,
     describe_places,
@@ -24,7 +25,7 @@ from kg_api.schemas.image_search import RelatedSearch, RelatedSource, RelatedSou
 from kg_api.schemas.search import Degradation, Place
 from kg_api.schemas.vocabulary import RelatedLane, SourceKind
 from kg_api.search.fusion import MARGIN, get_relevance_floor
-from kg_api.search.near import NO_VECTORS, comparable, sample_evenly
+from kg_api.search.near import comparable, sample_evenly
 from kg_api.search.notes import Stopwatch, describe_embedding_progress
 from kg_api.search.question import PictureQuestions, PictureVector
 from kg_api.search.retrieve import PASSAGE

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 from kg_api.graph.client import Graph
 from kg_api.graph.filters import (
@@ -18,27 +17,12 @@ from kg_api.graph.fulltext import SCOPES_A_QUERY
 from kg_api.graph.names import find_documents_by_name
 from kg_api.graph.search import Filters
 from kg_api.graph.spaces import Space
-from kg_api.schemas.filters import Clause
+from kg_api.schemas.filters import Clause, Narrowed
 from kg_api.schemas.search import Degradation, SourceSearch
 from kg_api.schemas.spaces import FIRST_SLUG, SimilarityCalibration
 from kg_api.spaces.snapshot import OntologySnapshot
 
 # Document selection by name and by conditions
-
-
-class Narrowing(Protocol):
-    """Scope that is set in a request. None: no restriction."""
-
-    @property
-    def ontologies(self) -> Sequence[str] | None: ...
-
-    @property
-    def documents(self) -> Sequence[str] | None:
-        """Names or ids of documents."""
-        ...
-
-    @property
-    def where(self) -> Sequence[Clause] | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +50,7 @@ class Chosen:
 def choose(
     graph: Graph,
     remembered: RememberedFilters,
-    request: Narrowing,
+    request: Narrowed,
     ontologies: Sequence[str],
     *,
     whole_documents: bool = False,

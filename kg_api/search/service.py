@@ -77,9 +77,6 @@ class SearchService:
         """
         return self.answer(self._planner.plan(request, similar))
 
-    def providers(self, ontologies: Sequence[str] | None) -> frozenset[str]:
-        return self._planner.providers(ontologies)
-
     def list_query_spaces(self, ontologies: Sequence[str] | None) -> list[Space]:
         return self._planner.list_query_spaces(ontologies)
 

@@ -14,12 +14,12 @@ from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import enqueue_slot
 from kg_api.graph.schema import index_states
 from kg_api.graph.search import ConceptNearness, Filters, Seed, find_sources_by_concepts
+from kg_api.graph.similar import NO_VECTORS
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.schemas.base import build_concept_text, concept_id
 from kg_api.schemas.concepts import ExtractedRelation
 from kg_api.schemas.documents import VectorCounts
 from kg_api.schemas.embedding import Regeneration, SpaceBuild
-from kg_api.search.near import NO_VECTORS
 from kg_api.spaces.open_spaces import OpenSpace
 from kg_api.spaces.plans import activate, read_embedding_state, read_embedding_states
 from tests.graph.conftest import store_texts

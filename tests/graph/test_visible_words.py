@@ -13,8 +13,8 @@ import pytest
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document, store_documents
 from kg_api.graph.fulltext import CONCEPT_FIELDS, QuestionWords, build_lucene_queries, terms, write_synonyms
-from kg_api.graph.search import SpaceVectors, by_text, find_concepts_by_text
-from kg_api.graph.similar import describe_places
+from kg_api.graph.search import by_text, find_concepts_by_text
+from kg_api.graph.similar import NO_VECTORS, describe_places
 from kg_api.graph.spaces import ensure_space
 from kg_api.schemas.base import concept_id, document_id
 from kg_api.schemas.documents import DocumentRecord
@@ -29,7 +29,6 @@ from tests.support.records import record
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 LANGUAGES = ["ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh"]
 TATWEEL = "\u0640"
-NO_VECTORS = SpaceVectors(vectors={}, properties={}, spaces={})
 STOP_WORDS = frozenset(
     """
     a an and are as at be but by for if in into is it no not of on or such that the their then there these
