@@ -43,6 +43,7 @@ from kg_api.search.augment import AugmentService
 from kg_api.search.images import ImageSearchService
 from kg_api.search.question import Hyde
 from kg_api.search.rank import Reranking
+from kg_api.search.reading import ReadingService
 from kg_api.search.related import RelatedService
 from kg_api.search.service import HybridService, SearchService
 from kg_api.search.similar import SimilarityService
@@ -116,6 +117,7 @@ class Container:
         reranking = Reranking(reranker, settings.rerank.seconds)
         self.search = SearchService(graph, spaces, reranking, Hyde(imagining.ask), image_spaces)
         self.hybrid = HybridService(graph, self.search)
+        self.reading = ReadingService(graph, spaces)
         self.similarity = SimilarityService(graph)
         self.related = RelatedService(graph, image_spaces)
         self.image_search = ImageSearchService(graph, self.search, image_spaces, converters, self.files.read)

@@ -74,7 +74,7 @@ class Library:
         return container.hybrid.search(limit_to_visible(container.graph, request))
 
     def context(self, source_id: str, window: int) -> SourceContext:
-        return self._container().search.context(source_id, window)
+        return self._container().reading.context(source_id, window)
 
     def concepts(self, query_text: str, ontologies: Sequence[str] | None, limit: int) -> ConceptHits:
         container = self._container()
@@ -106,7 +106,7 @@ class Library:
     def reading(
         self, called: str, ontology: str | None, start: int | None, token_budget: int
     ) -> DocumentReading:
-        return self._container().search.read(called, ontology, start, token_budget)
+        return self._container().reading.read(called, ontology, start, token_budget)
 
     def page(self, document_id: str, page: int, source_id: str, width: int) -> PageImage:
         request = PageRequest(document_id, page, width, source_id=source_id)

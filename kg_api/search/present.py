@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise, takewhile
 
-from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.client import Graph
 from kg_api.graph.fulltext import QuestionWords, parse_question_words
-from kg_api.graph.library import find_source, find_summary, read_neighbours, read_paragraphs
-from kg_api.graph.names import find_first_source, is_source_position, is_whole_id
+from kg_api.graph.library import read_neighbours
 from kg_api.graph.search import TEXT_INDEX, read_chunk_texts, read_concepts_of_sources
 from kg_api.schemas.search import (
     CarriedConcept,
     ContextWindow,
     Degradation,
     DescribedPlace,
-    DocumentReading,
     Explanation,
     LanePart,
     Place,
@@ -43,8 +40,6 @@ from kg_api.search.retrieve import (
     to_parent_chunk,
 )
 from kg_api.spaces.registry import ModelTokenCounter, SpaceRegistry, build_space_token_counter
-from kg_api.spaces.snapshot import Snapshots
-from kg_api.wording import describe_missing_paragraph
 
 # Context windows within a token budget
 
@@ -189,21 +184,19 @@ def read_windows(
     return merge_windows(hits, counter, token_budget)
 
 
-# Responses and reading
+# Responses
 
-AT_ONCE = 200  # maximum paragraphs per response
 CarriedSources = Mapping[str, Sequence[CarriedConcept]]  # concepts by source id
 EXACT = "exact"
 NO_CONCEPTS: CarriedSources = {}
 
 
 class Presenter:
-    """Reads content to be shown: hits, a source with neighbours, and documents from a paragraph on."""
+    """Reads the texts of hits, and converts hits to the format for the response."""
 
-    def __init__(self, graph: Graph, spaces: SpaceRegistry, snapshots: Snapshots) -> None:
+    def __init__(self, graph: Graph, spaces: SpaceRegistry) -> None:
         self._graph = graph
         self._spaces = spaces
-        self._snapshots = snapshots
 
     def present(
         self, plan: SearchPlan, ranking: Ranking, places: PlaceReader, candidates: Candidates
@@ -251,82 +244,6 @@ class Presenter:
             notes.append(f"token_budget: the windows have no room for {left_out} of the hits")
         plan.notes.record("context", (Degradation(part="windows", effect=note) for note in notes))
         return windows
-
-    def around(self, called: str, window: int, token_budget: int | None) -> SourceWindow:
-        """Read a source with neighbours. If this is a document, use the first source.
-
-        Raises:
-            NotFound: The source or document does not exist.
-            Conflict: The name is ambiguous.
-        """
-        try:
-            source = find_source(self._graph, called)
-        except NotFound as unknown:
-            try:
-                source = find_source(self._graph, find_first_source(self._graph, called))
-            except NotFound as error:
-                raise unknown if is_whole_id(called) or is_source_position(called) else error from None
-        around = read_neighbours(self._graph, [source], window)[source.source_id]
-        whole = SourceWindow(source_id=source.source_id, window_size=window, sources=around)
-        if token_budget is None:
-            return whole
-        counter = self._counter(source.ontology)
-        kept = fit_to_budget(whole, counter, token_budget)
-        if counter.problem is not None:
-            kept.degraded.append(Degradation(part="windows", effect=counter.problem))
-        return kept
-
-    def read(
-        self, called: str, ontology: str | None, start: int | None, token_budget: int
-    ) -> DocumentReading:
-        """Read a document from a paragraph on.
-
-        Args:
-            called: Name or id of a document, or id of a source in it.
-            ontology: Ontology of the document. None: any.
-            start: First paragraph, from 0. None: the named source, or the start of the document.
-            token_budget: Maximum tokens. The first paragraph is always returned.
-
-        Raises:
-            NotFound: The document does not exist. The message suggests the closest name.
-            Conflict: The name is ambiguous.
-            InvalidInput: The document has no such paragraph.
-        """
-        try:
-            document, first = find_summary(self._graph, called, ontology), 0
-        except NotFound as unknown:
-            try:
-                source = find_source(self._graph, called if ontology is None else f"{ontology}/{called}")
-            except NotFound as error:
-                raise error if "#" in called else unknown from None
-            document, first = find_summary(self._graph, source.document_id), source.paragraph
-        first = first if start is None else start
-        if first and first >= document.sources:
-            raise InvalidInput(describe_missing_paragraph(document.document, first, document.sources))
-        counter = self._counter(document.ontology)
-        kept, spent = list[Place](), 0
-        for place in read_paragraphs(self._graph, document.document_id, first, first + AT_ONCE - 1):
-            tokens = counter([place.full_text])[0]
-            if kept and spent + tokens > token_budget:
-                break
-            kept.append(place)
-            spent += tokens
-        end = first + len(kept)
-        left = max(document.sources - end, 0)
-        return DocumentReading(
-            document=document,
-            start=first,
-            sources=kept,
-            tokens=spent,
-            next=end if left and kept else None,
-            left=left,
-            degraded=[Degradation(part="windows", effect=counter.problem)] if counter.problem else [],
-        )
-
-    def _counter(self, ontology: str) -> ModelTokenCounter:
-        return build_space_token_counter(
-            self._spaces.of(self._snapshots.known([ontology]).space_of(ontology))
-        )
 
 
 def present_hits(

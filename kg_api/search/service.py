@@ -14,8 +14,7 @@ from kg_api.graph.search import WORDS_INDEX
 from kg_api.graph.spaces import Space
 from kg_api.schemas.answers import HybridHits, HybridSearch
 from kg_api.schemas.concepts import ConceptHit, describe_no_match
-from kg_api.schemas.search import DocumentReading, SourceHits, SourceSearch, SourceWindow
-from kg_api.schemas.vocabulary import USUAL_READ
+from kg_api.schemas.search import SourceHits, SourceSearch
 from kg_api.search.plan import SearchPlan, SearchPlanner
 from kg_api.search.present import Presenter
 from kg_api.search.question import Hyde, PictureQuestions, SimilarityFilter
@@ -59,7 +58,7 @@ class SearchService:
         self._planner = SearchPlanner(graph, spaces, hyde or Hyde(), snapshots, pictures=pictures)
         self._retriever = Retriever(graph, snapshots, fuse_lanes)
         self._ranker = Ranker(graph, reranking)
-        self._presenter = Presenter(graph, spaces, snapshots)
+        self._presenter = Presenter(graph, spaces)
 
     def close(self) -> None:
         self._retriever.close()
@@ -133,30 +132,6 @@ class SearchService:
                     if is_ending():
                         return
                     self.search(usual)
-
-    def read(
-        self,
-        called: str,
-        ontology: str | None = None,
-        start: int | None = None,
-        token_budget: int = USUAL_READ,
-    ) -> DocumentReading:
-        """Read a document from a paragraph, up to a token budget.
-
-        Raises:
-            NotFound: The document does not exist.
-            Conflict: The name is ambiguous.
-            InvalidInput: The document has no such paragraph.
-        """
-        return self._presenter.read(called, ontology, start, token_budget)
-
-    def context(self, source_id: str, window: int, token_budget: int | None = None) -> SourceWindow:
-        """Read a source with neighbours, up to a token budget.
-
-        Raises:
-            NotFound: The source does not exist.
-        """
-        return self._presenter.around(source_id, window, token_budget)
 
 
 # Hybrid search for concepts and sources

@@ -241,7 +241,7 @@ def get_source_context(
     token_budget: Annotated[int | None, Query(ge=1, le=MAX_TOKEN_BUDGET)] = None,
 ) -> SourceWindow:
     """Get paragraphs before and after, from the same document. `left_out` did not fit into the budget."""
-    return container.search.context(source_id, window_size, token_budget)
+    return container.reading.context(source_id, window_size, token_budget)
 
 
 @router.get("/sources/{source_id:path}", "read", "Get a source", filtered=True)
@@ -265,7 +265,7 @@ def read_document(
 
     To read on, use `next` as `start`. 404: unknown name. 409: ambiguous name.
     """
-    return container.search.read(document_id, ontology, start, token_budget)
+    return container.reading.read(document_id, ontology, start, token_budget)
 
 
 @router.post("/queries/sources/graph", "read", "Get the similarity graph of sources", filtered=True)

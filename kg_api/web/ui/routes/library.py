@@ -426,7 +426,7 @@ def preview(
     typing: Typing = "",
 ) -> HTMLResponse:
     """Show a result and the text that follows. This does not repeat the search."""
-    reading = container.search.read(document_id, None, at, PREVIEWED_TOKENS)
+    reading = container.reading.read(document_id, None, at, PREVIEWED_TOKENS)
     unfinished = find_unfinished(question.text) if typing == "pause" else None
     words = parse_question_words(question.text, unfinished)
     marked = [(each, match_words(words, each.full_text)) for each in reading.sources]
@@ -445,11 +445,11 @@ def _judged(container: Container, question: Question, reading: DocumentReading) 
 def _read(container: Container, called: str, start: int | None, at: int | None) -> DocumentReading:
     """Read a document from a paragraph. If the document is shorter now, read it from the start."""
     if start is not None or at is None:
-        return container.search.read(called, None, start)
+        return container.reading.read(called, None, start)
     try:
-        return container.search.read(called, None, max(0, at - BEFORE_HIT))
+        return container.reading.read(called, None, max(0, at - BEFORE_HIT))
     except InvalidInput:
-        return container.search.read(called)
+        return container.reading.read(called)
 
 
 def _among_hits(
