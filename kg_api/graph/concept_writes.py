@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
-from typing import Final, TypedDict, cast
+from typing import Final
 
 from kg_api.errors import DatabaseUnavailable
 from kg_api.graph.client import Graph, Reader, Row, Transaction, portions
@@ -92,17 +92,6 @@ class StoredExtraction:
     paused: bool = False  # whether a user cancelled extraction or embedding, until the next request
 
 
-class ExtractionCounts(TypedDict):
-    total: int
-    extracted: int
-    refused: int
-    concepts: int
-    quotes: int
-    relations: int
-    unverified_quotes: int
-    unverified_concepts: int
-
-
 def read_extraction(graph: Reader, ontology: str) -> StoredExtraction:
     rows = graph.read("extraction/configuration", names=[ontology])
     if not rows:
@@ -145,10 +134,9 @@ def add_spent(
     tx.run("extraction/add_spent", ontology=ontology, cost=dollars, receipt=receipt, job_id=job_id)
 
 
-def count_extraction(graph: Graph, ontology: str, mark: str | None) -> ExtractionCounts:
+def count_extraction(graph: Graph, ontology: str, mark: str | None) -> Row:
     """Count what was extracted using this mark, or any mark for None, and the evidence."""
-    rows = graph.read("extraction/status", ontology=ontology, mark=mark)
-    return cast("ExtractionCounts", rows[0])
+    return graph.read("extraction/status", ontology=ontology, mark=mark)[0]
 
 
 def list_unread_sources(graph: Graph, ontology: str, mark: str | None, *, limit: int) -> list[RefusedSource]:

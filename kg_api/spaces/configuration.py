@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kg_api.errors import ConfigurationError, Conflict, InvalidInput, NotFound
@@ -13,7 +13,6 @@ from kg_api.graph.cache import process_once
 from kg_api.graph.client import Graph, Reader, Transaction
 from kg_api.graph.concept_vectors import request_concepts
 from kg_api.graph.concept_writes import (
-    ExtractionCounts,
     StoredExtraction,
     count_extraction,
     list_unread_sources,
@@ -336,7 +335,7 @@ def _advice(
     stored: StoredExtraction,
     used: UsedExtraction,
     cost: ExtractionCost | None,
-    counts: ExtractionCounts,
+    counts: Mapping[str, int],
     stale: int,
 ) -> list[str]:
     notes: list[str] = []

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from kg_api.graph.concept_writes import ExtractionCounts, StoredExtraction
+from kg_api.graph.concept_writes import StoredExtraction
 from kg_api.graph.vectors import DocumentAbout, SourceText
 from kg_api.schemas.concepts import ExtractionCost, UsedExtraction
 from kg_api.schemas.embedding import Chunking
@@ -49,7 +49,7 @@ def test_nothing_to_embed_takes_no_time(monkeypatch: pytest.MonkeyPatch) -> None
 )
 def test_cost_is_compared_with_the_rest_of_the_budget(spent: float, told: list[str]) -> None:
     used = UsedExtraction(extractor="llm", per_source=5, budget=2.0)
-    nothing: Any = dict.fromkeys(ExtractionCounts.__annotations__, 0)
+    nothing = {"quotes": 0, "unverified_quotes": 0}
     cost = ExtractionCost(sources=1, price=1.0)
     notes = _advice(StoredExtraction("notes", spent=spent), used, cost, nothing, 0)
     assert [words in note for words, note in zip(told, notes, strict=True)] == [True] * len(told)
