@@ -14,7 +14,6 @@ from email.errors import HeaderParseError, MessageError
 from email.header import decode_header
 from email.message import EmailMessage
 from email.utils import getaddresses
-from mimetypes import guess_type
 from typing import Literal, NamedTuple, cast
 
 from kg_api.convert.html.blocks import get_inline_text
@@ -28,7 +27,7 @@ from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import Converted
 from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.settings import ConversionSettings
-from kg_api.text.decoding import declared_encoding, decode_declared
+from kg_api.text.decoding import declared_encoding, decode_declared, is_image
 
 _KNOWN = frozenset({
     *("from", "to", "subject", "date", "received", "message-id", "mime-version", "return-path"),
@@ -51,6 +50,7 @@ _UUENCODED = re.compile(r"^begin [0-7]{3,4} (\S[^\r\n]*)\r?\n((?:[ -`]*\r?\n)+)e
 """File in a text, as mail programs attached it before MIME: its name, and its lines."""
 _MAX_PEOPLE = 20  # recipients in the header lines of the text (metadata lists all)
 _MAX_DATE = 100
+_MAX_NAME = 200
 
 
 def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
@@ -203,23 +203,30 @@ def _sort_leaf(part: EmailMessage, parts: _Parts, *, is_dropped: bool) -> None:
         if not is_dropped:
             parts.body.append(part)
         if kind == "plain":
-            for each in _split_files(_read_text(part)[0])[1]:
-                _sort_leaf(each, parts, is_dropped=is_dropped)
+            for name, content in _split_files(_read_text(part)[0])[1]:
+                _sort_file(name, content, parts)
 
 
-def _split_files(text: str) -> tuple[str, list[EmailMessage]]:
-    """Split uuencoded files off a text, as attachments. A damaged file stays in the text."""
-    files = list[EmailMessage]()
+def _sort_file(name: str, content: bytes, parts: _Parts) -> None:
+    if not is_image(content):
+        parts.attachments.append(name)
+        return
+    part = EmailMessage(policy=policy.default)
+    part.set_content(content, "image", "unknown", disposition="attachment")
+    parts.images.append(MailImage(part, name, ""))
+    parts.body.append(part)
+
+
+def _split_files(text: str) -> tuple[str, list[tuple[str, bytes]]]:
+    """Split uuencoded files with their names off a text. A damaged file stays in the text."""
+    files = list[tuple[str, bytes]]()
 
     def take(found: re.Match[str]) -> str:
         try:
             content = b"".join(map(binascii.a2b_uu, found[2].splitlines()))
         except binascii.Error:
             return found[0]
-        name = found[1].rstrip()
-        main, _, sub = (guess_type(name)[0] or "application/octet-stream").partition("/")
-        files.append(EmailMessage(policy=policy.default))
-        files[-1].set_content(content, main, sub, disposition="attachment", filename=name)
+        files.append((join_lines(found[1])[:_MAX_NAME], content))
         return ""
 
     return _UUENCODED.sub(take, text) if "begin " in text else text, files
@@ -305,7 +312,7 @@ def _get_kind(part: EmailMessage) -> Literal["plain", "html", "image", "attachme
 
 
 def _name(part: EmailMessage) -> str:
-    return join_lines(_get_filename(part))[:200] or part.get_content_type()
+    return join_lines(_get_filename(part))[:_MAX_NAME] or part.get_content_type()
 
 
 def _get_filename(part: EmailMessage) -> str:

@@ -301,6 +301,12 @@ def test_uuencoded_files_are_attachments() -> None:
     assert got.notes == ("attachments that were not read: bill no 7.pdf",)
 
 
+def test_uuencoded_names_may_contain_control_characters() -> None:
+    file = uuencode("bill\x0b7.pdf", b"%PDF" * 40)
+    got = convert(message(f"See below.\n\n{file}").as_bytes())
+    assert got.notes == ("attachments that were not read: bill 7.pdf",)
+
+
 def test_damaged_uuencoded_file_stays_text() -> None:
     damaged = uuencode("bill.pdf", b"%PDF" * 40).replace("M", "MM", 1)
     got = convert(message(f"See below.\n\n{damaged}").as_bytes())
