@@ -12,8 +12,8 @@ _POWER: Final = re.compile(r"(?<=\d)(?=[²³¹⁰⁴-⁹⁺⁻ʰ-ʸˠ-ˤᴬ-ᵡ�
 _APART: Final = re.compile(rf"(?<=\d)(?=[₀-₉])|(?<=[\d{_NUMBER}])(?=[{_NUMBER}])|(?<=[{_NUMBER}])(?=\d)")
 _GLUED: Final = re.compile("[№™℠]")
 """Signs that NFKC would join to the next word."""
-_VOWELS: Final = (("\u0e4d\u0e32", "\u0e33"), ("\u0ecd\u0eb2", "\u0eb3"))
-"""Vowels of Thai and Lao that NFKC decomposes. Users type one character."""
+_VOWELS: Final = re.compile("\u0e4d([\u0e48-\u0e4b]?)\u0e32|\u0ecd([\u0ec8-\u0ecb]?)\u0eb2")
+"""Vowels of Thai and Lao that NFKC decomposes, with a tone mark. Users type one character."""
 _DIGITS: Final = re.compile(r"\d+")
 _FORMATS: Final = (
     "\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f"
@@ -45,7 +45,7 @@ def normalise_text(text: str) -> str:
     if text.isascii():
         return text
     visible = _UNSAID.sub("", normalise_width(text)).translate(_SIGNS)
-    return unicodedata.normalize("NFC", visible)
+    return _join_vowels(unicodedata.normalize("NFC", visible))
 
 
 def fold_letters(text: str) -> str:
@@ -58,10 +58,11 @@ def _compose(text: str) -> str:
         return text
     signs = _GLUED.sub(lambda found: " No " if found[0] == "№" else " ", text)
     apart = _APART.sub(" ", _POWER.sub("^", signs))
-    plain = unicodedata.normalize("NFKC", apart)
-    for pair, vowel in _VOWELS:
-        plain = plain.replace(pair, vowel)
-    return plain
+    return _join_vowels(unicodedata.normalize("NFKC", apart))
+
+
+def _join_vowels(text: str) -> str:
+    return _VOWELS.sub(lambda found: f"{found[2]}\u0eb3" if found[1] is None else f"{found[1]}\u0e33", text)
 
 
 def _to_ascii(found: re.Match[str]) -> str:
