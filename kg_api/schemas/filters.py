@@ -80,6 +80,7 @@ _WRITTEN = re.compile(
 )
 _EXISTS = re.compile(r"\s*(?P<field>'[^']+'|[^\s=!<>]+)\s+(?P<no>does\s+not\s+exist|exists)\s*")
 _QUOTED = re.compile(r"'(.*)'|\"(.*)\"", re.DOTALL)
+_LISTED = re.compile(r"\s*('[^']*'|\"[^\"]*\"|[^,]*)\s*,")
 _OR, _AND = "||", "&&"
 _JOINED = re.compile(r"'[^']*'|\"[^\"]*\"|(?<=\s)(\|\||&&)(?=\s)")
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
@@ -165,7 +166,7 @@ def _require_date(condition: Condition, value: str) -> None:
 
 
 def parse_condition(text: str) -> dict[str, Any]:
-    """Parse a condition such as `date>=2025-01-01` or `author exists`. Quotes keep a number as text."""
+    """Parse a condition such as `date>=2025-01-01` or `author exists`. Quotes keep a number or a comma."""
     if found := _EXISTS.fullmatch(text):
         return {"field": _unquote(found["field"]), "op": "exists", "value": found["no"] == "exists"}
     found = _WRITTEN.fullmatch(text)
@@ -175,7 +176,7 @@ def parse_condition(text: str) -> dict[str, Any]:
             "contains, exists, such as 'date>=2025-01-01' or 'tags contains oncall'"
         )
     field, op = _unquote(found["field"]), found["op"]
-    parts = found["value"].split(",") if op == "in" else [found["value"]]
+    parts = _LISTED.findall(f"{found['value']},") if op == "in" else [found["value"]]
     values = [_read_compared(field, op, part.strip()) for part in parts]
     return {"field": field, "op": op, "value": values if op == "in" else values[0]}
 

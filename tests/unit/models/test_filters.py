@@ -30,6 +30,7 @@ WHERE: TypeAdapter[list[Clause]] = TypeAdapter(Where)
         ("title contains two words", "title", "contains", "two words"),
         ("title=2024", "title", "=", "2024"),
         ("document in 007,true", "document", "in", ["007", "true"]),
+        ("document in 'a, b.md',c.md, it's", "document", "in", ["a, b.md", "c.md", "it's"]),
         ("document contains 07", "document", "contains", "07"),
         ("metadata.title=2024", "metadata.title", "=", 2024),
         ("code contains 007", "code", "contains", "007"),
