@@ -32,7 +32,7 @@ _KIND = "a spreadsheet (XLSX, XLS or ODS)"
 _OLE = b"\xd0\xcf\x11\xe0"
 _EXACT = 2**53
 _LONG_TIME = re.compile(rb"(:time-value=[\"']-?)PT(2[4-9]|[3-9]\d|\d{3,})H(\d\d)M(\d\d(?:\.\d+)?)S(?=[\"'])")
-"""Time of a day or more in ODS, which calamine returns as in the file, without a difference to text."""
+"""Time of a day or more in ODS. calamine returns such a value as written, like a text."""
 _GAP = re.compile(rb"(?<=>)\s+(?=</?table:)")
 _VALUES_ONLY = (
     "kg reads only values of .xls and .ods files. Number formats such as percent, errors, formulas without a "

@@ -197,7 +197,7 @@ class NearestPassages:
 
 
 def _is_stored(row: Sequence[Any]) -> bool:
-    """Whether the source or chunk of a row was not deleted during the read (`drop_deleted_rows`)."""
+    """Check that the source or chunk of a row was not deleted during the read (`drop_deleted_rows`)."""
     is_source = len(row) == len(FoundSource._fields) + 1
     return None not in (row if is_source else row[1:])  # a chunk has its sources instead of `source_id`
 
