@@ -48,7 +48,12 @@ def test_field_values_are_toggled_individually() -> None:
         assert found is not None
         assert found.where == ("date>=2024", *where)
     assert question.toggling("tags", "a,b") is not None
-    assert Question("a", where=("tags=x",)).toggling("tags", "a,b") is None, "a comma separates values"
+    tagged = Question("a", where=("tags=x",))
+    with_comma = tagged.toggling("tags", "a,b")
+    assert with_comma is not None
+    assert with_comma.where == ("tags in x,'a,b'",)
+    assert with_comma.toggling("tags", "a,b") == tagged
+    assert tagged.toggling("tags", """'"a,b""") is None, "a comma separates values"
 
 
 PARTS: dict[str, Any] = {"text": "b", "ontology": "o", "way": "text", "kind": "image", "where": ("a=1",)}
