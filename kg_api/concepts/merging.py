@@ -24,6 +24,7 @@ from kg_api.graph.concept_vectors import (
 from kg_api.graph.concepts import Text
 from kg_api.graph.spaces import Space
 from kg_api.graph.targets import Plan
+from kg_api.graph.text_analysis import EXTENDING
 from kg_api.providers.retrying import ask_at_once
 from kg_api.schemas.base import normalize_concept_name
 from kg_api.schemas.spaces import SimilarityCalibration
@@ -42,7 +43,8 @@ Y" and "Y X". `acronym alone` means a label without other words.
 """
 
 LABELS: Final = 4096  # cached labels: each concept of a batch is compared with its neighbours
-_WORD = re.compile(r"[^\W_]+(?:[.,:/'-][^\W_]+)*[+#]*")
+_PART = rf"[^\W_](?:[^\W_]|[{EXTENDING}])*"
+_WORD = re.compile(rf"{_PART}(?:[.,:/'-]{_PART})*[+#]*")
 _POINTS = re.compile(r"\b(?:[^\W\d_]\.){2,}(?:[^\W\d_]\b)?")
 _QUIET = frozenset(" .,;:?'\"()[]&/-")
 _DIAERESIS: Final = "\u0308"  # distinguishes words in German
