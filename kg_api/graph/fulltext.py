@@ -389,7 +389,7 @@ def _select_significant(words: list[str]) -> list[str]:
 MAX_ADDED = 16  # maximum number of synonyms to add to a question
 
 Groups = Sequence[Sequence[str]]
-_SYNONYMS_WORDS = re.compile(r"(?<!\S)\.\w+|\w+(?:\+\+|[+#]+(?![+#\w]))?")
+_SYNONYMS_WORDS = re.compile(rf"(?<!\S)\.{_QUERIES_WORD}|{_QUERIES_WORD}(?:\+\+|[+#]+(?![+#\w]))?")
 """Words with their symbols, to see the difference between C, C++, and C#, or net and .NET."""
 
 

@@ -85,11 +85,12 @@ def test_invalid_synonyms_are_rejected(group: list[str]) -> None:
         ("the .NET runtime", ["dotnet"]),
         ("salt+pepper, machine-learning", ["sodium chloride", "ML"]),
         ("restart K8S now", ["kubernetes"]),
+        *(("बिल क्या है", []), ("बाल क्या है", ["केश"])),
     ],
 )
 def test_synonyms_are_added(text: str, added: list[str]) -> None:
     groups = [["C#", "c sharp"], ["C++", "cpp"], [".NET", "dotnet"]]
-    groups += [["salt", "sodium chloride"], ["ML", "machine learning"], ["k8s", "kubernetes"]]
+    groups += [["salt", "sodium chloride"], ["ML", "machine learning"], ["k8s", "kubernetes"], ["बाल", "केश"]]
     assert find_synonyms(text, groups) == added
     many = ["k8smith", *(f"smith{number}" for number in range(20))]
     assert len(find_synonyms("k8smith", [many])) == MAX_ADDED
