@@ -272,7 +272,9 @@ class QuestionWords:
     """
 
     def __init__(self, question: str, prefix: str | None = None) -> None:
-        prefixed = rf"(?<![^\W_]){re.escape(prefix or '')}\w*"
+        # Texts may have invisible characters and vowel signs that the normal form omits
+        letters_begun = f"[{EXTENDING}]*".join(map(re.escape, prefix or ""))
+        prefixed = rf"(?<![^\W_]){letters_begun}[\w{EXTENDING}]*"
         self._prefixed = re.compile(prefixed, re.IGNORECASE) if prefix else None
         question_words = [_POSSESSIVE.sub("", word) for word in split_question_terms(question)[:MAX_TERMS]]
         variants = [_forms(each.words) for each in find_variants(question)]

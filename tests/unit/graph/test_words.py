@@ -343,6 +343,19 @@ def test_unfinished_word_marks_whole_words_that_begin_with_it() -> None:
     assert [text[a:b] for a, b in QuestionWords("a kub", "kub").find(text)] == ["kubernetes", "Kube"]
 
 
+@pytest.mark.parametrize(
+    ("question", "word"),
+    [
+        *(("विद्य", "विद्यार्थी"), ("বাংল", "বাংলাদেশের"), ("الألماني", "الألمانيَّين"), ("محم", "مُحَمَّد")),
+        *(("کتابخانه\u200cه", "کتابخانه\u200cها"), ("muse", "Mu\u00adseum")),
+    ],
+)
+def test_unfinished_word_marks_words_with_signs(question: str, word: str) -> None:
+    text = f"({word}) 1"
+    found = QuestionWords(question, find_unfinished(question)).find(text)
+    assert [text[a:b] for a, b in found] == [word]
+
+
 def test_number_of_matches_and_scanned_characters_is_bounded() -> None:
     assert len(marked("word", "word. " * 1000)) == MAX_MATCHES
     assert marked("word", " " * MAX_SCANNED + "word") == []
