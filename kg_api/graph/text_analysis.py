@@ -375,7 +375,8 @@ _MARKS = re.compile("[\u0300-\u036f]+")
 _PLAIN_LETTERS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
 )
-_WORDS = re.compile(r"[^\W\d_]+")
+_WORDS = re.compile(rf"[^\W\d_]+(?:[{EXTENDING}]+[^\W\d_]*)*")
+_ASCII_WORDS = re.compile(r"[^\W\d_]+")
 
 
 def fold(word: str) -> str:
@@ -385,8 +386,16 @@ def fold(word: str) -> str:
 
 
 def may_be_misspelt(word: str) -> bool:
-    """Check if kg looks for other spellings of a word. Numbers and names with symbols are exact."""
-    return MIN_WORD <= len(word) <= MAX_WORD and unicodedata.normalize("NFC", word).isalpha()
+    """Check if kg looks for other spellings of a word. Numbers and names with symbols are exact.
+
+    In Thai and similar scripts, a word of the query is only a part of a word.
+    """
+    return MIN_WORD <= len(word) <= MAX_WORD and is_word(word) and not has_spaceless(word)
+
+
+def is_word(text: str) -> bool:
+    """Check if a text contains only letters with their marks, such as the vowel signs of Hindi."""
+    return _WORDS.fullmatch(unicodedata.normalize("NFC", text)) is not None
 
 
 def get_max_edits(word: str) -> int:
@@ -413,7 +422,7 @@ def build_fuzzy_clauses(word: str) -> str:
     lower = unicodedata.normalize("NFC", word).lower()
     plain = fold(lower)
     stemmed = stem(plain, "english")
-    spellings = [spelling for spelling in dict.fromkeys([lower, plain, stemmed]) if spelling.isalpha()]
+    spellings = [spelling for spelling in dict.fromkeys([lower, plain, stemmed]) if is_word(spelling)]
     clauses = [f"{spelling}~{max(1, get_max_edits(spelling))}" for spelling in spellings]
     clauses += [
         f"/{spelling.translate(_accented())}/" for spelling in spellings if spelling in {plain, stemmed}
@@ -468,7 +477,8 @@ def _replaces_letters(word: str, candidate: str) -> bool:
 
 def split_words(text: str) -> list[str]:
     """Split the words of a text as written, composed, without numbers and symbols."""
-    return _WORDS.findall(unicodedata.normalize("NFC", text))
+    words = _ASCII_WORDS if text.isascii() else _WORDS
+    return words.findall(unicodedata.normalize("NFC", text))
 
 
 # Stems of other languages: `Zwiebel` finds `Zwiebeln`

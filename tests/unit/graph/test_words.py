@@ -22,6 +22,7 @@ from kg_api.graph.text_analysis import (
     find_hidden_parts,
     find_stop_words,
     fold,
+    may_be_misspelt,
     normalize_word,
     parts,
     stem_question,
@@ -32,6 +33,7 @@ from kg_api.schemas.base import build_document_scope, build_ontology_scope
 from kg_api.schemas.languages import SynonymList
 
 GERMAN = "Die Zwiebeln sind auf dem Brett und werden mit dem Messer geschnitten."
+HINDI = "जर्मनी के विद्यार्थियों ने चर्च की नीतियों और लूथर की पुस्तकों के बारे में पढ़ा था।"
 SPANISH = "Los jugadores de la selección han ganado en el estadio de la ciudad."
 
 
@@ -60,6 +62,8 @@ def test_word_has_stem_of_its_inflections_and_accents() -> None:
     (stored,) = stem_texts([SPANISH])
     asked = ["¿Cuál", "es", "la", "seleccion", "de", "los", "jugador?"]
     assert {*stem_question(asked)} & {*stored.split()}
+    (stored,) = stem_texts([HINDI])
+    assert {*stem_question(["पुस्तक"])} & {*stored.split()}
     assert "kgsdie" not in stem_texts([GERMAN])[0].split(), "stop words have none"
     assert stem_question(["Zwiebeln"], ["german", "english"]) == ["kgszwiebel"], "in the chosen languages"
 
@@ -133,10 +137,23 @@ def test_accents_and_case_make_no_other_word(one: str, other: str) -> None:
         ("verblieb", ["er verlief", "verblieben"], ["verblieben"]),
         ("zebra", ["nothing of it"], []),
         ("kitten", ["a mitten"], []),
+        ("विद्यार्थि", ["वह विद्यार्थी है"], ["विद्यार्थी"]),
+        ("বাংলদেশের", ["ঢাকা বাংলাদেশের রাজধানী"], ["বাংলাদেশের"]),
     ],
 )
 def test_the_nearest_word_is_meant(word: str, texts: list[str], meant: list[str]) -> None:
     assert suggest_words(word, texts) == meant
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        *((word, True) for word in ("kubernetes", "विद्यार्थी", "বাংলাদেশ", "தமிழ்", "Việt")),
+        *((word, False) for word in ("k8s", "a", "kg_api", "ของ", "ភាសា")),
+    ],
+)
+def test_words_of_letters_and_marks_may_be_misspelt(word: str, expected: bool) -> None:
+    assert may_be_misspelt(word) == expected
 
 
 def test_fuzzy_query_contains_only_letters_and_operators() -> None:
