@@ -311,6 +311,19 @@ ENGLISH = frozenset(
 )
 """Snowball's list and modal verbs. The package's 1,333 words include `call` and `state`: nDCG@10 is 81.5 with
 them and 81.9 with this list (claude_docs, mode text)."""
+GREEK = frozenset(
+    """
+    ο η το οι τα του της των τον την τη τους τις στο στη στην στον στα στους στις ένας ένα έναν ενός μια μία
+    μιας και κι ή είτε ούτε αλλά όμως ενώ αν εάν ότι πως που όταν όπως όπου ώστε γιατί διότι επειδή καθώς
+    ωστόσο να θα ας δεν δε μη μην με σε για από προς κατά μετά πριν χωρίς μέχρι έως ως παρά αντί υπό υπέρ
+    μεταξύ εγώ εσύ εμείς εσείς μου σου μας σας αυτός αυτή αυτό αυτοί αυτές αυτά αυτού αυτής αυτών αυτόν αυτήν
+    αυτούς εκείνος εκείνη εκείνο εκείνοι εκείνες εκείνα τι ποιος ποια ποιο ποιοι ποιες ποιον ποιους ποιας
+    ποιου πού πότε πώς πόσο πόσος πόση πόσα πόσες πόσοι οποίος οποία οποίο οποίοι οποίες οποίου οποίας οποίων
+    είναι ήταν είμαι είσαι είμαστε έχει έχουν έχω είχε είχαν μπορεί μπορούν κάποιος κάποια κάποιο κάποιοι
+    άλλος άλλη άλλο άλλοι άλλες άλλα όλοι όλες όλα όλων κάθε τόσο όσο εδώ εκεί τότε έτσι μόνο πιο πολύ επίσης
+    """.split()  # noqa: SIM905 - a list of words reads better so
+)
+"""The list of the package is ancient Greek. In xquad el, 10 of 1,190 questions have two of its words."""
 _CONSONANTS: Final = frozenset("bcdfghjklmnpqrstvwxz")
 _FEWEST = 2  # minimum number of stop words for recognizing the language of a query
 
@@ -332,8 +345,8 @@ def find_stop_words(words: Iterable[str], languages: Iterable[str | None] = ()) 
 @cache
 def load_stop_words() -> Mapping[str, frozenset[str]]:
     """Load the stop words by English language name, without digits. English is first, so it wins ties."""
-    others = sorted(set(AVAILABLE_LANGUAGES) - {"english"})
-    return {"english": ENGLISH, **{each: _read_list(each) for each in others}}
+    others = sorted(set(AVAILABLE_LANGUAGES) - {"english", "greek"})
+    return {"english": ENGLISH, "greek": GREEK, **{each: _read_list(each) for each in others}}
 
 
 @cache

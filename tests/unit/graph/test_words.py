@@ -33,6 +33,7 @@ from kg_api.schemas.base import build_document_scope, build_ontology_scope
 from kg_api.schemas.languages import SynonymList
 
 GERMAN = "Die Zwiebeln sind auf dem Brett und werden mit dem Messer geschnitten."
+GREEK = "Οι βιβλιοθήκες της πόλης δεν είναι ανοιχτές για τους φοιτητές, αλλά έχουν νέα βιβλία."
 HINDI = "जर्मनी के विद्यार्थियों ने चर्च की नीतियों और लूथर की पुस्तकों के बारे में पढ़ा था।"
 SPANISH = "Los jugadores de la selección han ganado en el estadio de la ciudad."
 
@@ -64,6 +65,9 @@ def test_word_has_stem_of_its_inflections_and_accents() -> None:
     assert {*stem_question(asked)} & {*stored.split()}
     (stored,) = stem_texts([HINDI])
     assert {*stem_question(["पुस्तक"])} & {*stored.split()}
+    (stored,) = stem_texts([GREEK])
+    asked = ["Πόσα", "βιβλία", "έχει", "η", "βιβλιοθήκη", "του", "δήμου", "και", "τι", "ώρα", "ανοίγει"]
+    assert {*stem_question(asked)} & {*stored.split()} == {"kgsβιβλ", "kgsβιβλιοθηκ"}
     assert "kgsdie" not in stem_texts([GERMAN])[0].split(), "stop words have none"
     assert stem_question(["Zwiebeln"], ["german", "english"]) == ["kgszwiebel"], "in the chosen languages"
 
@@ -107,6 +111,7 @@ def test_pairs_of_words_are_listed_once() -> None:
 def test_stop_words_of_known_language_weigh_less() -> None:
     assert find_stop_words(["der", "Zwiebel"]) == frozenset()
     assert find_stop_words(["der", "Zwiebel"], ["german", None]) == {"der"}
+    assert find_stop_words(["πόσα", "βιβλία", "έχει", "η", "πόλη"]) == {"πόσα", "έχει", "η"}
     assert find_stop_words(["who", "is", "on", "der"], ["german"]) >= {"who", "is", "on", "der"}
 
 
