@@ -246,7 +246,7 @@ TEXTS = [
     "Hier steht von anderem",
     "Das Gebäude und die Häuser sind mit dem Hof verbunden",
     "Crème brûlée in Bélizère",
-    "Η Ελλάδα και η Μεγάλη Άρκτος",
+    "Ελλάδα, Μεγάλη Άρκτος",
     "nginx is a proxy",
 ]
 
