@@ -14,7 +14,7 @@ from kg_api import __version__
 from kg_api.blobs.images import ImageKeeper
 from kg_api.errors import UnreadableDocument
 from kg_api.ingest.records import Incoming
-from kg_api.schemas.base import digest
+from kg_api.schemas.base import digest, separate_words
 from kg_api.schemas.documents import Converted
 from kg_api.schemas.formats import CONVERTED, IN_TEXT, ConvertedFormat, Format, OcrMode
 from kg_api.schemas.images import FoundImage, PlacedImage, StoredImage
@@ -138,7 +138,7 @@ def add_search_text(
 
     The name `2019/RedBoat_02.jpg` becomes `2019 Red Boat 02`.
     """
-    name = " ".join(_BETWEEN_WORDS.sub(" ", _SUFFIX.sub("", document)).split()) or document
+    name = " ".join(separate_words(_BETWEEN_WORDS, _SUFFIX.sub("", document)).split()) or document
     values = [title, *(metadata.get(key) for key in SEARCHED_METADATA)]
     lines = [" ".join(value.split()) for value in values if isinstance(value, str)]
     text_lines = {*made.text.splitlines()}

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import takewhile
 from typing import Annotated, Any, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
@@ -79,7 +80,23 @@ def normalize_concept_name(label: str) -> str:
     """Normalize a label to compare it, without case, punctuation, and character width."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", label).casefold()).casefold()
     apart = folded.replace("_", " ")  # first, so that a sign next to an underscore is not next to a letter
-    return " ".join(_BETWEEN_WORDS.sub(" ", apart).split()) or " ".join(folded.split())
+    return " ".join(separate_words(_BETWEEN_WORDS, apart).split()) or " ".join(folded.split())
+
+
+def separate_words(between: re.Pattern[str], text: str) -> str:
+    """Replace the separators of words by spaces, but keep the marks of letters (Hindi vowel signs)."""
+    return between.sub(" " if text.isascii() else _keep_marks, text)
+
+
+def _keep_marks(found: re.Match[str]) -> str:
+    if not found.string[max(found.start() - 1, 0) : found.start()].isalpha():
+        return " "
+    marks = "".join(takewhile(_is_mark, found[0]))
+    return marks if marks == found[0] else f"{marks} "
+
+
+def _is_mark(character: str) -> bool:
+    return unicodedata.category(character).startswith("M") and not "\ufe00" <= character <= "\ufe0f"
 
 
 def name_id(ontology: str, label: str) -> str:

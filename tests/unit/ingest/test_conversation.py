@@ -244,3 +244,9 @@ def test_file_hash_covers_everything_that_affects_its_document() -> None:
     ]
     assert len({*hashes}) == len(hashes)
     assert reader.hash_sent(b"a", replace(sent, review=True)) == hashes[0]
+
+
+@pytest.mark.parametrize("name", ["मंदिर", "วัดที่", "Zu\u0308rich"])
+def test_name_of_an_image_keeps_its_vowel_signs(name: str) -> None:
+    told = add_search_text(Converted(""), f"{name}/{name}_02.jpg", None, {})
+    assert told.text == f"{name} {name} 02"

@@ -125,6 +125,8 @@ def test_a_line_is_its_own_line(text: str) -> None:
         ("COVID-19", "covid 19"),
         ("@property", "@property"),
         ("AT&T", "at t"),
+        *(("बिल।", "बिल"), ("नीति-आयोग", "नीति आयोग"), ("தமிழ்", "தமிழ்"), ("ที่ อยู่", "ที่ อยู่")),
+        *(("Ⅰ️ ❤️ x", "i x"), ("1️⃣ x", "1 x")),
     ],
 )
 def test_normalized_name_ignores_case_and_punctuation(label: str, name: str) -> None:
