@@ -27,7 +27,7 @@ class StartUp:
         self._settings = settings
         self._on_hopeless = on_hopeless
         self._container: Container | None = None
-        self._reason = "the service to open database and model"
+        self._reason: str | None = "the service to open database and model"
         self._closing = threading.Event()
         self._opened_at = time.monotonic()
         self._thread = threading.Thread(target=self._open, name="opening", daemon=True)
@@ -57,8 +57,11 @@ class StartUp:
         return self._container
 
     def waiting_for(self) -> str | None:
-        """Get the reason why you cannot use the container yet."""
-        return self._reason if self._container is None else None
+        """Get the reason why the service is not ready.
+
+        Requests that come during the first searches are answered. They only take longer.
+        """
+        return self._reason
 
     def up_seconds(self) -> float:
         """Return the time since the container opened, or 0."""
@@ -88,11 +91,16 @@ class StartUp:
                 freeze_heap()
                 self._opened_at = time.monotonic()
                 log.info("service open")
-                if self._warms_up:
+                self._reason = "the first searches, which take longer"
+                try:
                     self._warm_up(self._container)
+                finally:  # also after a bug, which surfaces: without these searches, kg is only slower
+                    self._reason = None
                 return
 
     def _warm_up(self, container: Container) -> None:
+        if not self._warms_up:
+            return
         try:
             with limit_visible_ontologies(None):
                 container.search.warm_up(self._closing.is_set)

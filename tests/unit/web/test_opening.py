@@ -82,9 +82,11 @@ def test_warm_up_ends_before_the_container_closes(container: RecordedContainer) 
     starting = start_up()
     starting.start()
     assert container.warming.wait(60)
-    assert starting.container() is container
+    assert starting.container() is container, "requests are answered"
+    assert starting.waiting_for() == "the first searches, which take longer"
     starting.close()
     assert container.calls == ["warm up", "close"]
+    assert starting.waiting_for() is None
 
 
 def test_failed_warm_up_is_logged(container: RecordedContainer) -> None:
