@@ -9,6 +9,7 @@ import quopri
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from email import policy
 from email.errors import HeaderParseError, MessageError
 from email.header import decode_header
@@ -59,7 +60,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     writer, images = MarkdownWriter(), MailImages(parts.images, settings)
     subject = _write_head(writer, message)
     head = writer.position
-    notes = [*_write_body(writer, parts.body, images), *parts.notes]
+    notes = [*_write_body(writer, parts, images), *parts.notes]
     attachments = [*parts.attachments, *images.list_rejected_images()]
     if writer.position == head and not subject:
         raise UnreadableDocument("the message has neither a subject nor a text. Nothing was stored")
@@ -155,21 +156,37 @@ def _list_people(message: EmailMessage, name: str) -> list[str]:
     return people or [each for each in [join_lines(_get_header(message, name))] if each]
 
 
-class _Parts(NamedTuple):
-    body: list[EmailMessage | _Forwarded]  # texts, inline images, and forwarded messages in reading order
-    images: list[MailImage]
-    attachments: list[str]  # names of the attachments that kg does not read
-    notes: list[str]
-
-
 class _Forwarded(NamedTuple):
     message: EmailMessage
     depth: int
 
 
+class _Text(NamedTuple):
+    content: str
+    files: Sequence[tuple[str, bytes]]  # uuencoded in a plain-text part
+    notes: tuple[str, ...]
+
+
+@dataclass
+class _Parts:
+    body: list[EmailMessage | _Forwarded] = field(default_factory=list)
+    """Texts, inline images, and forwarded messages in reading order."""
+    images: list[MailImage] = field(default_factory=list)
+    attachments: list[str] = field(default_factory=list)
+    """Names of the attachments that kg does not read."""
+    notes: list[str] = field(default_factory=list)
+    texts: dict[EmailMessage, _Text] = field(default_factory=dict)
+
+    def read(self, part: EmailMessage) -> _Text:
+        """Read the text of a part once, because comparing alternatives and writing both need the text."""
+        if part not in self.texts:
+            self.texts[part] = _read_text(part)
+        return self.texts[part]
+
+
 def _select_parts(message: EmailMessage) -> _Parts:
     """Select the parts to read, with one alternative for each `multipart/alternative`."""
-    parts, deep = _Parts([], [], [], []), 0
+    parts, deep = _Parts(), 0
     stack = [(message, 0, 0, False)]
     while stack:
         part, depth, messages, is_dropped = stack.pop()
@@ -185,7 +202,7 @@ def _select_parts(message: EmailMessage) -> _Parts:
             messages += 1
             parts.body.extend(_Forwarded(each, messages) for each in below if not is_dropped)
         elif kind == "multipart/alternative" and not is_dropped:
-            dropped = _choose(below, parts.notes)
+            dropped = _choose(below, parts)
         stack += [(each, depth + 1, messages, is_dropped or id(each) in dropped) for each in reversed(below)]
     if deep:
         parts.notes.append(f"skipped: parts nested more than {_MAX_DEPTH} deep ({deep:,})")
@@ -203,7 +220,7 @@ def _sort_leaf(part: EmailMessage, parts: _Parts, *, is_dropped: bool) -> None:
         if not is_dropped:
             parts.body.append(part)
         if kind == "plain":
-            for name, content in _split_files(_read_text(part)[0])[1]:
+            for name, content in parts.read(part).files:
                 _sort_file(name, content, parts)
 
 
@@ -247,9 +264,9 @@ def _list_child_parts(part: EmailMessage) -> list[EmailMessage] | None:
     return parts
 
 
-def _choose(forms: Sequence[EmailMessage], notes: list[str]) -> set[int]:
+def _choose(forms: Sequence[EmailMessage], parts: _Parts) -> set[int]:
     """Choose the ids to drop: all but the alternative that lacks the fewest words (on a tie, plain text)."""
-    texts = [(each, split_tokens(_WORDS_OF_LINKS.sub(" ", _get_plain_text(each)))) for each in forms]
+    texts = [(each, split_tokens(_WORDS_OF_LINKS.sub(" ", _get_plain_text(each, parts)))) for each in forms]
     texts = [(each, words) for each, words in texts if words]
     if len(texts) < 2:  # noqa: PLR2004 - nothing to choose from
         return set()
@@ -264,7 +281,7 @@ def _choose(forms: Sequence[EmailMessage], notes: list[str]) -> set[int]:
     for each, missing in zip(others, lacking[best], strict=True):
         if missing:
             found = MissingText(len(missing), " ".join(missing)[:_MAX_EXAMPLE])
-            notes.append(found.describe(f"another form of the text ({each.get_content_type()})"))
+            parts.notes.append(found.describe(f"another form of the text ({each.get_content_type()})"))
     return {id(each) for each in others}
 
 
@@ -279,7 +296,7 @@ def _subtract(words: Sequence[str], stored: Sequence[str]) -> list[str]:
     return lacking
 
 
-def _get_plain_text(form: EmailMessage) -> str:
+def _get_plain_text(form: EmailMessage, parts: _Parts) -> str:
     """Get the text of all parts of an alternative without Markdown."""
     texts, stack = list[str](), [(form, 0)]
     while stack:
@@ -289,8 +306,8 @@ def _get_plain_text(form: EmailMessage) -> str:
             if depth < _MAX_DEPTH:
                 stack += [(each, depth + 1) for each in reversed(below)]
         elif (kind := _get_kind(part)) == "plain":
-            texts.append(read_content(part)[0])
-        elif kind == "html" and (content := read_content(part)[0]).strip():
+            texts.append(parts.read(part).content)
+        elif kind == "html" and (content := parts.read(part).content).strip():
             try:
                 tree = parse(content)
             except UnreadableDocument:
@@ -326,16 +343,15 @@ _FLOWED = re.compile(r"(?<!^--) \r?\n(?:>+ ?)?", re.MULTILINE)
 """Line break within a sentence (RFC 3676). With `DelSp=yes`, also within a word."""
 
 
-def read_content(part: EmailMessage) -> tuple[str, tuple[str, ...]]:
-    """Read the text of a part without uuencoded files, with notes about its encoding."""
-    text, notes = _read_text(part)
-    if _get_kind(part) == "plain":
-        text = _split_files(text)[0]
+def _read_text(part: EmailMessage) -> _Text:
+    text, notes = read_content(part)
+    text, files = _split_files(text) if _get_kind(part) == "plain" else (text, [])
     is_joined = str(part.get_param("delsp") or "").lower() == "yes"
-    return _FLOWED.sub("", text) if is_joined else text, notes
+    return _Text(_FLOWED.sub("", text) if is_joined else text, files, notes)
 
 
-def _read_text(part: EmailMessage) -> tuple[str, tuple[str, ...]]:
+def read_content(part: EmailMessage) -> tuple[str, tuple[str, ...]]:
+    """Read the text of a part, with notes about its encoding."""
     payload = part.get_payload(decode=True)
     if not isinstance(payload, bytes) or not payload:
         return "", ()
@@ -350,20 +366,18 @@ def _read_text(part: EmailMessage) -> tuple[str, tuple[str, ...]]:
         return text, ("the encoding of a part is unknown. Unknown characters are �",)
 
 
-def _write_body(
-    writer: MarkdownWriter, parts: Sequence[EmailMessage | _Forwarded], images: MailImages
-) -> list[str]:
+def _write_body(writer: MarkdownWriter, parts: _Parts, images: MailImages) -> list[str]:
     """Write all parts and their images, and return notes for the user."""
     notes = list[str]()
-    leaves = [part for part in parts if not isinstance(part, _Forwarded)]
-    images.record_references(read_content(part)[0] for part in leaves if _get_kind(part) == "html")
-    for part in parts:
+    leaves = [part for part in parts.body if not isinstance(part, _Forwarded)]
+    images.record_references(parts.read(part).content for part in leaves if _get_kind(part) == "html")
+    for part in parts.body:
         if isinstance(part, _Forwarded):
             _write_head(writer, part.message, part.depth + 1)
         elif part.get_content_maintype() == "image":
             images.write(writer, part)
         else:
-            content, about = read_content(part)
+            content, _, about = parts.read(part)
             notes += about
             if _get_kind(part) == "plain":
                 _write_plain(writer, content.splitlines())

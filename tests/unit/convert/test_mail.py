@@ -6,6 +6,7 @@ from email.message import EmailMessage
 import pytest
 from PIL import Image
 
+from kg_api.convert import mail
 from kg_api.convert.mail import convert
 from kg_api.errors import UnreadableDocument
 from tests.unit.convert.gate import kinds
@@ -317,3 +318,13 @@ def test_damaged_uuencoded_file_stays_text() -> None:
 def test_part_without_sender_is_read() -> None:
     part = b"Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: base64\n\n"
     assert convert(part + base64.b64encode(b"The kettle is broken.")).text == "The kettle is broken.\n"
+
+
+def test_text_parts_are_decoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded, decode = list[bytes](), mail.decode_declared
+    monkeypatch.setattr(
+        mail, "decode_declared", lambda data, label: decoded.append(data) or decode(data, label)
+    )
+    convert(message("See below.", "<p>See below.</p>").as_bytes())
+    texts = [each for each in decoded if b"See below." in each]
+    assert len(texts) == 2
