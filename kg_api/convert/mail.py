@@ -35,6 +35,10 @@ _KNOWN = frozenset({
     *("content-type", "content-transfer-encoding", "content-disposition"),
 })  # fmt: skip
 _MAX_DEPTH = 200
+_MAX_CHOICES = 5
+"""Nested `multipart/alternative` parts to choose from. Each choice compares all texts below it."""
+_MAX_FORMS = 10
+"""Alternatives to choose from. Each is compared with all others."""
 _TEXTS = frozenset({
     *("text/plain", "text/html", "application/xhtml+xml", "text/markdown", "text/x-markdown", "text/csv"),
     *("text/x-patch", "text/x-diff", "text/x-log", "text/troff"),
@@ -186,10 +190,10 @@ class _Parts:
 
 def _select_parts(message: EmailMessage) -> _Parts:
     """Select the parts to read, with one alternative for each `multipart/alternative`."""
-    parts, deep = _Parts(), 0
-    stack = [(message, 0, 0, False)]
+    parts, deep, unchosen = _Parts(), 0, 0
+    stack = [(message, 0, 0, 0, False)]
     while stack:
-        part, depth, messages, is_dropped = stack.pop()
+        part, depth, messages, choices, is_dropped = stack.pop()
         kind, below = part.get_content_type(), _list_child_parts(part)
         if below is None:
             _sort_leaf(part, parts, is_dropped=is_dropped)
@@ -202,8 +206,20 @@ def _select_parts(message: EmailMessage) -> _Parts:
             messages += 1
             parts.body.extend(_Forwarded(each, messages) for each in below if not is_dropped)
         elif kind == "multipart/alternative" and not is_dropped:
-            dropped = _choose(below, parts)
-        stack += [(each, depth + 1, messages, is_dropped or id(each) in dropped) for each in reversed(below)]
+            choices += 1
+            if choices <= _MAX_CHOICES and len(below) <= _MAX_FORMS:
+                dropped = _choose(below, parts)
+            else:
+                unchosen += 1
+        stack += [
+            (each, depth + 1, messages, choices, is_dropped or id(each) in dropped)
+            for each in reversed(below)
+        ]
+    if unchosen:
+        parts.notes.append(
+            f"read all forms of alternatives that have more than {_MAX_FORMS} forms"
+            f" or are nested more than {_MAX_CHOICES} deep ({unchosen:,})"
+        )
     if deep:
         parts.notes.append(f"skipped: parts nested more than {_MAX_DEPTH} deep ({deep:,})")
     return parts

@@ -328,3 +328,27 @@ def test_text_parts_are_decoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     convert(message("See below.", "<p>See below.</p>").as_bytes())
     texts = [each for each in decoded if b"See below." in each]
     assert len(texts) == 2
+
+
+ALL_FORMS = "read all forms of alternatives that have more than 10 forms or are nested more than 5 deep ({})"
+
+
+def test_nested_alternatives_are_compared_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared, split = list[int](), mail.split_tokens
+    monkeypatch.setattr(mail, "split_tokens", lambda text: compared.append(len(text)) or split(text))
+    nested = part(WORDS, "innermost")
+    for level in range(40):
+        nested = multipart("alternative", part(WORDS, f"text{level} " * 9), nested)
+    text, notes = body_of(nested)
+    assert notes[-1] == ALL_FORMS.format(35)
+    assert "innermost" in text
+    assert "text34" in text
+    assert sum(compared) < 6 * len(text)
+
+
+def test_many_alternatives_are_not_compared() -> None:
+    forms = [part(WORDS, f"form{at}") for at in range(11)]
+    text, notes = body_of(multipart("alternative", *forms))
+    assert text.split() == [f"form{at}" for at in range(11)]
+    assert notes == (ALL_FORMS.format(1),)
+    assert body_of(multipart("alternative", *forms[:10]))[0] == "form0\n"
