@@ -126,9 +126,6 @@ class JobBars(Progress):
         self._bars: dict[str, TaskID] = {}
         self._told: dict[str, str | None] = {}
 
-    def __contains__(self, job_id: str) -> bool:
-        return job_id in self._bars
-
     def show(self, job: Job) -> None:
         if job.job_id not in self._bars:
             self._bars[job.job_id] = self.add_task(escape(name_of(job)), total=None, speed="")
@@ -139,6 +136,14 @@ class JobBars(Progress):
         self.update(
             self._bars[job.job_id], completed=job.done, total=get_total(job), speed=describe_speed(job)
         )
+
+
+class ActiveJobBars(JobBars):
+    """Bars for jobs that have not already ended, because an ingestion can start hundreds of quick jobs."""
+
+    def show(self, job: Job) -> None:
+        if job.state not in DONE or job.job_id in self._bars:
+            super().show(job)
 
 
 # Tables of jobs and the queue
@@ -297,19 +302,18 @@ def unfinished_jobs(client: KgClient, *, kind: str | None = None, ontology: str 
     return list(dict.fromkeys(job.job_id for page in pages for job in page.jobs))
 
 
-def wait_for_jobs(client: KgClient, job_ids: Sequence[str], *, shows_ended: bool = True) -> None:
-    """Wait until the jobs have ended, with a bar for each, or only for those that have not ended yet."""
+def wait_for_jobs(client: KgClient, job_ids: Sequence[str], bars: JobBars | None = None) -> None:
+    """Wait until the jobs have ended, with a bar for each."""
     impatience = threading.Timer(PATIENCE_SECONDS, explain_wait, [client])
     impatience.daemon = True
     impatience.start()
-    with ExitStack() as ending, JobBars() as bars:
+    with ExitStack() as ending, bars or JobBars() as shown:
         ending.callback(impatience.cancel)
 
         def show(job: Job) -> None:
             if job.state is not JobState.QUEUED:
                 impatience.cancel()
-            if shows_ended or job.state not in DONE or job.job_id in bars:
-                bars.show(job)
+            shown.show(job)
 
         ended = _follow(client, job_ids, show)
     for job in ended:
@@ -339,7 +343,7 @@ def wait_until_embedded(client: KgClient, ontology: str, job_ids: Sequence[str])
             has_reported = True
         time.sleep(POLL_SECONDS)
     if not status.building:
-        wait_for_jobs(client, job_ids, shows_ended=len(job_ids) == 1)
+        wait_for_jobs(client, job_ids, ActiveJobBars() if len(job_ids) > 1 else JobBars())
     found = retry_while_unavailable(lambda: client.embedding_config(ontology))
     if found.paused or not found.config.embed_on_ingest:
         command = f"kg admin source-embeddings generate --ontology {ontology!r}"

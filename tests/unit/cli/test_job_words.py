@@ -10,7 +10,7 @@ from rich.console import Console
 from kg_api.client import KgClient
 from kg_api.schemas.operations import Job
 from kg_cli.jobs import report
-from kg_cli.jobs.report import JobBars
+from kg_cli.jobs.report import ActiveJobBars, JobBars
 from kg_cli.terminal import console
 
 NOW = dt.datetime.now(tz=dt.UTC)
@@ -95,10 +95,10 @@ def test_ended_jobs_have_no_bar(screen: io.StringIO, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(KgClient, "job", answer)
     monkeypatch.setattr(report, "POLL_SECONDS", 0)
-    for shows_ended, expected in ((False, {"late"}), (True, {"a", "late", "b"})):
+    for bars, expected in ((ActiveJobBars, {"late"}), (JobBars, {"a", "late", "b"})):
         polls, begin = Counter[str](), screen.tell()
         with KgClient("http://kg") as client:
-            report.wait_for_jobs(client, ["a", "late", "b"], shows_ended=shows_ended)
+            report.wait_for_jobs(client, ["a", "late", "b"], bars())
         shown = screen.getvalue()[begin:]
         assert set(re.findall(r"source embedding (\w+)", shown)) == expected
         assert "2/2" in shown
