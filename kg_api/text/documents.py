@@ -89,6 +89,8 @@ _READERS = (
 )
 SUFFIXES = frozenset(suffix for reader in _READERS for suffix in reader.suffixes)
 """Suffixes of files that kg ingests from folders, in lower case with their dot."""
+CONVERSIONS = {EXPORT: UNREAD_PICTURES, "Save each message as .eml and ingest the results": MAILBOXES}
+"""Advice for suffixes that users can convert themselves."""
 _PDF = b"%PDF-"
 _HIDDEN = re.compile("[\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 
@@ -128,14 +130,9 @@ def _reader(name: str, format: Format | None) -> _Reader:  # noqa: A002 - the us
     for reader in _READERS:
         if suffix in reader.suffixes and format in {None, reader.format}:
             return reader
-    if format is None and suffix in UNREAD_PICTURES:
-        raise UnreadableDocument(f"{suffix} images are not supported. {EXPORT}")
-    if format is None and suffix in MAILBOXES:
-        raise UnreadableDocument(
-            f"{suffix} files are not supported. Save each message as .eml and ingest the results"
-        )
     if format is None and suffix in NOT_READ:
-        raise UnreadableDocument(f"{suffix} files are not supported. {READS}")
+        advice = next((each for each, suffixes in CONVERSIONS.items() if suffix in suffixes), READS)
+        raise UnreadableDocument(f"{suffix} files are not supported. {advice}")
     return next(reader for reader in _READERS if reader.format == (format or "text"))
 
 

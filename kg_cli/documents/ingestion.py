@@ -25,11 +25,11 @@ from kg_api.errors import Forbidden, KgError, Unauthorized, Unavailable
 from kg_api.schemas.documents import DocumentOutcome, DocumentRequest, Ingested
 from kg_api.schemas.embedding import Cost, DocumentPreview
 from kg_api.schemas.filters import read_value
-from kg_api.schemas.formats import CONVERTED_SUFFIXES, MAILBOXES, NOT_READ, UNREAD_PICTURES, OcrMode
+from kg_api.schemas.formats import CONVERTED_SUFFIXES, NOT_READ, OcrMode
 from kg_api.schemas.metadata import MetadataValue, format_file_time
 from kg_api.schemas.problems import PASSING, valid
 from kg_api.schemas.vocabulary import MAX_PAGE
-from kg_api.text.documents import SUFFIXES
+from kg_api.text.documents import CONVERSIONS, SUFFIXES
 from kg_api.text.files import NO_EXTENSION, FileSelection, FileToIngest, to_printable
 from kg_api.wording import pluralize
 from kg_cli.concepts.commands import concepts_to_follow
@@ -52,10 +52,11 @@ def describe_skipped(selection: FileSelection) -> list[str]:
     for tool, suffixes in _CONVERTERS:
         if found := sorted(suffixes & kinds.keys()):
             lines.append(f"{tool} converts {', '.join(found)} to text")
-    if pictures := sorted(UNREAD_PICTURES & kinds.keys()):
-        lines.append(f"{', '.join(pictures)}: export these images as JPEG or PNG, and ingest the exports")
-    if mailboxes := sorted(MAILBOXES & kinds.keys()):
-        lines.append(f"{', '.join(mailboxes)}: save each message as .eml, and ingest the results")
+    lines += [
+        f"{', '.join(sorted(found))}: {advice[0].lower()}{advice[1:]}"
+        for advice, suffixes in CONVERSIONS.items()
+        if (found := suffixes & kinds.keys())
+    ]
     if any(is_ending(kind) and kind not in NOT_READ for kind in kinds):
         lines.append("to ingest text with another extension, name the file: kg ingest FILE")
     return lines

@@ -12,9 +12,16 @@ from kg_api.text.markdown import plain_title
 from tests.support.hostile_files import packed
 
 
-@pytest.mark.parametrize("name", ["old.mbox", "a.MSG"])
-def test_mailboxes_are_rejected_with_a_fix(name: str) -> None:
-    with pytest.raises(UnreadableDocument, match=r"not supported.*each message as \.eml"):
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("old.mbox", r"each message as \.eml"),
+        ("a.MSG", r"each message as \.eml"),
+        ("a.heic", "as JPEG or PNG"),
+    ],
+)
+def test_mailboxes_and_images_are_rejected_with_a_fix(name: str, advice: str) -> None:
+    with pytest.raises(UnreadableDocument, match=f"not supported.*{advice}"):
         detect_format(name)
 
 
