@@ -1,3 +1,9 @@
+// name: approved_files
+// Return the file hashes of stored documents that were not changed otherwise.
+MATCH (d:Document)
+WHERE d.folder_id = $folder_id AND d.document_id IN $document_ids AND d.content_hash = d.file_content
+RETURN d.document AS document, d.file_hash AS file_hash
+
 // name: begin_removal
 // Stop all scans of the folder from writing.
 MATCH (f:Folder {folder_id: $folder_id})

@@ -99,6 +99,8 @@ class FileInspection:
     refused_before: Mapping[str, RefusedFile]
     review: bool  # new documents wait for approval
     pdfs_read_by: str  # PDF settings (OCR engine and storage). A change causes a re-read of PDFs.
+    approved: frozenset[tuple[str, str]] = frozenset()
+    """Extensions and hashes of renamed files whose documents are approved."""
 
     def at(self, file: FileToIngest, known: KnownFile | None) -> FileOutcome:
         """Inspect a file. Read it if its fingerprint changed, and parse it if its content changed."""
@@ -131,7 +133,10 @@ class FileInspection:
         if known and known.as_filed and known.file_hash == content.file_hash:
             return FileOutcome(file.document, "unchanged", mark=mark)
         try:
-            record = self._record(file.document, content, path.as_uri())
+            is_approved = (PurePosixPath(file.document).suffix, content.file_hash) in self.approved
+            record = self._record(
+                file.document, content, path.as_uri(), review=self.review and not is_approved
+            )
         except InvalidInput as error:
             return build_rejection(file.document, str(error), content.stamp or "")
         except (Unavailable, ConfigurationError):
@@ -144,7 +149,7 @@ class FileInspection:
     def _as_read(self, file: FileToIngest, seen: str) -> str:
         return f"{seen}:{self.pdfs_read_by}" if detect_format(file.document) == "pdf" else seen
 
-    def _record(self, document: str, content: Content, uri: str) -> DocumentRecord:
+    def _record(self, document: str, content: Content, uri: str, *, review: bool) -> DocumentRecord:
         try:
             _NAME.validate_python(document)
         except ValidationError as error:
@@ -153,7 +158,7 @@ class FileInspection:
             ) from None
         if len(uri) > MAX_URI_LENGTH:
             raise UnreadableDocument("the path is too long")
-        named = Incoming(self.ontology, document, "", uri=uri, modified=content.modified, review=self.review)
+        named = Incoming(self.ontology, document, "", uri=uri, modified=content.modified, review=review)
         incoming, _ = self.reader.from_bytes(content.data, named)
         return to_record(incoming)[0]
 
@@ -219,6 +224,8 @@ class Scan:
         self._gone = frozenset(gone)
         renamable = (row for row in pending if row["changes"] and row["document"] in self._gone)
         self._pending_changes = {row["text_hash"]: row["changes"] for row in renamable}
+        if self._folder.review:
+            self._looking = replace(self._looking, approved=self._read_approved_files())
         self._empty = self._find_never_filled_files(stored)
         wanted = (file for file in self._listing.files if file.document not in self._empty)
         left = [file for file in wanted if not self._place.is_done(file.document)]
@@ -230,6 +237,12 @@ class Scan:
             self._remove(names)
         self._conclude()
         return self._done
+
+    def _read_approved_files(self) -> frozenset[tuple[str, str]]:
+        """Read the extensions and hashes of renamed files, which need no second approval."""
+        gone = [document_id(self._folder.ontology, name) for name in self._gone]
+        rows = self._graph.read("folders/approved_files", folder_id=self._folder.folder_id, document_ids=gone)
+        return frozenset((PurePosixPath(row["document"]).suffix, row["file_hash"]) for row in rows)
 
     def _stored(self, pending: Sequence[str]) -> list[str]:
         stored = [name for _, name in iterate_folder_documents(self._graph, self._folder.folder_id)]

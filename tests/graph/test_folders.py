@@ -425,15 +425,35 @@ def test_renamed_folder_keeps_edits_of_its_documents(graph: Graph, two_notes: Pa
     assert find_document(graph, document_id("notes", "moved/two.md")).title == "My two"
 
 
-def test_reviewed_rename_keeps_edits(graph: Graph, two_notes: Path) -> None:
+@pytest.fixture
+def review(graph: Graph) -> ReviewService:
+    return ReviewService(graph, lambda _tx, _ontology, _sources: None)
+
+
+def test_renamed_approved_file_stays_approved(graph: Graph, two_notes: Path, review: ReviewService) -> None:
     followed = register(graph, NewFolder(path=str(two_notes), ontology="notes", review=True))
-    review = ReviewService(graph, lambda _tx, _ontology, _sources: None)
+    work(graph)
+    review.approve(Approval(ontology="notes", documents=["one.md"]))
+    (two_notes / "one.md").rename(two_notes / "first.md")
+    (two_notes / "below" / "two.md").rename(two_notes / "second.md")  # not approved
+    assert counts(scan(graph, followed)) == {"added": 1, "waiting": 1, "removed": 1}
+    assert documents(graph) == {"first.md": "# One\n\nFirst.\n"}
+    (two_notes / "first.md").rename(two_notes / "first.txt")  # another format can have another text
+    put(two_notes, second="# One\n\nFirst, changed.\n")
+    assert counts(scan(graph, followed)) == {"waiting": 2, "removed": 1}
+    assert documents(graph) == {}
+
+
+def test_reviewed_rename_keeps_edits(graph: Graph, two_notes: Path, review: ReviewService) -> None:
+    followed = register(graph, NewFolder(path=str(two_notes), ontology="notes", review=True))
     work(graph)
     review.approve(Approval(ontology="notes", all=True))
     change = DocumentChange(title="My two", metadata={"tag": "kept"})
     change_document(graph, document_id("notes", "below/two.md"), change)
     (two_notes / "below" / "two.md").rename(two_notes / "moved.md")
-    assert counts(scan(graph, followed)) == {"unchanged": 1, "removed": 1, "waiting": 1}
+    assert counts(scan(graph, followed)) == {"unchanged": 1, "removed": 1, "added": 1}
+    put(two_notes, moved="# Two\n\nSecond, edited.\n")
+    assert counts(scan(graph, followed)) == {"unchanged": 1, "waiting": 1}
     (two_notes / "moved.md").rename(two_notes / "moving.md")  # while it waits
     scan(graph, followed)
     put(two_notes, moving="# Two\n\nSecond, changed.\n")
