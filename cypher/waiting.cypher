@@ -25,6 +25,15 @@ MATCH (w:WaitingDocument)
 WHERE w.document_id IN $document_ids AND w.file_stamp IS NOT NULL
 SET w.file_stamp = null, w.file_hash = null
 
+// name: identify
+// Return the first pending document with one of these names or ids.
+MATCH (w:WaitingDocument)
+WHERE w.awaits >= '' AND w.document >= '' AND ($ontologies IS NULL OR w.awaits IN $ontologies)
+  AND (w.document IN $names OR w.document_id IN $names OR w.awaits + '/' + w.document IN $names)
+RETURN w.awaits AS ontology, w.document AS document
+ORDER BY ontology, document
+LIMIT 1
+
 // name: missing
 // Count the files of new pending documents that are neither held nor used by the earlier pending version. Files
 // without a hold may be deleted, or created but not written yet. The first write locks the blob against deletion.

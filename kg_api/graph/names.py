@@ -76,10 +76,14 @@ def identify_document(
     )
     if found is not None:
         return found["document_id"]
+    seen = resolve_ontology(ontology)
+    for row in graph.read("waiting/identify", names=list_spellings(identifier), ontologies=seen):
+        raise NotFound(
+            f"{noun} {row['document']!r} in {row['ontology']!r} waits for approval. Approve or reject it "
+            f"first. See `kg documents waiting --ontology {row['ontology']!r}`"
+        )
     require_ontologies(graph, ontology)
-    near = (
-        "" if is_whole_id(identifier) else suggest_documents(graph, [identifier], resolve_ontology(ontology))
-    )
+    near = "" if is_whole_id(identifier) else suggest_documents(graph, [identifier], seen)
     raise report_unknown_document(noun, [identifier], near, [] if ontology is None else [ontology])
 
 

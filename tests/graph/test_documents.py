@@ -8,7 +8,7 @@ from typing import Any
 import neo4j
 import pytest
 
-from kg_api.errors import Conflict, KgError, TooBusy
+from kg_api.errors import Conflict, KgError, NotFound, TooBusy
 from kg_api.graph import document_writes, library
 from kg_api.graph import review as waiting
 from kg_api.graph.client import Graph
@@ -22,14 +22,15 @@ from kg_api.graph.document_writes import (
     store_documents,
 )
 from kg_api.graph.folders import find_folder, register
-from kg_api.graph.library import list_documents, read_outline
+from kg_api.graph.library import change_by_name, list_documents, read_outline
+from kg_api.graph.reach import limit_visible_ontologies
 from kg_api.graph.review import count_waiting, list_waiting, read_waiting
 from kg_api.graph.spaces import read_configurations
 from kg_api.ingest.folders import FolderService
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.ingest.service import ReviewService, store_each
 from kg_api.schemas.base import document_id
-from kg_api.schemas.documents import Approval, Approved, DocumentRecord, Review
+from kg_api.schemas.documents import Approval, Approved, DocumentChange, DocumentRecord, Review
 from kg_api.schemas.folders import NewFolder
 from tests.neo4j_server import Neo4jServer
 from tests.support.cypher import rows
@@ -271,6 +272,18 @@ def test_approved_document_is_stored_like_a_new_one(graph: Graph, service: Revie
     }
     assert count_waiting(graph) == {}
     assert service.approve(Approval(ontology="notes", documents=["a.md"])).unknown == ["a.md"]
+
+
+@pytest.mark.parametrize("name", ["a.md", "notes/a.md", document_id("notes", "a.md")])
+def test_pending_document_is_not_found_with_the_fix(graph: Graph, service: ReviewService, name: str) -> None:
+    store(graph, "a.md", "The text.")
+    with pytest.raises(NotFound, match=r"'a\.md' in 'notes' waits.*kg documents waiting --ontology 'notes'"):
+        change_by_name(graph, name, DocumentChange(title="Mine"))
+    with limit_visible_ontologies(["others"]), pytest.raises(NotFound, match="not found"):
+        change_by_name(graph, name, DocumentChange(title="Mine"))
+    service.reject(Review(ontology="notes", documents=["a.md"]))
+    with pytest.raises(NotFound, match="not found"):
+        change_by_name(graph, name, DocumentChange(title="Mine"))
 
 
 def test_outline_has_the_first_paragraph_of_each_heading(graph: Graph) -> None:
