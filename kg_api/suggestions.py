@@ -49,9 +49,9 @@ class FoldedText:
             yield self.span(at, start)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Return the span in the origin, including combining characters at its end."""
+        """Return the span in the origin, including the marks of its last letter."""
         last = self.places[end - 1] + 1
-        while last < len(self.origin) and unicodedata.combining(self.origin[last]):
+        while last < len(self.origin) and _continues_letter(self.origin[last]):
             last += 1
         return self.places[start], last
 
@@ -81,11 +81,23 @@ def find_whole_word(text: str, wanted: str, start: int) -> int | None:
 
 
 def is_cut(text: str, at: int) -> bool:
+    """Check if a position is inside a word, or in any script between a letter and its marks."""
     if not 0 < at < len(text):
         return False
-    before, behind = text[at - 1], text[at]
-    joined = before.isalnum() and (behind.isalnum() or unicodedata.combining(behind) > 0)
-    return joined and not (WITHOUT_BLANKS.match(before) or WITHOUT_BLANKS.match(behind))
+    last = at - 1
+    while last and _continues_letter(text[last]):
+        last -= 1
+    before, behind = text[last], text[at]
+    if not before.isalnum():
+        return False
+    spaced = not (WITHOUT_BLANKS.match(before) or WITHOUT_BLANKS.match(behind))
+    return _continues_letter(behind) or (spaced and behind.isalnum())
+
+
+def _continues_letter(character: str) -> bool:
+    """Check for a mark such as a vowel sign of Hindi, a joiner, or a later part of a Korean syllable."""
+    is_joined = character == "\u200d" or "\u1160" <= character <= "\u11ff"
+    return is_joined or unicodedata.category(character)[0] == "M"
 
 
 def _alike(character: str) -> str:

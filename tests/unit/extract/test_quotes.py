@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.extraction.replies import CASE_ONLY, MIN_SCORE, find_quote
+from kg_api.extraction.replies import CASE_ONLY, MIN_SCORE, QuotedText, QuoteSearch, find_quote
 from kg_api.schemas.concepts import Quote
 
 TEXT = (
@@ -41,6 +41,26 @@ def test_form_does_not_count(quote: str, text: str, score: float) -> None:
     answer = found(quote)
     assert (answer.text, answer.score) == (text, score)
     assert answer.said == quote
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        ("बाल", "बाला और बाल"),  # vowel signs continue a word
+        ("मत", "कीमत, मत"),  # and a word does not begin after one
+        ("לום", "ש\u05c1\u05b8לום לום"),
+        ("กน", "กนี กน"),  # in scripts without spaces, a word begins anywhere, but not at a mark
+        ("가", "각 가"),
+        ("क्", "क्\u200dष, क्"),
+    ],
+)
+def test_words_end_behind_the_marks_of_letters(word: str, text: str) -> None:
+    quote, other = QuotedText(word), text.rpartition(word)[0]
+    for find in (QuoteSearch.find_exact, QuoteSearch.find_ignoring_form):
+        answer = find(QuoteSearch(text), quote)
+        assert answer is not None
+        assert answer.start == len(other)
+        assert find(QuoteSearch(other), quote) is None
 
 
 @pytest.mark.parametrize(
