@@ -301,8 +301,9 @@ def describe_missing_keys(asked: Sequence[str], known: Sequence[str]) -> list[De
 
 
 def matches_absent_field(where: Sequence[Clause]) -> bool:
-    """Check if the filter can be true for a document that does not have the field."""
-    return any(each.is_negative for each in list_conditions(where))
+    """Check if the filter can be true for a document that does not have one of the fields."""
+    has_alternatives = any(len(list_alternatives(each)) > 1 for each in where)
+    return has_alternatives or any(each.is_negative for each in list_conditions(where))
 
 
 def _listed(names: Sequence[str] | None) -> list[str] | None:

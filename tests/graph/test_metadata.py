@@ -18,9 +18,11 @@ from kg_api.graph.filters import (
     prune_writes,
 )
 from kg_api.graph.library import change_by_name, find_document, list_documents
+from kg_api.graph.search import Filters
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.schemas.documents import DocumentChange, DocumentRecord
 from kg_api.schemas.filters import Clause, DocumentFilter, Where
+from kg_api.search.scope import choose_documents
 from tests.support.cypher import STATEMENTS, rows
 from tests.support.embedding import configure_in_place
 from tests.support.kg import Kg
@@ -132,8 +134,16 @@ def test_alternatives(graph: Graph) -> None:
         stored(graph, name, metadata)
     assert {text: names(graph, text) for text in ALTERNATIVES} == ALTERNATIVES
     assert names(graph, "author exists", "tags=ops || version>4", {"any_of": [["draft=false"]]}) == "a"
-    told = describe_unknown_fields(graph, WHERE.validate_python(["author=Eve || zzz=1"]), None)
-    assert [each.effect for each in told] == ["no document has the field 'zzz'"]
+    for author, unmatched in (("Ada", []), ("Eve", ["no document fits the conditions of the filter"])):
+        where = WHERE.validate_python([f"author={author} || zzz=1"])
+        expected = ["no document has the field 'zzz'", *unmatched]
+        assert list_documents(graph, ontology=None, offset=0, limit=1, where=where).notes == expected
+        chosen = choose_documents(RememberedFilters(graph), where, Filters(None, None))
+        assert [each.effect for each in chosen.notes] == expected
+    with pytest.raises(InvalidInput, match=r"'auhtor'. Did you mean 'author'"):
+        choose_documents(
+            RememberedFilters(graph), WHERE.validate_python(["author=Ada || auhtor=Bob"]), Filters(None, None)
+        )
 
 
 GIVEN = {"author": "Ada", "draft": True}
