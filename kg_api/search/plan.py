@@ -45,6 +45,7 @@ from kg_api.search.question import (
     PictureVector,
     QueryVector,
     SimilarityFilter,
+    describe_missing_answers,
     query_vector,
     reads_text,
     require_space,
@@ -239,8 +240,8 @@ class SearchPlan:
     vectors: Sequence[QueryVector] = ()  # one vector per model
     pictures: Sequence[PictureVector] = ()
     """Vectors to use in image spaces that have a model to embed text."""
-    hyde_fault: str | None = None
-    """Reason why there are no hypothetical answers, if you have requested them."""
+    unwritten: Sequence[Degradation] = ()
+    """Note about hypothetical answers that the language model did not write."""
     populating: dict[str, str] = field(default_factory=dict[str, str])
     """State for each index that is not online."""
     similar: SimilarityFilter = field(default_factory=SimilarityFilter)
@@ -343,9 +344,9 @@ MAX_TOLD = 10
 def describe_degradations(plan: SearchPlan) -> list[Degradation]:
     """Describe how the plan is different from the request."""
     if plan.concepts_alone:
-        return describe_concept_degradations(plan.scope, plan.vectors)
-    pictures = (each.degradation for each in plan.pictures)
-    told = [*plan.scope.unknown, *_embedding(plan), *(each for each in pictures if each is not None)]
+        return [*plan.unwritten, *describe_concept_degradations(plan.scope, plan.vectors)]
+    pictures = [each.degradation for each in plan.pictures if each.degradation is not None]
+    told = [*plan.scope.unknown, *plan.unwritten, *_embedding(plan), *pictures]
     state = plan.populating.get(TEXT_INDEX)
     if state is not None and plan.request.mode != "vector":
         effect = f"the full-text index is {state}: searched by vector only"
@@ -381,7 +382,7 @@ def describe_concept_degradations(scope: Scope, vectors: Sequence[QueryVector]) 
 
 def _embedding(plan: SearchPlan) -> Iterator[Degradation]:
     alone = len(plan.vectors) == 1
-    for at, vector in enumerate(plan.vectors):
+    for vector in plan.vectors:
         slug = vector.space.slug
         if vector.fault is not None:
             # Add how a missing vector affects the similarity threshold
@@ -406,9 +407,6 @@ def _embedding(plan: SearchPlan) -> Iterator[Degradation]:
             states = (f"the vector index {name} is {plan.populating[name]}" for name in vector.waiting)
             effect = f"{' and '.join(states)}: searched by full text only"
             yield Degradation(part="vector_index", effect=effect)
-        if at == 0 and plan.hyde_fault is not None:
-            effect = f"no hypothetical answers ({plan.hyde_fault}): kg searched with the question only"
-            yield Degradation(part="hyde", effect=effect)
         if vector.hyde_fault is not None:
             where = f"in the space {slug!r} ({vector.hyde_fault})"
             effect = (
@@ -508,7 +506,7 @@ class SearchPlanner:
             depth=max(LANE_DEPTH, 3 * request.limit),
             vectors=[each for each in found if isinstance(each, QueryVector)],
             pictures=[each for each in found if isinstance(each, PictureVector)],
-            hyde_fault=hyde_fault,
+            unwritten=[*describe_missing_answers(request, hypothetical, hyde_fault)],
             populating=populating,
             similar=similar,
             page=page,

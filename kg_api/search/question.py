@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -60,6 +60,18 @@ class Hyde:
             self._down = time.monotonic() + max(OPEN_SECONDS, asked or 0), str(error)
             log.warning("no hypothetical answers", error=type(error).__name__, reason=str(error))
             return [], str(error)
+
+
+def describe_missing_answers(
+    request: SourceSearch, written: Sequence[str], fault: str | None
+) -> Iterator[Degradation]:
+    """Describe hypothetical answers that the request wants, but that the language model did not write."""
+    if fault is not None:
+        effect = f"no hypothetical answers ({fault}): kg searched with the question only"
+        yield Degradation(part="hyde", effect=effect)
+    elif len(written) < (wanted := count_wanted(request)):
+        effect = f"the language model wrote {len(written)} instead of {wanted} hypothetical answers"
+        yield Degradation(part="hyde", effect=effect)
 
 
 def count_wanted(request: SourceSearch) -> int:

@@ -196,6 +196,9 @@ def test_hypothetical_answers_are_searched_by_too(web: httpx.Client, writer: Emb
     assert plain["hypothetical"] == []
     assert "hyde" not in plain["timings_ms"]
     assert told["degraded"] == []
+    (fewer,) = search(web, "what is it made of", mode="vector", hyde=3)["degraded"]
+    effect = "the language model wrote 1 instead of 3 hypothetical answers"
+    assert fewer == {"part": "hyde", "effect": effect}
 
 
 def test_search_without_hypothetical_answers_continues_with_note(
