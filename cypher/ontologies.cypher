@@ -162,7 +162,7 @@ CALL (o) {
   RETURN count(s) AS images
 }
 RETURN o.name AS ontology, plan.space AS space, documents, languages, sources, images, embedded, stale, refused, searchable,
-       plan.building AS building
+       plan.building AS building, o.created_at AS created_at
 ORDER BY ontology
 
 // name: names

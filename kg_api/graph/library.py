@@ -36,7 +36,7 @@ from kg_api.schemas.search import Place
 def list_ontologies(reader: Reader, counted: Sequence[Row]) -> list[OntologySummary]:
     """List ontologies with their counts. `counted` are the embedding plans to use for their sources."""
     read = reader.read("ontologies/list", plans=list(counted))
-    rows = [{**row, "languages": dict(row["languages"])} for row in read]
+    rows = [{**convert_times(row), "languages": dict(row["languages"])} for row in read]
     return [OntologySummary.model_validate(row) for row in drop_deleted_rows(rows, OntologySummary)]
 
 

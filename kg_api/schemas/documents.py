@@ -274,6 +274,8 @@ class OntologySummary(Answer):
     """Whether kg builds another space or chunking while the current one answers."""
     languages: dict[str, int] = Field(default_factory=dict[str, int])
     """Number of documents by detected language, such as `german`, or `unknown`."""
+    created_at: datetime | None = None
+    """Time of creation in this database. For an imported ontology, this is the time of the import."""
     notes: list[str] = Field(default_factory=list[str])
     """Note on documents in languages that the embedding model does not support."""
 

@@ -28,7 +28,11 @@ def test_ontologies_are_listed_with_their_counts(http: httpx.Client, graph: Grap
     ingest(http, "three", document="a", ontology="alpha")
     same = {"stale": 0, "refused": 0, "space": "default", "building": False, "images": 0, "notes": []}
     one, two = {"languages": {"unknown": 1}, **same}, {"languages": {"unknown": 2}, **same}
-    assert http.get("/ontologies").json()["ontologies"] == [
+    listed = http.get("/ontologies").json()["ontologies"]
+    alpha, beta = (each.pop("created_at") for each in listed)
+    assert beta < alpha
+    assert alpha.endswith("Z")
+    assert listed == [
         {"ontology": "alpha", "documents": 1, "sources": 1, "embedded": 0, "searchable": 0, **one},
         {"ontology": "beta", "documents": 2, "sources": 2, "embedded": 2, "searchable": 2, **two},
     ]
