@@ -27,7 +27,7 @@ from kg_api.web.shared import openapi, problems
 from kg_api.web.shared.health import ProcessHealth, QueueWatch
 from kg_api.web.shared.limits import LARGE_AT_ONCE, BodyLimit, OriginCheck, allowed_hosts
 from kg_api.web.shared.opening import StartUp
-from kg_api.web.shared.routes import DirectRoutes, guarded_routes
+from kg_api.web.shared.routes import DirectRoutes, HeadRequests, guarded_routes
 from kg_api.web.shared.scopes import PublicPaths
 from kg_api.web.shared.security import Authenticator, Guard, keys_required, request_limit, sign_in_limit
 from kg_api.web.shared.streams import JobStreams
@@ -131,7 +131,7 @@ def create_app(
 
     def outer(inner: ASGIApp) -> ASGIApp:
         guarded = Guard(
-            DirectRoutes(inner, ROUTES),
+            HeadRequests(DirectRoutes(inner, ROUTES)),
             door=door,
             rate=request_limit(settings.api.requests_per_minute),
             bodies=BodyLimit(limit_of, large * settings.api.max_document_bytes),

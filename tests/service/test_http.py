@@ -51,10 +51,16 @@ def test_wrong_method_gets_the_allowed_ones(http: httpx.Client) -> None:
         assert {each.upper() for each in methods} <= set(response.headers["allow"].split(", ")), path
 
 
-@pytest.mark.parametrize("path", ["/", "/docs", "/health", "/ready"])
+@pytest.mark.parametrize("path", ["/", "/docs", "/health", "/ready", "/ui/search", "/ontologies", "/nothing"])
 def test_head_is_answered_like_get(http: httpx.Client, path: str) -> None:
-    response = http.head(path)
-    assert (response.status_code, response.content) == (http.get(path).status_code, b"")
+    response, got = http.head(path), http.get(path)
+    assert (response.status_code, response.content) == (got.status_code, b"")
+    assert response.headers.get("content-type") == got.headers.get("content-type")
+
+
+@pytest.mark.parametrize("path", ["/jobs/events", SEARCH])
+def test_head_without_finite_get_is_rejected(http: httpx.Client, path: str) -> None:
+    assert http.head(path).status_code == 405
 
 
 def test_whole_number_may_have_a_decimal_point(http: httpx.Client) -> None:

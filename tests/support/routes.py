@@ -66,9 +66,7 @@ _RULES = {
     for route in DECLARED
     for method in route.methods or ()
 }
-FILTERED: Final = {
-    route for route, (rule, _) in _RULES.items() if rule.filtered and not route.startswith("HEAD ")
-}
+FILTERED: Final = {route for route, (rule, _) in _RULES.items() if rule.filtered}
 """Routes that can be used with a limited key and have no ontology in the path."""
 PAGED: Final = {
     route.path_format

@@ -238,7 +238,7 @@ def _files(*types: str, **headers: str) -> dict[str, Any]:
     told = {name: {"schema": {"type": "integer"}, "description": text} for name, text in headers.items()}
     found = {"content": dict.fromkeys(types, schema), "description": "The picture.", "headers": told}
     responses = {200: found, 304: {"description": "The client already has this version."}}
-    return {"filtered": True, "head": True, "response_class": Response, "responses": responses}
+    return {"filtered": True, "response_class": Response, "responses": responses}
 
 
 IfNoneMatch = Annotated[

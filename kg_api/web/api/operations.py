@@ -70,7 +70,6 @@ def list_audit(
 health_router = APIRouter(tags=["health"], route_class=GuardedRoute)
 
 
-@health_router.head("/health", include_in_schema=False)
 @health_router.get("/health", summary="Liveness check")
 @public()
 async def health(request: Request) -> Health:
@@ -79,7 +78,6 @@ async def health(request: Request) -> Health:
     return Health(version=__version__, instance=around.instance(), notes=around.notes())
 
 
-@health_router.head("/ready", include_in_schema=False)
 @health_router.get("/ready", summary="Readiness check", responses={503: {"model": Readiness}})
 @public(identified=True)
 def ready(request: Request, response: Response) -> Readiness:
@@ -234,14 +232,12 @@ HEADERS = {
 """Headers for the API documentation. Only own scripts can be used. Swagger UI needs inline styles."""
 
 
-@health_router.head("/", include_in_schema=False)
 @health_router.get("/", include_in_schema=False)
 @public()
 async def start() -> Response:
     return RedirectResponse("/ui/search", 303)
 
 
-@health_router.head("/docs", include_in_schema=False)
 @health_router.get("/docs", include_in_schema=False)
 @public()
 async def docs() -> Response:

@@ -175,6 +175,23 @@ class DirectRoutes:
         await response(scope, receive, send)
 
 
+class HeadRequests:
+    """Middleware that answers HEAD like GET, except for event streams, which may not end."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD" or scope["path"].endswith("/events"):
+            await self.app(scope, receive, send)
+            return
+        routed = {**scope, "method": "GET"}  # a copy, because uvicorn omits the body by its own scope
+        try:
+            await self.app(routed, receive, send)
+        finally:
+            scope["route"] = routed.get("route")  # for the metrics
+
+
 def _check_parameters(request: Request, known: set[str], several: set[str]) -> None:
     """Reject query parameters that are unknown or repeated, so that a filter is not ignored."""
     if not request.scope["query_string"]:
@@ -236,11 +253,10 @@ class Routes:
         *,
         filtered: bool | None = None,
         audited: bool | None = None,
-        head: bool = False,
         earlier_path: str = "",
         **options: Any,
     ) -> Declare[EndpointT]:
-        """Declare a route. You can use the options for `requires` and FastAPI. `head` adds a HEAD route.
+        """Declare a route. You can use the options for `requires` and FastAPI.
 
         Requests to `earlier_path` still work. It is not in the OpenAPI document.
         """
@@ -250,8 +266,6 @@ class Routes:
             self.router.api_route(path, methods=[method], summary=summary, **options)(endpoint)
             if earlier_path:
                 self.router.api_route(earlier_path, methods=[method], include_in_schema=False)(endpoint)
-            if head:
-                self.router.api_route(path, methods=["HEAD"], include_in_schema=False)(endpoint)
             return endpoint
 
         return declare

@@ -9,7 +9,7 @@ from tests.support.routes import EARLIER, PAGES, PUBLIC, PUBLIC_PAGES, ROUTES
 RULES = {
     f"{method} {route.path_format}": get_route_rule(route.endpoint)
     for route in DECLARED
-    for method in (route.methods or set()) - {"HEAD"}
+    for method in route.methods or ()
 }
 
 
