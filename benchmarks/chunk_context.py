@@ -22,7 +22,7 @@ from kg_api.providers.embedding_port import BGE_SMALL
 from kg_api.schemas.embedding import Chunking
 from kg_api.text.borders import ChunkSpan, Paragraph
 from kg_api.text.chunking import fit_chunks, split_to_chunks
-from kg_api.text.contexts import contextual, template
+from kg_api.text.contexts import add_context, fill_usual_template
 from kg_api.text.documents import parse
 from kg_api.text.sources import split
 
@@ -70,11 +70,11 @@ def chunks(vectors: Vectors, address: str, heading: str, text: str, chunking: Ch
 
     def before(span: ChunkSpan) -> str:
         said = text[span.start : span.end]
-        return template(page, (heading,), {}, said) if chunking.context == "template" else ""
+        return fill_usual_template(page, (heading,), {}, said) if chunking.context == "template" else ""
 
     paragraphs = [Paragraph(span.start, span.end, span.heading) for span in split(parse(text, "a.md"))]
     spans = fit_chunks(text, split_to_chunks(text, paragraphs, chunking), vectors.embedder.spans, before)
-    return [contextual(before(span), text[span.start : span.end]) for span in spans]
+    return [add_context(before(span), text[span.start : span.end]) for span in spans]
 
 
 if __name__ == "__main__":

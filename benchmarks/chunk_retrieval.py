@@ -20,7 +20,7 @@ from kg_api.schemas.documents import ParsedDocument
 from kg_api.schemas.embedding import Chunking
 from kg_api.text.borders import ChunkSpan, Paragraph
 from kg_api.text.chunking import fit_chunks, split_to_chunks
-from kg_api.text.contexts import contextual, template
+from kg_api.text.contexts import add_context, fill_usual_template
 from kg_api.text.sentence_vectors import open_sentence_vectors
 from kg_api.text.sources import split
 
@@ -60,7 +60,7 @@ class Chunked:
             for span in fit_chunks(document.text, spans, embedder.spans, before):
                 chunked.corpus.append(name)
                 chunked.spans.append(span)
-                chunked.texts.append(contextual(before(span), document.text[span.start : span.end]))
+                chunked.texts.append(add_context(before(span), document.text[span.start : span.end]))
         return chunked
 
 
@@ -74,7 +74,7 @@ def context_of(
         if chunking.context == "none":
             return ""
         heading = paragraphs[bisect_right(starts, span.start) - 1].heading
-        return template(document.title, heading, {}, document.text[span.start : span.end])
+        return fill_usual_template(document.title, heading, {}, document.text[span.start : span.end])
 
     return before
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from benchmarks.stack import Stack, machine, stack, stored_vectors
 from kg_api.client import KgClient
-from kg_api.graph.client import Graph, portions
+from kg_api.graph.client import Graph, split_into_portions
 from kg_api.graph.document_writes import store_documents
 from kg_api.providers.embedding import DeterministicEmbedder
-from kg_api.schemas.base import content_hash, digest, document_id, source_ids
+from kg_api.schemas.base import build_document_id, build_source_ids, compute_digest, hash_content
 from kg_api.schemas.documents import DocumentRecord, SourceBlock, SourceRecord
 from kg_api.schemas.filters import Condition, parse_condition
 from kg_api.schemas.search import SourceHit
@@ -46,9 +46,9 @@ def record(number: int) -> DocumentRecord:
     text = (
         f"cluster{cluster} about{cluster} of{cluster} number{number} word{number % 613} said{number % 1009}\n"
     )
-    identity = document_id(ONTOLOGY, name)
-    content = content_hash(text)
-    (source_id,) = source_ids(identity, [content])
+    identity = build_document_id(ONTOLOGY, name)
+    content = hash_content(text)
+    (source_id,) = build_source_ids(identity, [content])
     source = SourceRecord(source_id, 0, (), text, content, 0, len(text), (SourceBlock("paragraph", 0),))
     plain = DocumentRecord(
         document_id=identity,
@@ -57,7 +57,7 @@ def record(number: int) -> DocumentRecord:
         title=f"Number {number}",
         uri=f"file:///numbers/{name}",
         format="text",
-        content_hash=digest(text),
+        content_hash=compute_digest(text),
         characters=len(text),
         metadata="{}",
         sources=(source,),
@@ -86,7 +86,7 @@ def filters(documents: int) -> dict[str, list[str]]:
 def fill(graph: Graph, documents: int) -> float:
     """Store them; give how many a second."""
     begun = time.perf_counter()
-    for part in portions(range(documents), 500):
+    for part in split_into_portions(range(documents), 500):
         store_documents(graph, [record(number) for number in part])
     return documents / (time.perf_counter() - begun)
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from kg_api.convert.image.file import flatten
-from kg_api.providers.pixels import RENDERING, WEIGHTS, HistogramEmbedder, blocks
+from kg_api.providers.pixels import RENDERING, WEIGHTS, HistogramEmbedder, compute_blocks
 from tests.support.image_changes import CHANGES, FOLDER, LIMITS, as_rendered
 
 Vectors = NDArray[np.float64]
@@ -103,7 +103,7 @@ def main() -> None:
 
 
 def _blocks(pictures: Sequence[Image.Image]) -> Blocks:
-    rows = [blocks(as_rendered(picture, RENDERING)) for picture in pictures]
+    rows = [compute_blocks(as_rendered(picture, RENDERING)) for picture in pictures]
     return {name: np.stack([row[name] for row in rows]) for name in WEIGHTS}
 
 

@@ -28,10 +28,10 @@ from benchmarks.local_models import interval, load, ndcg
 from kg_api.providers.embedding_port import CATALOGUE, DEFAULT, TextPart
 from kg_api.providers.model_files import join_vectors
 from kg_api.schemas.embedding import Chunking
-from kg_api.spaces.chunk_plans import parts
+from kg_api.spaces.chunk_plans import split_parts
 from kg_api.text.borders import ChunkSpan, Paragraph
 from kg_api.text.chunking import fit_chunks, split_to_chunks
-from kg_api.text.contexts import contextual, template
+from kg_api.text.contexts import add_context, fill_usual_template
 from kg_api.text.documents import parse
 from kg_api.text.sources import split
 
@@ -153,16 +153,16 @@ def chunked(vectors: Vectors, documents: list[Document], chunking: Chunking) -> 
         found.spans += spans
         found.alone += said
         found.with_template += [
-            fitting(vectors, template(each.title, paragraphs[paragraph].heading, {}, own), own)
+            fitting(vectors, fill_usual_template(each.title, paragraphs[paragraph].heading, {}, own), own)
             for paragraph, own in zip(at, said, strict=True)
         ]
-        found.parts += parts(text, paragraphs, spans, [""] * len(spans), embedder)
+        found.parts += split_parts(text, paragraphs, spans, [""] * len(spans), embedder)
     return found
 
 
 def fitting(vectors: Vectors, before: str, said: str) -> str:
     """With its context in front, if that leaves room for the chunk, which here is not to be cut for it."""
-    whole = contextual(before, said)
+    whole = add_context(before, said)
     return whole if len(vectors.embedder.spans(whole)) == 1 else said
 
 

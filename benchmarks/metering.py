@@ -28,11 +28,11 @@ def main() -> None:
 
 
 def calls() -> dict[str, Callable[[], None]]:
-    from kg_api.metrics import meters  # noqa: PLC0415
+    from kg_api.metrics import get_meters  # noqa: PLC0415
     from kg_api.search.notes import Stopwatch  # noqa: PLC0415
     from kg_api.tracing import SpanKind, root_span, span  # noqa: PLC0415
 
-    of, watch = meters(), Stopwatch()
+    of, watch = get_meters(), Stopwatch()
 
     def request() -> None:
         of.count("http_requests_open")

@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def _measure(running: Stack, questions: Sequence[str]) -> dict[str, Any]:
-    address = running.home.api_url() or ""
+    address = running.home.build_api_url() or ""
     found = _hits(address, questions[:ASKED])
     with sync_playwright() as playwright, _one_line() as bare:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])

@@ -29,7 +29,7 @@ from benchmarks.chunking import opened
 from benchmarks.rerank_sets import Collection, Fused, by_rank, by_score, lanes, load
 from kg_api.providers.cross_encoder import CrossEncoder
 from kg_api.providers.embedding_port import BGE_SMALL
-from kg_api.providers.rerank import blend_scores, relevance, require_packaged
+from kg_api.providers.rerank import blend_scores, require_packaged, to_relevance
 
 DATA = Path(__file__).parents[2] / "shared/data"
 SETS = {
@@ -163,7 +163,7 @@ def by_place(weight: float) -> Blend:
 
 def own(fused: Floats, logits: Floats) -> Floats:
     """As the product blends."""
-    return np.array(blend_scores(fused.tolist(), [relevance(each) for each in logits.tolist()]))
+    return np.array(blend_scores(fused.tolist(), [to_relevance(each) for each in logits.tolist()]))
 
 
 BLENDS: dict[str, Blend] = {

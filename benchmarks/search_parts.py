@@ -51,8 +51,8 @@ def main() -> None:
         watched = Watched({"Neo4j": running.pids()["neo4j"], "caller": os.getpid()})
         place = {
             "KG_HOME": str(running.home.path),
-            "KG_NEO4J__URI": running.home.bolt_uri() or "",
-            "KG_NEO4J__PASSWORD": running.home.password() or "",
+            "KG_NEO4J__URI": running.home.build_bolt_uri() or "",
+            "KG_NEO4J__PASSWORD": running.home.read_password() or "",
         }
         with patch.dict(os.environ, place):
             settings = load_settings()

@@ -45,16 +45,16 @@ class Stack:
 
     def client(self) -> KgClient:
         """A client of its service."""
-        return KgClient(self.home.api_url() or "", timeout_seconds=120)
+        return KgClient(self.home.build_api_url() or "", timeout_seconds=120)
 
     def graph(self) -> Graph:
         """Its database."""
-        return Graph(self.home.bolt_uri() or "", "neo4j", self.home.password() or "")
+        return Graph(self.home.build_bolt_uri() or "", "neo4j", self.home.read_password() or "")
 
     def driver(self) -> neo4j.Driver:
         """A way to its database behind the product's back."""
-        auth = ("neo4j", self.home.password() or "")
-        return neo4j.GraphDatabase.driver(self.home.bolt_uri() or "", auth=auth)
+        auth = ("neo4j", self.home.read_password() or "")
+        return neo4j.GraphDatabase.driver(self.home.build_bolt_uri() or "", auth=auth)
 
     def rest(self, quiet_seconds: float = QUIET_SECONDS) -> None:
         """Wait until no job is left, also of the kinds that `kg jobs list` omits."""

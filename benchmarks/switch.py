@@ -100,7 +100,7 @@ def main() -> None:
 
 
 def _switched(running: Stack, client: KgClient, chosen: argparse.Namespace) -> dict[str, Any]:
-    load = Load(running.home.api_url() or "", chosen.rate)
+    load = Load(running.home.build_api_url() or "", chosen.rate)
     thread = threading.Thread(target=load.run)
     thread.start()
     try:

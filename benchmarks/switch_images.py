@@ -53,7 +53,7 @@ def main() -> None:
 
 def _switched(running: Stack, client: KgClient, rate: float) -> dict[str, Any]:
     ids = [each.source_id for each in client.images(ONTOLOGY).images]
-    load = ImageLoad(running.home.api_url() or "", rate, ids)
+    load = ImageLoad(running.home.build_api_url() or "", rate, ids)
     thread = threading.Thread(target=load.run)
     thread.start()
     try:

@@ -100,7 +100,7 @@ def _measure(
     watched = Watched({role: pids[role] for role in ("api", "neo4j")})
     parts = [documents[start : start + size] for start in range(0, len(documents), size)]
     before, begun = watched.cpu_seconds(), time.perf_counter()
-    address = running.home.api_url() or ""
+    address = running.home.build_api_url() or ""
     with httpx.Client(base_url=address, timeout=120) as client, ThreadPoolExecutor(clients) as pool:
         taken = list(pool.map(partial(_time, send, client), parts))
     seconds = time.perf_counter() - begun
@@ -120,7 +120,7 @@ def _time(send: Send, client: httpx.Client, part: Sequence[dict[str, str]]) -> f
 
 
 def _takes_batches(running: Stack) -> bool:
-    answer = httpx.post(f"{running.home.api_url()}/documents/batch", json={"documents": []})
+    answer = httpx.post(f"{running.home.build_api_url()}/documents/batch", json={"documents": []})
     return answer.status_code != METHOD_NOT_ALLOWED
 
 

@@ -13,7 +13,7 @@ import Stemmer
 from kg_api.extraction.keyphrases import KeyphraseExtractor
 from kg_api.graph.vectors import DocumentAbout, SourceText
 from kg_api.ingest.records import Incoming, to_record
-from kg_api.schemas.base import content_hash
+from kg_api.schemas.base import hash_content
 from kg_api.schemas.concepts import ExtractedConcept
 
 GOLD = Path(__file__).parent.parent / "tests" / "data" / "terms"
@@ -179,7 +179,7 @@ def _short_sources(document: MarkedDocument) -> Sequence[SourceText]:
     """Each passage a source: they say much in few characters, and kg would join some of them."""
     starts = accumulate((len(each.text) + len("\n\n") for each in document.passages), initial=0)
     return [
-        SourceText(str(at), document.name, at, (), start, each.text, content_hash(each.text))
+        SourceText(str(at), document.name, at, (), start, each.text, hash_content(each.text))
         for at, (start, each) in enumerate(zip(starts, document.passages, strict=False))
     ]
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic.fields import FieldInfo
 from typer.main import get_command
 
-from kg_api.settings import FILE, list_secret_variables, load_settings, variables
+from kg_api.settings import FILE, list_secret_variables, list_variables, load_settings
 from kg_api.web.app import create_app
 from kg_cli.main import app
 
@@ -221,7 +221,7 @@ def write_settings() -> str:
 
 def _groups() -> Iterator[str]:
     group = None
-    for name, field in variables():
+    for name, field in list_variables():
         if (this := _prefix(name)) != group:
             group = this
             yield from ("", f"## {group}", "", "| Variable | Default | Meaning |", "| --- | --- | --- |")

@@ -108,7 +108,7 @@ class Container:
         ask = self.extraction_requests.request
         self.ingest = IngestService(graph, self.reader, ask)
         self.review = ReviewService(graph, ask)
-        self.folders = FolderService(graph, _folder_access(settings))
+        self.folders = FolderService(graph, _open_folder_access(settings))
         self.transfer = TransferService(graph, files, self.configure, self.extraction, ask, spaces=spaces)
 
         llm = Chat(settings)
@@ -150,7 +150,7 @@ class Container:
         ]
         if self.settings.sync.scans:
             largest = self.settings.api.max_document_bytes
-            ask, access = self.extraction_requests.request, _folder_access(self.settings)
+            ask, access = self.extraction_requests.request, _open_folder_access(self.settings)
             handlers.append(FolderSync(self.graph, access, largest, self.reader, ask))
         return handlers
 
@@ -183,7 +183,7 @@ def open_graph(settings: Settings) -> Graph:
             connection_seconds=neo4j.connection_seconds,
         )
     home = Home(settings.home)
-    uri, password = home.bolt_uri(), home.password()
+    uri, password = home.build_bolt_uri(), home.read_password()
     if uri is None or password is None:
         raise ConfigurationError(
             f"no Neo4j found. Start the managed Neo4j with `kg up` (home {settings.home}), or set "
@@ -220,7 +220,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
     return Container(settings, graph, spaces, image_spaces, converters=converters, reranker=reranker)
 
 
-def _folder_access(settings: Settings) -> FolderAccess:
+def _open_folder_access(settings: Settings) -> FolderAccess:
     home = Home(settings.home)
     private = (home.path, settings.cache.expanduser().absolute())
-    return FolderAccess(settings.sync.allowed, private, home.folder_key)
+    return FolderAccess(settings.sync.allowed, private, home.read_folder_key)

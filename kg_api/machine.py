@@ -19,16 +19,16 @@ _CONTROL_GROUPS = Path("/sys/fs/cgroup")
 _OWN_GROUPS = Path("/proc/self/cgroup")
 
 
-def cores() -> int:
+def count_cores() -> int:
     """Count available cores. A container can limit them."""
     allowed = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
     own = len(allowed(0)) if allowed else os.cpu_count() or 1
-    return min([own, *(max(1, math.ceil(quota)) for quota in _quotas())])
+    return min([own, *(max(1, math.ceil(quota)) for quota in _read_quotas())])
 
 
-def memory_bytes() -> int:
+def get_memory_bytes() -> int:
     """Return the available memory. A container can limit it."""
-    return min([psutil.virtual_memory().total, *_memory_limits()])
+    return min([psutil.virtual_memory().total, *_read_memory_limits()])
 
 
 def freeze_heap() -> None:
@@ -47,7 +47,7 @@ def choose_batch_size(cores: int) -> int:
     return max(64, 16 * cores)
 
 
-def service_processes(cores: int, memory_bytes: int) -> int:
+def choose_process_count(cores: int, memory_bytes: int) -> int:
     """Return the default number of service processes.
 
     One process per core up to four, then three per 4 cores, because Neo4j also needs cores. All processes
@@ -57,8 +57,8 @@ def service_processes(cores: int, memory_bytes: int) -> int:
     return min(cores, max(USUAL_PROCESSES, min(3 * cores // 4, room, MAX_PROCESSES)))
 
 
-def _quotas() -> Iterator[float]:
-    for group in _groups("cpu"):
+def _read_quotas() -> Iterator[float]:
+    for group in _list_groups("cpu"):
         quota, _, period = _read_word(group / "cpu.max").partition(" ")
         quota = quota or _read_word(group / "cpu.cfs_quota_us")
         period = period or _read_word(group / "cpu.cfs_period_us")
@@ -66,15 +66,15 @@ def _quotas() -> Iterator[float]:
             yield int(quota) / int(period)
 
 
-def _memory_limits() -> Iterator[int]:
+def _read_memory_limits() -> Iterator[int]:
     """Yield the memory limits of the control groups. An unlimited group has a word or a very large number."""
-    for group in _groups("memory"):
+    for group in _list_groups("memory"):
         for name in ("memory.max", "memory.limit_in_bytes"):
             if (value := _read_word(group / name)).isdecimal():
                 yield int(value)
 
 
-def _groups(controller: str) -> Iterator[Path]:
+def _list_groups(controller: str) -> Iterator[Path]:
     """Yield the control groups of this process and their parents, for Linux cgroups v1 and v2."""
     for line in _read_word(_OWN_GROUPS).splitlines():
         number, controllers, path = line.split(":", 2)

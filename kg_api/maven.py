@@ -36,8 +36,8 @@ def fetch(lock: Path, cache: Path, on_progress: Progress | None = None) -> list[
     from requests import Session  # noqa: PLC0415
 
     entries = LockFile.load(lock).dependencies
-    artifacts = [_artifact(cache, entry) for entry in entries]
-    paths = [*map(_path, artifacts)]
+    artifacts = [_find_artifact(cache, entry) for entry in entries]
+    paths = [*map(_build_path, artifacts)]
     verified = cache / "verified" / hashlib.sha256(lock.read_bytes()).hexdigest()
     if verified.exists() and all(path.exists() for path in paths):
         return paths
@@ -61,7 +61,7 @@ def find_damaged(lock: Path, cache: Path) -> list[Path]:
     from jgo.env import LockFile  # noqa: PLC0415
 
     entries = LockFile.load(lock).dependencies
-    paths = [_path(_artifact(cache, entry)) for entry in entries]
+    paths = [_build_path(_find_artifact(cache, entry)) for entry in entries]
     return [path for path, entry in zip(paths, entries, strict=True) if not _is_intact(path, entry)]
 
 
@@ -70,7 +70,7 @@ def _is_intact(path: Path, entry: LockedDependency) -> bool:
 
 
 def _fetch_one(session: Session, artifact: Artifact, entry: LockedDependency) -> Path:
-    path = _path(artifact)
+    path = _build_path(artifact)
     if _is_intact(path, entry):
         return path
     try:
@@ -103,14 +103,14 @@ def _download(session: Session, artifact: Artifact, path: Path, sha256: str | No
     unfinished.replace(path)
 
 
-def _path(artifact: Artifact) -> Path:
+def _build_path(artifact: Artifact) -> Path:
     path = artifact.cached_path
     if path is None:
         raise ManagedProcessError(f"{artifact.filename} has no path in the cache")
     return path
 
 
-def _artifact(cache: Path, entry: LockedDependency) -> Artifact:
+def _find_artifact(cache: Path, entry: LockedDependency) -> Artifact:
     from jgo.maven import MavenContext  # noqa: PLC0415
 
     component = MavenContext(repo_cache=cache / "m2").project(entry.groupId, entry.artifactId)

@@ -146,7 +146,7 @@ NO_ROUTE = "none"
 Metric = Counter | Gauge | Histogram
 
 
-def _described(
+def _describe(
     kind: type[Metric], text: str, *labels: str, buckets: Sequence[float] = BUCKETS
 ) -> Callable[[str, CollectorRegistry], Metric]:
     def make(name: str, registry: CollectorRegistry) -> Metric:
@@ -160,41 +160,41 @@ def _described(
 
 
 _METRICS: Final = {
-    "kg_http_requests": _described(Counter, "Requests answered.", "method", "route", "status"),
-    "kg_http_request_seconds": _described(
+    "kg_http_requests": _describe(Counter, "Requests answered.", "method", "route", "status"),
+    "kg_http_request_seconds": _describe(
         Histogram, "Time from a request to the start of its response.", "method", "route"
     ),
-    "kg_http_requests_open": _described(Gauge, "Requests under way."),
-    "kg_search_stage_seconds": _described(Histogram, "One stage.", "of", "stage"),
+    "kg_http_requests_open": _describe(Gauge, "Requests under way."),
+    "kg_search_stage_seconds": _describe(Histogram, "One stage.", "of", "stage"),
     # a job has several runs if it yields, waits, or fails
-    "kg_job_runs_begun": _described(Counter, "Runs begun.", "kind"),
-    "kg_job_runs": _described(Counter, "Runs ended.", "kind", "outcome"),
-    "kg_job_run_seconds": _described(Histogram, "One run.", "kind", buckets=LONG_BUCKETS),
-    "kg_neo4j_seconds": _described(
+    "kg_job_runs_begun": _describe(Counter, "Runs begun.", "kind"),
+    "kg_job_runs": _describe(Counter, "Runs ended.", "kind", "outcome"),
+    "kg_job_run_seconds": _describe(Histogram, "One run.", "kind", buckets=LONG_BUCKETS),
+    "kg_neo4j_seconds": _describe(
         Histogram, "One try of a statement or of a transaction, waiting for a connection included.", "access"
     ),
-    "kg_neo4j_failures": _described(Counter, "Tries that failed.", "access", "error"),
-    "kg_neo4j_retries": _described(Counter, "Tries after the first.", "access"),
-    "kg_neo4j_sessions_open": _described(
+    "kg_neo4j_failures": _describe(Counter, "Tries that failed.", "access", "error"),
+    "kg_neo4j_retries": _describe(Counter, "Tries after the first.", "access"),
+    "kg_neo4j_sessions_open": _describe(
         Gauge, "Sessions in progress. Each has a connection, or waits for one."
     ),
     # `kind`: task of the provider. `provider`: name of its host
-    "kg_provider_request_seconds": _described(
+    "kg_provider_request_seconds": _describe(
         Histogram, "One HTTP request.", "kind", "provider", buckets=LONG_BUCKETS
     ),
-    "kg_provider_failures": _described(Counter, "Requests that failed.", "kind", "provider", "reason"),
-    "kg_provider_retries": _described(Counter, "Requests tried again.", "kind"),
-    "kg_provider_tokens": _described(Counter, "Tokens read and written.", "kind", "provider", "direction"),
-    "kg_provider_cost_dollars": _described(
+    "kg_provider_failures": _describe(Counter, "Requests that failed.", "kind", "provider", "reason"),
+    "kg_provider_retries": _describe(Counter, "Requests tried again.", "kind"),
+    "kg_provider_tokens": _describe(Counter, "Tokens read and written.", "kind", "provider", "direction"),
+    "kg_provider_cost_dollars": _describe(
         Counter, "Money spent on models with a known price.", "kind", "provider"
     ),
-    "embeddings": _described(Counter, "Texts embedded.", "model", "dimensions"),
-    "embedding_latency_seconds": _described(
+    "embeddings": _describe(Counter, "Texts embedded.", "model", "dimensions"),
+    "embedding_latency_seconds": _describe(
         Histogram, "Time of one call, tries and waits included.", "model", buckets=EMBEDDING_BUCKETS
     ),
-    "embedding_errors": _described(Counter, "Calls that failed.", "type"),
-    "embedding_tokens": _described(Counter, "Tokens read.", "model"),
-    "embedding_probes": _described(
+    "embedding_errors": _describe(Counter, "Calls that failed.", "type"),
+    "embedding_tokens": _describe(Counter, "Tokens read.", "model"),
+    "embedding_probes": _describe(
         Counter, "Probe texts embedded to verify the model. Not part of the other counters.", "model"
     ),
 }
@@ -208,10 +208,10 @@ class Meters:
         self._metrics = {name.removeprefix("kg_"): make(name, registry) for name, make in _METRICS.items()}
 
     def count(self, name: str, *labels: str, by: float = 1) -> None:
-        cast("Counter", self._of(name, labels)).inc(by)
+        cast("Counter", self._get(name, labels)).inc(by)
 
     def observe(self, name: str, *labels: str, seconds: float) -> None:
-        cast("Histogram", self._of(name, labels)).observe(seconds)
+        cast("Histogram", self._get(name, labels)).observe(seconds)
 
     @contextmanager
     def timing(self, name: str, *labels: str) -> Generator[None]:
@@ -229,7 +229,7 @@ class Meters:
         finally:
             self.count(name, by=-1)
 
-    def _of(self, name: str, labels: tuple[str, ...]) -> Metric:
+    def _get(self, name: str, labels: tuple[str, ...]) -> Metric:
         metric = self._metrics[name]
         return metric.labels(*labels) if labels else metric
 
@@ -243,7 +243,7 @@ def _open_meters() -> Meters:
     return Meters(REGISTRY)
 
 
-def meters() -> Meters:
+def get_meters() -> Meters:
     """Get the metrics of the process. They are created once, even if several threads call this first."""
     with _MAKING:
         return _open_meters()
@@ -257,7 +257,7 @@ CHARACTERS_A_TOKEN: Final = 4
 
 def spend_tokens(kind: str, provider: str, *, read: int, written: int, dollars: float | None) -> None:
     """Count tokens and their cost. None: unknown cost."""
-    count = meters().count
+    count = get_meters().count
     count("provider_tokens", kind, provider, "read", by=read)
     if written:
         count("provider_tokens", kind, provider, "written", by=written)

@@ -40,7 +40,7 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
-def constant(default: Any) -> Any:
+def declare_constant(default: Any) -> Any:
     """Return a field that only tests can set to another value."""
     return Field(default=default, json_schema_extra={"constant": True})
 
@@ -116,9 +116,9 @@ class NomicSettings(ProviderSettings):
     """API key to use for Nomic."""
     base_url: WebAddress = NOMIC_ADDRESS
     """Base URL to use. It can be another server with the same API."""
-    timeout: Seconds = constant(30)
-    max_retries: int = constant(2)
-    batch_size: int = constant(100)
+    timeout: Seconds = declare_constant(30)
+    max_retries: int = declare_constant(2)
+    batch_size: int = declare_constant(100)
 
 
 class OtelSettings(Section):
@@ -158,7 +158,7 @@ class RerankSettings(Section):
     """Folder to load your own model from if you use `local`, with model.onnx and tokenizer.json."""
     seconds: Seconds = 1.5
     """Number of seconds to wait for the reranker in a search. kg uses the scores that arrive in time."""
-    batch_size: int = constant(32)
+    batch_size: int = declare_constant(32)
     """Number of passages per request to a provider: the limit of TEI."""
     max_characters: Annotated[int, Field(ge=200, le=1_000_000)] = 4000
     """Maximum number of characters to rerank at once. A longer passage is split, and kg uses its best
@@ -202,7 +202,7 @@ class ConceptsSettings(Section):
     extractor: ExtractorName = "keyphrase"
     """Concept extractor to use. `llm` uses the language model and also finds relationships. `keyphrase`
     does not need a model. With `none`, kg does not extract concepts."""
-    per_source: int | None = constant(None)
+    per_source: int | None = declare_constant(None)
     budget: Price | None = None
     """Maximum amount to spend on a language model for each ontology, in US dollars. Default: no limit."""
 

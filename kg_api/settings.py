@@ -23,7 +23,7 @@ from pydantic_settings import (
 
 from kg_api import suggestions
 from kg_api.errors import ConfigurationError
-from kg_api.machine import choose_batch_size, cores, memory_bytes, service_processes
+from kg_api.machine import choose_batch_size, choose_process_count, count_cores, get_memory_bytes
 from kg_api.schemas.vocabulary import ImageProvider, Provider
 from kg_api.sections import (
     CohereSettings,
@@ -37,7 +37,7 @@ from kg_api.sections import (
     Seconds,
     Section,
     SyncSettings,
-    constant,
+    declare_constant,
     is_constant,
 )
 
@@ -60,7 +60,7 @@ class Neo4jSettings(Section):
     """Password to use with `KG_NEO4J__URI`. It is required if the URI is set."""
     database: str = "neo4j"
     """Name of the database to use."""
-    connection_seconds: Seconds = constant(5)
+    connection_seconds: Seconds = declare_constant(5)
     """Maximum age of a connection to Neo4j. Firewalls drop idle connections only after a longer time."""
     port: Annotated[int | None, Field(ge=1, le=65535)] = None
     """Bolt port of the managed Neo4j."""
@@ -68,12 +68,12 @@ class Neo4jSettings(Section):
     """Heap size of the managed Neo4j in MiB."""
     pagecache_mb: Annotated[int | None, Field(ge=64)] = None
     """Page cache of the managed Neo4j in MiB."""
-    disk_reserve_mb: int = constant(64)
+    disk_reserve_mb: int = declare_constant(64)
     """Free disk space in MiB. Below it, kg rejects writes."""
     conf: dict[str, str] | None = None
     """Entries to add to neo4j.conf, as a JSON object such as `{"db.transaction.timeout": "300s"}`. They
     override the entries of kg. You cannot change addresses, folders, or security."""
-    start_timeout_seconds: Seconds = constant(300)
+    start_timeout_seconds: Seconds = declare_constant(300)
 
     @field_validator("conf")
     @classmethod
@@ -137,19 +137,19 @@ class ApiSettings(Section):
     `https://app.example.org`."""
     max_document_bytes: Annotated[int, Field(gt=0)] = 64 * MIB
     """Maximum size of a document in bytes."""
-    max_request_bytes: int = constant(1 * MIB)
+    max_request_bytes: int = declare_constant(1 * MIB)
     max_connections: Annotated[int, Field(ge=1, le=100_000)] = 1000
     """Maximum number of open connections. If there are more, kg closes the connection that has been idle
     for the longest time. Use a lower value if the limit on open files is low."""
-    header_seconds: Seconds = constant(10)
-    idle_seconds: Seconds = constant(5)
-    stall_seconds: Seconds = constant(20)
+    header_seconds: Seconds = declare_constant(10)
+    idle_seconds: Seconds = declare_constant(5)
+    stall_seconds: Seconds = declare_constant(20)
     """Time after which a transfer slower than `min_bytes_per_second` is aborted."""
-    min_bytes_per_second: int = constant(500)
+    min_bytes_per_second: int = declare_constant(500)
     """Minimum transfer rate of request and response bodies. 0: no minimum."""
-    backlog_seconds: Seconds = constant(120)
+    backlog_seconds: Seconds = declare_constant(120)
     """Waiting time of a job without a running worker after which `/ready` fails."""
-    event_streams: int = constant(50)
+    event_streams: int = declare_constant(50)
 
     @field_validator("root_path")
     @classmethod
@@ -172,7 +172,7 @@ class ApiSettings(Section):
 
     @property
     def process_count(self) -> int:
-        return self.processes or service_processes(cores(), memory_bytes())
+        return self.processes or choose_process_count(count_cores(), get_memory_bytes())
 
     def share(self, most: int) -> int:
         """Return the share of one process in a limit for all processes, rounded up."""
@@ -191,7 +191,7 @@ class ApiSettings(Section):
 class ConversionSettings(Section):
     """Conversion of files to Markdown in separate processes."""
 
-    processes: int = constant(2)
+    processes: int = declare_constant(2)
     """Number of files that each service process converts in parallel."""
     max_seconds: Seconds = 120
     """Maximum time to convert a file, in seconds."""
@@ -200,14 +200,14 @@ class ConversionSettings(Section):
     ocr: Literal["auto", "off"] = "auto"
     """Whether to use OCR for PDF pages without readable text: `auto` (if the extra `ocr` is installed) or
     `off`. OCR takes seconds per page. It can read Latin, Chinese, and Japanese."""
-    ocr_max_pages: int = constant(200)
-    ocr_max_seconds: Seconds = constant(300)
+    ocr_max_pages: int = declare_constant(200)
+    ocr_max_seconds: Seconds = declare_constant(300)
     """Time limit for OCR of one file. The notes of the document list the skipped pages."""
-    ocr_max_megapixels: float = constant(10)
+    ocr_max_megapixels: float = declare_constant(10)
     """Maximum size of a rendered page for OCR. Smaller pages are rendered at 200 dpi."""
     images_within: bool = True
     """Whether to store the images in documents (PDF, EPUB, DOCX, HTML, and others) as sources."""
-    image_max_megapixels: float = constant(100)
+    image_max_megapixels: float = declare_constant(100)
     """Maximum size of an image in megapixels."""
 
     def limit_to_one_process(self) -> ConversionSettings:
@@ -227,7 +227,7 @@ class S3Settings(Section):
     """Region of the bucket. For stores other than Amazon S3, you can usually use any value."""
     prefix: Annotated[str, Field(pattern=r"^([A-Za-z0-9!_.*'()-]+(/[A-Za-z0-9!_.*'()-]+)*/?)?$")] = ""
     """Prefix to add to all object keys, such as `kg/`. You can use it to share a bucket."""
-    seconds: Seconds = constant(60)
+    seconds: Seconds = declare_constant(60)
 
 
 class BlobSettings(Section):
@@ -293,11 +293,11 @@ def _read(path: Path) -> str:
 class CommunitySettings(Section):
     enabled: bool = True
     """Whether to detect communities automatically when concepts change."""
-    min_size: int = constant(3)
+    min_size: int = declare_constant(3)
     """Minimum number of concepts in a community. Smaller communities are only counted."""
-    max_concepts: int = constant(200_000)
+    max_concepts: int = declare_constant(200_000)
     """Maximum number of concepts per ontology, the most connected first."""
-    changed_share: float = constant(0.1)
+    changed_share: float = declare_constant(0.1)
     """Share of sources, concepts, or relationships that must change before the next detection."""
 
 
@@ -310,14 +310,14 @@ class EmbeddingSettings(Section):
     """Embedding model to use. The default depends on the provider (openai: OPENAI_EMBED_MODEL)."""
     model_folder: Path | None = None
     """Folder to load your own local model from, with model.onnx and tokenizer.json."""
-    threads: int | None = constant(None)
+    threads: int | None = declare_constant(None)
     """Number of threads for local models. None: one per core."""
-    requests_at_once: int = constant(8)
+    requests_at_once: int = declare_constant(8)
     """Maximum number of parallel requests of a worker to a remote provider. A 429 response pauses them."""
     query_seconds: Seconds = 5
     """Number of seconds to wait for the provider in a search, with retries. After this time, the search
     continues without vectors."""
-    cache_entries: int = constant(200_000)
+    cache_entries: int = declare_constant(200_000)
     """Maximum number of vectors in the embedding cache. 0: no cache."""
     max_tokens: Annotated[int, Field(ge=64, le=1_000_000)] = 512
     """Maximum number of input tokens, for a model that kg does not know."""
@@ -352,7 +352,7 @@ class ImageEmbeddingSettings(Section):
     """Number of dimensions. You must set this for a model that kg does not know."""
     folder: Path | None = None
     """Folder to load `onnx` models from, with a subfolder for each model and its description."""
-    max_tokens: int = constant(256)
+    max_tokens: int = declare_constant(256)
     """Maximum number of input tokens of a model that kg does not know. Each byte counts as one token."""
     query_prefix: str = ""
     """Prefix to add to queries, for a model in your folder or another model that kg does not know."""
@@ -363,21 +363,21 @@ class ProposalSettings(Section):
 
     enabled: bool = True
     """Whether to propose links automatically."""
-    min_similarity: float | None = constant(None)
+    min_similarity: float | None = declare_constant(None)
     """Minimum cosine similarity of two sources. None: calibrated for the model."""
-    min_concept_similarity: float | None = constant(None)
+    min_concept_similarity: float | None = declare_constant(None)
     """Minimum cosine similarity of two concepts. None: calibrated for the model."""
-    min_contrast: float | None = constant(None)
+    min_contrast: float | None = declare_constant(None)
     """Minimum difference between the similarity of two sources and the mean to their neighbours."""
-    min_concept_contrast: float | None = constant(None)
+    min_concept_contrast: float | None = declare_constant(None)
     """Minimum difference between the similarity of two concepts and the mean to their neighbours."""
-    neighbours: int = constant(1)
+    neighbours: int = declare_constant(1)
     """Number of nearest neighbours. Each node of a pair must be among those of the other."""
-    hops: int = constant(2)
+    hops: int = declare_constant(2)
     """Maximum length of a path. Nodes that such a path connects get no proposal."""
-    max_open: int = constant(500)
+    max_open: int = declare_constant(500)
     """Maximum number of open proposals per ontology. kg keeps the best."""
-    nodes_a_run: int = constant(5000)
+    nodes_a_run: int = declare_constant(5000)
     """Maximum number of sources and concepts per job. The next check continues."""
 
 
@@ -395,30 +395,30 @@ SOURCES_READ_A_BATCH = 250
 class WorkerSettings(Section):
     """Worker process, which runs the jobs."""
 
-    batch_size: int | None = constant(None)
+    batch_size: int | None = declare_constant(None)
     """Number of sources per embedding batch. None: derived from the number of cores."""
-    poll_seconds: Seconds = constant(0.5)
-    lease_seconds: Seconds = constant(30)
+    poll_seconds: Seconds = declare_constant(0.5)
+    lease_seconds: Seconds = declare_constant(30)
     """Time without a heartbeat after which another worker takes over a job."""
-    heartbeat_seconds: Seconds = constant(10)
-    tick_seconds: Seconds = constant(60)
-    max_failures: int = constant(5)
+    heartbeat_seconds: Seconds = declare_constant(10)
+    tick_seconds: Seconds = declare_constant(60)
+    max_failures: int = declare_constant(5)
     """Maximum number of consecutive failures. After it, the job fails."""
-    turn_seconds: Seconds = constant(20)
+    turn_seconds: Seconds = declare_constant(20)
     """Time slice of a job. After it, the job yields to waiting jobs."""
-    stuck_seconds: Seconds = constant(1800)
+    stuck_seconds: Seconds = declare_constant(1800)
     """Time without progress after which a job fails, even if its worker is alive."""
     grace_seconds: Seconds = 30
     """Number of seconds to wait for the current batch when kg shuts down."""
-    most_queued: int = constant(10_000)
+    most_queued: int = declare_constant(10_000)
     """Maximum number of queued jobs. Above it, requests get a 429 response."""
-    niceness: int = constant(5)
+    niceness: int = declare_constant(5)
     metrics_port: Annotated[int | None, Field(ge=1, le=65535)] = None
     """Port to serve Prometheus metrics on. By default, the worker does not serve metrics."""
 
     @property
     def sources_a_batch(self) -> int:
-        return self.batch_size or choose_batch_size(cores())
+        return self.batch_size or choose_batch_size(count_cores())
 
     @property
     def sources_read_a_batch(self) -> int:
@@ -498,11 +498,11 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         source = cast("EnvSettingsSource", env_settings)
         source.env_vars = load_secret_files(source.env_vars, list_secret_variables())
-        own = InitSettingsSource(settings_cls, _by_their_own_names(source.env_vars))
+        own = InitSettingsSource(settings_cls, _read_provider_variables(source.env_vars))
         return init_settings, own, source
 
 
-def _by_their_own_names(environment: Mapping[str, str | None]) -> dict[str, dict[str, str]]:
+def _read_provider_variables(environment: Mapping[str, str | None]) -> dict[str, dict[str, str]]:
     """Return provider variables by section and field: OPENAI_API_KEY as `openai.api_key`."""
     found: dict[str, dict[str, str]] = {}
     for section in BY_THEIR_OWN_NAMES:
@@ -513,21 +513,21 @@ def _by_their_own_names(environment: Mapping[str, str | None]) -> dict[str, dict
     return found
 
 
-def variables(*, constants: bool = False) -> Iterator[tuple[str, FieldInfo]]:
-    return (each for each in _fields(Settings, ()) if is_constant(each[1]) == constants)
+def list_variables(*, constants: bool = False) -> Iterator[tuple[str, FieldInfo]]:
+    return (each for each in _list_fields(Settings, ()) if is_constant(each[1]) == constants)
 
 
-def _fields(model: type[BaseModel], path: tuple[str, ...]) -> Iterator[tuple[str, FieldInfo]]:
+def _list_fields(model: type[BaseModel], path: tuple[str, ...]) -> Iterator[tuple[str, FieldInfo]]:
     for name, field in model.model_fields.items():
         if isinstance(field.default, BaseModel):
-            yield from _fields(type(field.default), (*path, name))
+            yield from _list_fields(type(field.default), (*path, name))
         else:
             yield format_variable((*path, name)), field
 
 
 def list_secret_variables() -> list[str]:
     """List the variables of secrets. Each secret can come from a file."""
-    return [name for name, field in variables() if field.annotation == SecretStr | None]
+    return [name for name, field in list_variables() if field.annotation == SecretStr | None]
 
 
 def list_set_variables() -> set[str]:
@@ -547,12 +547,12 @@ def format_variable(path: tuple[int | str, ...]) -> str:
 def load_settings(**overrides: object) -> Settings:
     """Read the settings. Raise ConfigurationError with all wrong or unknown variables."""
     environment = EnvSettingsSource(Settings).env_vars
-    known = [*(name for name, _ in variables()), *(name + FILE for name in list_secret_variables())]
-    unknown = [*suggestions.complaints(environment, known)]
+    known = [*(name for name, _ in list_variables()), *(name + FILE for name in list_secret_variables())]
+    unknown = [*suggestions.list_complaints(environment, known)]
     set_names = {name.upper() for name, value in environment.items() if value}
     unknown += [
         suggestions.describe_unknown(name, known)
-        for name, _ in variables(constants=True)
+        for name, _ in list_variables(constants=True)
         if name in set_names
     ]
     if unknown:
@@ -572,5 +572,5 @@ def load_settings(**overrides: object) -> Settings:
 
 def _describe(variable: str, fault: ErrorDetails) -> str:
     if fault["type"] == "extra_forbidden":
-        return suggestions.describe_unknown(variable, (name for name, _ in variables()))
+        return suggestions.describe_unknown(variable, (name for name, _ in list_variables()))
     return f"{variable}: {fault['msg'].removeprefix('Value error, ')}"

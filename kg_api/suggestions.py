@@ -41,14 +41,14 @@ class FoldedText:
     places: array[int]
     """Position of each character in the origin, followed by the length of the origin."""
 
-    def every(self, sought: str) -> Iterator[tuple[int, int]]:
+    def find_all(self, sought: str) -> Iterator[tuple[int, int]]:
         """Yield the spans of whole-word matches in the origin."""
         start = 0
         while sought and (at := find_whole_word(self.text, sought, start)) is not None:
             start = at + len(sought)
-            yield self.span(at, start)
+            yield self.to_origin(at, start)
 
-    def span(self, start: int, end: int) -> tuple[int, int]:
+    def to_origin(self, start: int, end: int) -> tuple[int, int]:
         """Return the span in the origin, including the marks of its last letter."""
         last = self.places[end - 1] + 1
         while last < len(self.origin) and _continues_letter(self.origin[last]):
@@ -61,7 +61,7 @@ def fold(text: str, *, case: bool = False) -> FoldedText:
     letters: list[str] = []
     places = array("q")
     for at, character in enumerate(text):
-        alike = " " if character.isspace() else _alike(character)
+        alike = " " if character.isspace() else _unify(character)
         if alike == " " and letters[-1:] == [" "]:
             continue
         for each in alike if case else alike.casefold():
@@ -100,7 +100,7 @@ def _continues_letter(character: str) -> bool:
     return is_joined or unicodedata.category(character)[0] == "M"
 
 
-def _alike(character: str) -> str:
+def _unify(character: str) -> str:
     """Return one form for composed, decomposed, wide, and ligature variants of a character."""
     return character if character.isascii() else unicodedata.normalize("NFKD", character.translate(_SAME))
 
@@ -122,7 +122,7 @@ PROVIDERS = ("OPENAI_", "NOMIC_", "COHERE_")
 """Provider prefixes. The SDKs read other names, so kg rejects only names similar to a setting."""
 
 
-def complaints(environment: Mapping[str, str | None], known: Iterable[str]) -> Iterator[str]:
+def list_complaints(environment: Mapping[str, str | None], known: Iterable[str]) -> Iterator[str]:
     """Yield a message for each variable that resembles a setting, with the nearest setting."""
     names = sorted(known)
     groups = {name.split("__")[0] for name in names if "__" in name}
@@ -135,7 +135,7 @@ def complaints(environment: Mapping[str, str | None], known: Iterable[str]) -> I
         group, _, rest = variable.partition("__")
         unknown_group = bool(rest) and group not in groups  # known groups report wrong names
         injected = _OF_KUBERNETES.fullmatch(f"{variable}={value or ''}")
-        near_miss = not rest and not injected and bool(_nearest(variable, names))
+        near_miss = not rest and not injected and bool(_find_nearest(variable, names))
         if unknown_group or near_miss:
             yield describe_unknown(variable, names)
 
@@ -144,17 +144,17 @@ def _describe_provider_typo(variable: str, names: Sequence[str]) -> Iterator[str
     """Describe the similar settings. Compare without the common prefix, which makes all names similar."""
     prefix, _, rest = variable.partition("_")
     own = [name.removeprefix(f"{prefix}_") for name in names if name.startswith(f"{prefix}_")]
-    for suggestion in _nearest(rest, own):
+    for suggestion in _find_nearest(rest, own):
         yield f"{variable}: unknown setting. Did you mean {prefix}_{suggestion}?"
 
 
 def describe_unknown(variable: str, known: Iterable[str]) -> str:
-    nearest = _nearest(variable, sorted(known))
+    nearest = _find_nearest(variable, sorted(known))
     hint = f". Did you mean {nearest[0]}?" if nearest else ""
     return f"{variable}: unknown setting{hint}"
 
 
-def _nearest(variable: str, names: Sequence[str]) -> list[str]:
+def _find_nearest(variable: str, names: Sequence[str]) -> list[str]:
     return difflib.get_close_matches(variable, names, n=1, cutoff=NEAR)
 
 
@@ -192,17 +192,17 @@ class NamePlaces:
 
     def pair(self, one: str, other: str) -> NamedPair:
         """Return the positions of two names. "Python" inside "Python Software Foundation" does not match."""
-        (first, ones), (second, others) = self._of(one), self._of(other)
+        (first, ones), (second, others) = self._find_places(one), self._find_places(other)
         if first != second and first in second:
-            ones = [*_outside(ones, others)]
+            ones = [*_remove_contained(ones, others)]
         elif first != second and second in first:
-            others = [*_outside(others, ones)]
+            others = [*_remove_contained(others, ones)]
         return NamedPair(ones, others)
 
-    def _of(self, name: str) -> tuple[str, list[Place]]:
+    def _find_places(self, name: str) -> tuple[str, list[Place]]:
         if name not in self._known:
             folded = fold(name).text.strip() if any(map(str.isalnum, name)) else ""
-            self._known[name] = folded, [*self._text.every(folded)]
+            self._known[name] = folded, [*self._text.find_all(folded)]
         return self._known[name]
 
     @cached_property
@@ -210,7 +210,7 @@ class NamePlaces:
         return self._folded()
 
 
-def _outside(places: Sequence[Place], others: Sequence[Place]) -> Iterator[Place]:
+def _remove_contained(places: Sequence[Place], others: Sequence[Place]) -> Iterator[Place]:
     for start, end in places:
         at = bisect_right(others, start, key=itemgetter(0)) - 1
         if at < 0 or others[at][1] < end:
@@ -239,12 +239,12 @@ def find_similar_spellings(wanted: str, names: Iterable[str]) -> list[str]:
     return _sort_by_similarity(wanted, list(dict.fromkeys(names)), least=MIN_SPELT_ALIKE)
 
 
-def nearest(wanted: str, names: Iterable[str]) -> list[str]:
+def find_nearest(wanted: str, names: Iterable[str]) -> list[str]:
     """Return up to three similar names: similar spelling, or all words of the shorter name."""
     known = list(dict.fromkeys(names))
     spelt = find_similar_spellings(wanted, known)
-    words = _words(wanted)
-    sharing = [name for name in known if name not in spelt and _share_words(words, _words(name))]
+    words = _list_words(wanted)
+    sharing = [name for name in known if name not in spelt and _share_words(words, _list_words(name))]
     return [*spelt, *_sort_by_similarity(wanted, sharing)][:MAX_SUGGESTIONS]
 
 
@@ -260,7 +260,7 @@ def _sort_by_similarity(wanted: str, names: Sequence[str], least: float = 0) -> 
     return [name for name, _, _ in found]
 
 
-def _words(text: str) -> list[str]:
+def _list_words(text: str) -> list[str]:
     return utils.default_process(text).split()
 
 
@@ -283,7 +283,7 @@ def format_suggestion(wanted: str | Sequence[str], names: Iterable[str]) -> str:
     """Return a clause with the nearest names, or an empty text without similar names."""
     known = list(names)
     wanted = [wanted] if isinstance(wanted, str) else wanted
-    found = list(dict.fromkeys(name for each in wanted for name in nearest(each, known)))
+    found = list(dict.fromkeys(name for each in wanted for name in find_nearest(each, known)))
     return f" (did you mean {' or '.join(map(repr, found[:MAX_SUGGESTIONS]))}?)" if found else ""
 
 

@@ -80,7 +80,7 @@ def carry_trace(headers: MutableMapping[str, str]) -> None:
         _W3C.inject(headers)
 
 
-def current_traceparent() -> str | None:
+def get_traceparent() -> str | None:
     carrier: dict[str, str] = {}
     carry_trace(carrier)
     return carrier.get(TRACEPARENT)
@@ -119,7 +119,7 @@ WITHOUT_PACKAGES = (
 @contextmanager
 def tracing(endpoint: str | None, service: str) -> Generator[None]:
     """Export the spans of this process during the block, if an endpoint is set."""
-    provider = _provider(endpoint, service) if endpoint else None
+    provider = _build_provider(endpoint, service) if endpoint else None
     if provider is None:
         yield
         return
@@ -134,7 +134,7 @@ def tracing(endpoint: str | None, service: str) -> Generator[None]:
         ending.join(END_SECONDS)
 
 
-def _provider(endpoint: str, service: str) -> TracerProvider | None:
+def _build_provider(endpoint: str, service: str) -> TracerProvider | None:
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415 - an extra
         from opentelemetry.sdk.resources import OTELResourceDetector, Resource  # noqa: PLC0415

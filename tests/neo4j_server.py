@@ -42,7 +42,7 @@ class Neo4jServer:
         return self._managed().pid_file.parent.parent
 
     def kill(self) -> None:
-        if process := processes.running(self._managed()):
+        if process := processes.find_running(self._managed()):
             process.kill()
 
     def restart(self) -> None:
@@ -88,7 +88,7 @@ def managed_server(*, first_start: bool = False) -> Generator[Neo4jServer]:
         try:
             choose_bolt_port(home, settings)
             processes.wait(role, processes.start(role), timeout=START_SECONDS)
-            yield Neo4jServer(home.bolt_uri() or "", USER, home.password() or "", role)
+            yield Neo4jServer(home.build_bolt_uri() or "", USER, home.read_password() or "", role)
         finally:
             _kill(role)
 
@@ -141,7 +141,7 @@ def _sweep() -> None:
 
 
 def _kill(role: Role) -> None:
-    if process := processes.running(role):
+    if process := processes.find_running(role):
         process.kill()
 
 

@@ -147,9 +147,9 @@ def _measure(job: Job, vectors: np.ndarray[Any, Any], peers_python: Path) -> Rep
         folder, home = Path(name), running.home
         place = replace(
             job.place,
-            bolt=home.bolt_uri() or "",
-            password=home.password() or "",
-            api_url=home.api_url() or "",
+            bolt=home.build_bolt_uri() or "",
+            password=home.read_password() or "",
+            api_url=home.build_api_url() or "",
             home=home.path,
         )
         with _processes(running, job.contestant) as processes:

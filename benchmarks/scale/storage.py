@@ -8,8 +8,8 @@ from typing import Any
 
 from benchmarks.stack import Stack
 from kg_api.graph.client import Graph
-from kg_api.graph.schema import index_states
-from kg_api.graph.spaces import Space, find_space, index_config
+from kg_api.graph.schema import read_index_states
+from kg_api.graph.spaces import Space, build_index_config, find_space
 
 MIB = 2**20
 QUANTIZATION = "vector.quantization.type"
@@ -33,7 +33,7 @@ def rebuild(running: Stack, quantization: str | None) -> dict[str, Any]:
         graph.write("spaces/drop_index", name=space.index_name)
         _make(graph, space, quantization)
         begun = time.monotonic()
-        while not index_states(graph)[space.index_name].online:
+        while not read_index_states(graph)[space.index_name].online:
             time.sleep(POLL_SECONDS)
         seconds = time.monotonic() - begun
     time.sleep(STEADY_SECONDS)
@@ -41,7 +41,7 @@ def rebuild(running: Stack, quantization: str | None) -> dict[str, Any]:
 
 
 def _make(graph: Graph, space: Space, quantization: str | None) -> None:
-    config = index_config(space.identity)
+    config = build_index_config(space.identity)
     if quantization is not None:
         config[QUANTIZATION] = quantization
     options = {"indexConfig": config}

@@ -64,7 +64,7 @@ def _noted(running: Stack) -> None:
 def _statements(running: Stack) -> dict[str, float]:
     with running.graph() as graph:
         state = read_embedding_state(graph, LARGE)
-        wanted = state.target.wanted()
+        wanted = state.target.build_query()
         looks = {
             "due": lambda: list_pending_sources(graph, wanted, after=BEGINNING, limit=64),
             "count_due": lambda: count_due(graph, wanted),
@@ -82,7 +82,7 @@ def _statements(running: Stack) -> dict[str, float]:
 
 
 def _requests(running: Stack) -> dict[str, float]:
-    with httpx.Client(base_url=running.home.api_url() or "", timeout=120) as http:
+    with httpx.Client(base_url=running.home.build_api_url() or "", timeout=120) as http:
         return {
             f"GET /{path}": _median(lambda path=path: http.get(f"/{path}").raise_for_status())
             for path in PATHS

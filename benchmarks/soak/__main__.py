@@ -54,7 +54,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _soak(running: Stack, chosen: argparse.Namespace, texts: Sequence[str]) -> dict[str, Any]:
-    target = Target(running.home.api_url() or "", _phrases(texts), texts)
+    target = Target(running.home.build_api_url() or "", _phrases(texts), texts)
     with running.client() as client:
         client.ingest_text(texts[0], ontology=ONTOLOGY, document="first.txt")
     with Sampler(running.pids()) as sampler, everything(target, chosen.pause) as doings:

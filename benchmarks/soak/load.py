@@ -18,7 +18,7 @@ from PIL import Image
 from benchmarks.storm.faults import Background
 from kg_api.client import KgClient
 from kg_api.errors import NotFound
-from kg_api.schemas.base import document_id
+from kg_api.schemas.base import build_document_id
 
 ONTOLOGY = "soak"
 KEPT_DOCUMENTS = 40
@@ -106,7 +106,7 @@ def _changing(opened: ExitStack, target: Target) -> Callable[[], object]:
         text = f"Number {number}.\n\n{target.texts[number % len(target.texts)]}"
         client.ingest_text(text, ontology=ONTOLOGY, document=f"{number}.txt")
         with suppress(NotFound):
-            client.delete_document(document_id(ONTOLOGY, f"{number - KEPT_DOCUMENTS}.txt"))
+            client.delete_document(build_document_id(ONTOLOGY, f"{number - KEPT_DOCUMENTS}.txt"))
 
     return once
 
@@ -120,7 +120,7 @@ def _pictures(opened: ExitStack, target: Target) -> Callable[[], object]:
         Image.new("RGB", (64, 48), (number % 256, number // 256 % 256, 90)).save(drawn, "PNG")
         client.ingest_bytes(drawn.getvalue(), ontology=ONTOLOGY, document=f"{number}.png")
         with suppress(NotFound):
-            client.delete_document(document_id(ONTOLOGY, f"{number - KEPT_DOCUMENTS}.png"))
+            client.delete_document(build_document_id(ONTOLOGY, f"{number - KEPT_DOCUMENTS}.png"))
 
     return once
 

@@ -12,7 +12,7 @@ from benchmarks.storm.faults import ONTOLOGY
 from benchmarks.storm.stage import Rows, Stage
 from kg_api.client import KgClient
 from kg_api.providers.embedding_port import Embedder
-from kg_api.schemas.base import document_id
+from kg_api.schemas.base import build_document_id
 
 COMPARED, ASKED = 500, 100
 
@@ -101,7 +101,7 @@ def _stuck(stage: Stage) -> int:
 def _documents(stage: Stage, client: KgClient, expected: dict[str, str]) -> dict[str, int]:
     """Whether the documents are those that were stored last: storing them again changes no source."""
     known = {row["id"] for row in stage.rows(DOCUMENT_IDS, o=ONTOLOGY)}
-    wanted = {document_id(ONTOLOGY, name) for name in expected}
+    wanted = {build_document_id(ONTOLOGY, name) for name in expected}
     previews = [
         client.preview_bytes(text.encode(), ontology=ONTOLOGY, document=name)
         for name, text in expected.items()

@@ -16,7 +16,7 @@ from benchmarks.storm.stage import Stage
 from kg_api.client import KgClient
 from kg_api.errors import KgError, NotFound
 from kg_api.local import processes
-from kg_api.schemas.base import document_id
+from kg_api.schemas.base import build_document_id
 
 ONTOLOGY = "storm"
 LOOK_SECONDS = 0.2
@@ -169,7 +169,7 @@ class Killer(Background):
         return 0.2
 
     def _kill_neo4j(self) -> bool:
-        process = processes.running(self.stage.neo4j)
+        process = processes.find_running(self.stage.neo4j)
         if process is None or self.stage.neo4j.waiting_for():
             return False
         process.kill()
@@ -249,7 +249,7 @@ class Changer(Background):
 
     def _gone(self, name: str) -> None:
         with suppress(NotFound):  # an earlier try had done it
-            self._client.delete_document(document_id(ONTOLOGY, name))
+            self._client.delete_document(build_document_id(ONTOLOGY, name))
 
     def _store(self, name: str, text: str) -> None:
         content = text.encode()

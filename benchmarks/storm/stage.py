@@ -22,7 +22,7 @@ from kg_api.local import processes
 from kg_api.local.processes import Home, Role
 from kg_api.local.supervisor import Supervisor
 from kg_api.settings import load_settings
-from kg_cli.stack.roles import choose_ports, stack_roles
+from kg_cli.stack.roles import build_roles, choose_ports
 
 START_SECONDS = 300.0
 KG = "from kg_api import settings; settings.is_constant = lambda _: False; from kg_cli.main import run; run()"
@@ -111,7 +111,7 @@ class Stage:
 
     def client(self) -> KgClient:
         """A client of its service."""
-        return KgClient(self.home.api_url() or "", timeout_seconds=120)
+        return KgClient(self.home.build_api_url() or "", timeout_seconds=120)
 
     def rows(self, text: Any, **parameters: Any) -> Rows:
         """Ask the database behind the product's back."""
@@ -120,7 +120,7 @@ class Stage:
     def kg(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a command of kg, at the service of the home that listened last: that lets its own user in."""
         command = [sys.executable, "-m", "kg_cli.main", *arguments]
-        urls = [each.url for each in self.home.services() if each.url]
+        urls = [each.url for each in self.home.list_services() if each.url]
         env = os.environ | ({"KG_API_URL": urls[-1]} if urls else {})
         return subprocess.run(command, env=env, check=False, capture_output=True, text=True)
 
@@ -180,12 +180,12 @@ def staged(supervised: Sequence[str] = ("neo4j", "api")) -> Generator[Stage]:
         settings = load_settings()
         home = Home(settings.home).create()
         choose_ports(home, settings)
-        watched = [role for role in stack_roles(home, settings) if role.name in supervised]
+        watched = [role for role in build_roles(home, settings) if role.name in supervised]
         with ExitStack() as opened:
             opened.enter_context(_supervised(watched))
-            auth = ("neo4j", home.password() or "")
+            auth = ("neo4j", home.read_password() or "")
             driver = neo4j.GraphDatabase.driver(
-                home.bolt_uri() or "",
+                home.build_bolt_uri() or "",
                 auth=auth,
                 connection_timeout=2,
                 max_transaction_retry_time=0.1,

@@ -63,7 +63,7 @@ class RandomKiller(Background):
         return all(each.answers for each in self._services) and self._dice.choice(self._services).kill()
 
     def _neo4j(self) -> bool:
-        process = processes.running(self._stage.neo4j)
+        process = processes.find_running(self._stage.neo4j)
         if process is None or self._stage.neo4j.waiting_for():
             return False
         process.kill()

@@ -24,10 +24,10 @@ from kg_api.graph.keys import (
     find_usable,
     get_key_lifetime,
     lock_keys,
-    note_use,
     put_key,
     put_session,
     read_keys,
+    record_use,
 )
 from kg_api.graph.names import list_searched_ontologies
 from kg_api.schemas.operations import WHOLE_KEY, ApiKey, CreatedKey, KeyRotation, NewKey, extract_key_id
@@ -193,7 +193,7 @@ class KeyCheck:
         self._remember(token, access, begun + (KNOWN_SECONDS if left is None else min(KNOWN_SECONDS, left)))
         if key["note_use"]:
             try:  # a full disk must not block requests
-                note_use(graph, key_id)
+                record_use(graph, key_id)
             except Unavailable as error:
                 log.warning("the use of a key is not noted", key=key_id, reason=str(error))
         return access

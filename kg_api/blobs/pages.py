@@ -14,7 +14,7 @@ from kg_api.graph.fulltext import parse_question_words
 from kg_api.graph.images import Original, SourceOnPage, find_original, list_sources_on_page
 from kg_api.graph.library import find_source
 from kg_api.graph.names import identify_document
-from kg_api.schemas.base import digest
+from kg_api.schemas.base import compute_digest
 from kg_api.schemas.documents import WordBox
 from kg_api.schemas.images import DrawnPage, PageBox, PageImage, PageToDraw
 from kg_api.wording import pluralize
@@ -60,7 +60,7 @@ class PageService:
     def get_picture(self, request: PageRequest, known: str) -> PagePicture:
         """Return a page as an image. `known` has the keys of images that the client has cached."""
         original, wanted = self._find_page(request)
-        key = digest("page", DRAWN_BY, original.key, repr(astuple(wanted)))
+        key = compute_digest("page", DRAWN_BY, original.key, repr(astuple(wanted)))
         drawn = None if key in known else self._draw_page(original, wanted)
         return PagePicture(key, original.document, drawn)
 

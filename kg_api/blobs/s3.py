@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from kg_api.errors import ConfigurationError, FileStoreFull, Unavailable
-from kg_api.providers.extras import missing
+from kg_api.providers.extras import describe_missing
 from kg_api.settings import S3Settings
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ try:
     from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
     from obstore.store import S3Store
 except ImportError:
-    raise missing("s3") from None
+    raise describe_missing("s3") from None
 
 RETRIES = 3
 _CONNECT_SECONDS = 5

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from kg_api.errors import InvalidInput
 from kg_api.schemas.documents import DocumentText
-from kg_api.schemas.problems import valid
+from kg_api.schemas.problems import validate
 
 T = TypeVar("T")
 
@@ -138,13 +138,13 @@ def build_body(request: type[BaseModel], options: Mapping[str, Any], **more: Any
         for name, field_ in request.model_fields.items()
         if name in given and (given[name] is not None or NoneType in get_args(field_.annotation))
     }
-    return valid(request, asked).model_dump(mode="json", exclude_defaults=True)
+    return validate(request, asked).model_dump(mode="json", exclude_defaults=True)
 
 
 def build_change_body(request: type[BaseModel], options: Mapping[str, Any]) -> dict[str, Any]:
     """Build the JSON body for a change from the options that are set, including None."""
     given = {name: options[name] for name in request.model_fields if options[name] is not UNSET}
-    return valid(request, given).model_dump(mode="json", exclude_unset=True)
+    return validate(request, given).model_dump(mode="json", exclude_unset=True)
 
 
 def build_batch_body(documents: Sequence[DocumentText | Mapping[str, Any]]) -> dict[str, Any]:

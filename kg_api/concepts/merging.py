@@ -13,7 +13,7 @@ from typing import Final, Literal
 import structlog
 
 from kg_api.errors import TooMuchAtOnce
-from kg_api.graph.client import Graph, portions
+from kg_api.graph.client import Graph, split_into_portions
 from kg_api.graph.concept_merges import merge_concepts
 from kg_api.graph.concept_vectors import (
     NearConcepts,
@@ -376,14 +376,14 @@ def merge_near(graph: Graph, space: Space, ontology: str, concept_ids: Iterable[
 
 
 def link_near(graph: Graph, space: Space, ontology: str, concept_ids: Iterable[str]) -> None:
-    for ids in portions([*dict.fromkeys(concept_ids)], PORTION):
+    for ids in split_into_portions([*dict.fromkeys(concept_ids)], PORTION):
         _link(graph, space, ontology, ids)
 
 
 def link_embedded(graph: Graph, spaces: SpaceRegistry, plan: Plan, concept_ids: Iterable[str]) -> None:
     """Link newly embedded concepts. Only vectors of the space that answers searches can cause merges."""
     # Stored links and merges do not change when a calibration follows, so they must not rest on defaults
-    space = plan.space if plan.space.calibration else spaces.of(plan.space).calibrate()
+    space = plan.space if plan.space.calibration else spaces.get_open(plan.space).calibrate()
     if plan.answers:
         merge_near(graph, space, plan.ontology, concept_ids)
     else:
@@ -397,7 +397,7 @@ def _link(graph: Graph, space: Space, ontology: str, ids: Sequence[str]) -> list
     def find_pairs(some: Sequence[str]) -> list[NearConcepts]:
         return find_near_concept_pairs(graph, space, ontology, some, NEIGHBOURS, least=least)
 
-    lookups = [partial(find_pairs, some) for some in portions(ids, ASKED_AT_ONCE)]
+    lookups = [partial(find_pairs, some) for some in split_into_portions(ids, ASKED_AT_ONCE)]
     found = chain.from_iterable(ask_at_once(lookups, len(lookups)))  # lookups are slow
     near = sorted(found, key=lambda each: (-each.cosine, each.ids))
     link_concepts(graph, space, {own: [pair for pair in near if pair.ids[0] == own] for own in ids})

@@ -149,15 +149,17 @@ class RelationshipSearcher:
         self._graph = graph
         self._spaces = spaces
         self._snapshots = get_snapshots(graph)
-        self._embedding = self._snapshots.progress("edge_embedding")
+        self._embedding = self._snapshots.get_progress("edge_embedding")
 
     def search(
         self, request: RelationshipSearch, document_ids: Collection[str] | None = None
     ) -> RelationshipHits:
         """Find similar relationships. `degraded` lists parts of the search that failed."""
-        known = self._snapshots.known(request.ontologies or (), new_too=request.ontologies is None)
+        known = self._snapshots.get(request.ontologies or (), new_too=request.ontologies is None)
         query = embed_concept_query(request.query_text, request.ontologies, known, self._spaces)
-        missing = self._snapshots.populating(*(each.space.relation_index_name for each in query.meanings))
+        missing = self._snapshots.read_populating(
+            *(each.space.relation_index_name for each in query.meanings)
+        )
         types, unknown = resolve_types(self._graph, query.ontologies, request.types)
         scope = _SearchScope(request, query, missing, types, document_ids)
         hits = self._collect_hits(scope)[: request.limit]

@@ -22,21 +22,21 @@ from kg_api.graph.concepts import (
     Appearance,
     count_evidence,
     find_concept,
-    page_of_concepts,
     read_appearances,
+    read_concepts_page,
     read_evidence,
     read_unverified,
 )
-from kg_api.graph.fulltext import CONCEPT_FIELDS, MAX_TERMS, build_lucene_queries, terms
+from kg_api.graph.fulltext import CONCEPT_FIELDS, MAX_TERMS, build_lucene_queries, list_terms
 from kg_api.graph.jobs import CONCEPT_EMBEDDING, Progress, request_job
 from kg_api.graph.library import read_neighbours
 from kg_api.graph.search import (
     WORDS_INDEX,
     ConceptLaneHit,
     Meaning,
+    build_name_lookup,
     build_text_lookup,
     build_vector_lookup,
-    by_name,
     find_concepts_by_text,
     has_concepts,
     look_up_concepts,
@@ -44,7 +44,7 @@ from kg_api.graph.search import (
 )
 from kg_api.graph.spaces import Space
 from kg_api.graph.spellings import Variant, find_variants
-from kg_api.schemas.base import name_id, normalize_concept_name
+from kg_api.schemas.base import build_name_id, normalize_concept_name
 from kg_api.schemas.concepts import (
     Concept,
     ConceptContext,
@@ -94,7 +94,7 @@ def embed_concept_query(
         by_space.setdefault(space.slug, (space, []))[1].append(name)
     for space, ontologies in by_space.values():
         try:
-            opened = spaces.of(space)
+            opened = spaces.get_open(space)
             vector = opened.embed_query(text)
             opened.calibrate_labels_soon()
         except (*FAULTS, InvalidInput) as error:  # full-text search may accept a rejected query
@@ -247,17 +247,17 @@ def find_concepts(
     """Find the concepts that match a query best."""
     depth = max(LANE_DEPTH, 2 * limit)
     usable = [each for each in meanings if each.space.concept_index_name not in populating]
-    words = terms(query_text)
+    words = list_terms(query_text)
     if WORDS_INDEX in populating and not usable:
         raise Unavailable("the indexes of concepts are still being populated. Try again in a moment")
     query_words = () if WORDS_INDEX in populating else words
     variants = find_variants(query_text)
     queries = build_lucene_queries(query_words, ontologies, fields=CONCEPT_FIELDS, variants=variants)
-    names = [name_id(ontology, query_text) for ontology in ontologies] if query_text.strip() else []
+    names = [build_name_id(ontology, query_text) for ontology in ontologies] if query_text.strip() else []
     lookups = [
         *(build_vector_lookup(each, depth) for each in usable),
         *(build_text_lookup(each, usable, depth) for each in queries),
-        by_name(names, usable, depth),
+        build_name_lookup(names, usable, depth),
     ]
     *found, named = look_up_concepts(graph, lookups)
     lanes = [*found[: len(usable)], merge_concept_hits(found[len(usable) :], depth)]
@@ -375,12 +375,12 @@ class ConceptService:
         self._graph = graph
         self._spaces = spaces
         self._snapshots = get_snapshots(graph)
-        self._extraction = self._snapshots.progress("concept_extraction")
-        self._embedding = self._snapshots.progress("concept_embedding")
+        self._extraction = self._snapshots.get_progress("concept_extraction")
+        self._embedding = self._snapshots.get_progress("concept_embedding")
 
     def search(self, query_text: str, ontologies: Sequence[str] | None, limit: int) -> ConceptHits:
         """Find concepts by vector, keywords and name. `degraded` lists parts of the search that failed."""
-        known = self._snapshots.known(ontologies or (), new_too=ontologies is None)
+        known = self._snapshots.get(ontologies or (), new_too=ontologies is None)
         query = embed_concept_query(query_text, ontologies, known, self._spaces)
         names = (each.space.concept_index_name for each in query.meanings)
         found = find_concepts(
@@ -389,7 +389,7 @@ class ConceptService:
             query.meanings,
             query.ontologies,
             limit,
-            populating=self._snapshots.populating(WORDS_INDEX, *names),
+            populating=self._snapshots.read_populating(WORDS_INDEX, *names),
         )
         started = start_embedding(self._graph, known, query.ontologies) if query.meanings else []
         extraction = describe_running_jobs(self._extraction.read(), query.ontologies, EXTRACTION)
@@ -458,10 +458,10 @@ class ConceptService:
     def list_concepts(self, ontology: str, offset: int, limit: int) -> ConceptList:
         """Return concepts of an ontology, most sources first. `notes` describe a running extraction."""
         read_embedding_state(self._graph, ontology)
-        concepts, total = page_of_concepts(self._graph, ontology, offset, limit)
+        concepts, total = read_concepts_page(self._graph, ontology, offset, limit)
         due = [
             *(() if total else describe_missing_concepts(self._graph, [ontology])),
-            *describe_running_jobs(self._extraction.recent(), [ontology], EXTRACTION),
+            *describe_running_jobs(self._extraction.get(), [ontology], EXTRACTION),
         ]
         notes = [each.effect for each in due]
         return ConceptList(concepts=concepts, total=total, offset=offset, limit=limit, notes=notes)

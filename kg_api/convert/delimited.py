@@ -11,7 +11,7 @@ from kg_api.convert.shared.markdown_text import MarkdownWriter
 from kg_api.convert.sheets import MAX_CELLS, write_grid
 from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import Converted
-from kg_api.text.decoding import binary_kind, decode_declared
+from kg_api.text.decoding import decode_declared, find_binary_kind
 
 _SAMPLE = 64_000
 _DELIMITERS = ",;\t|"
@@ -20,7 +20,7 @@ csv.field_size_limit(16 * 1024 * 1024)
 
 
 def convert(data: bytes) -> Converted:
-    if what := binary_kind(data):
+    if what := find_binary_kind(data):
         raise UnreadableDocument(f"the file is not CSV but {what}. Rename the file to match its content")
     text, notes = decode_declared(data)
     writer = MarkdownWriter()

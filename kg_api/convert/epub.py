@@ -27,7 +27,7 @@ from kg_api.schemas.documents import Converted
 from kg_api.schemas.images import ReadImage
 from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.settings import ConversionSettings
-from kg_api.text.decoding import declared_encoding, decode_declared
+from kg_api.text.decoding import decode_declared, find_declared_encoding
 from kg_api.text.image_references import from_data_uri, is_data_uri
 
 _KIND = "an EPUB book"
@@ -136,7 +136,7 @@ class _Book:
 
         try:
             chapter = read_entry(self._archive, name)
-            text, _ = decode_declared(chapter, declared_encoding(chapter))
+            text, _ = decode_declared(chapter, find_declared_encoding(chapter))
         except UnreadableDocument:
             return None
         try:

@@ -28,7 +28,7 @@ from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import Converted
 from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.settings import ConversionSettings
-from kg_api.text.decoding import declared_encoding, decode_declared, is_image
+from kg_api.text.decoding import decode_declared, find_declared_encoding, is_image
 
 _KNOWN = frozenset({
     *("from", "to", "subject", "date", "received", "message-id", "mime-version", "return-path"),
@@ -228,10 +228,12 @@ def _select_parts(message: EmailMessage) -> _Parts:
 def _sort_leaf(part: EmailMessage, parts: _Parts, *, is_dropped: bool) -> None:
     kind = _get_kind(part)
     if kind == "image":
-        parts.images.append(MailImage(part, _name(part), _get_header(part, "content-id").strip().strip("<>")))
+        parts.images.append(
+            MailImage(part, _get_file_name(part), _get_header(part, "content-id").strip().strip("<>"))
+        )
         parts.body.append(part)
     elif kind == "attachment":
-        parts.attachments.append(_name(part))
+        parts.attachments.append(_get_file_name(part))
     else:
         if not is_dropped:
             parts.body.append(part)
@@ -344,7 +346,7 @@ def _get_kind(part: EmailMessage) -> Literal["plain", "html", "image", "attachme
     return "html" if kind in {"text/html", "application/xhtml+xml"} else "plain"
 
 
-def _name(part: EmailMessage) -> str:
+def _get_file_name(part: EmailMessage) -> str:
     return join_lines(_get_filename(part))[:_MAX_NAME] or part.get_content_type()
 
 
@@ -374,7 +376,7 @@ def read_content(part: EmailMessage) -> tuple[str, tuple[str, ...]]:
     declared = part.get_param("charset") or ""
     charset = declared if isinstance(declared, str) else str(declared[2])
     if part.get_content_subtype() == "html" and charset.lower() in {"", "us-ascii"}:
-        charset = declared_encoding(payload) or charset
+        charset = find_declared_encoding(payload) or charset
     try:
         return decode_declared(payload, charset)
     except UnreadableDocument:

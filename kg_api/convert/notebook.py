@@ -36,17 +36,17 @@ MAX_OUTPUT = 2_000  # characters kept of a cell's output
 
 def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     notebook, notes = _read(data)
-    about = _mapping(notebook.get("metadata"))
-    named = _mapping(about.get("language_info")).get("name") or _mapping(about.get("kernelspec")).get(
+    about = _to_mapping(notebook.get("metadata"))
+    named = _to_mapping(about.get("language_info")).get("name") or _to_mapping(about.get("kernelspec")).get(
         "language"
     )
     language = str(named or "")
     writer, left_out, images = MarkdownWriter(), Counter[str](), NotebookImages(settings)
     for cell in _list(notebook.get("cells")):
-        _write(writer, _mapping(cell), language, left_out, images)
+        _write(writer, _to_mapping(cell), language, left_out, images)
     if not writer.text():
         raise UnreadableDocument("no cell contains text. Nothing was stored")
-    authors = [str(_mapping(each).get("name") or "") for each in _list(about.get("authors"))]
+    authors = [str(_to_mapping(each).get("name") or "") for each in _list(about.get("authors"))]
     return Converted(
         writer.text(),
         join_lines(str(about.get("title") or "")),
@@ -63,7 +63,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
 def _read(data: bytes) -> tuple[Mapping[str, Any], tuple[str, ...]]:
     text, notes = decode_declared(data)
     try:
-        cells = _mapping(json.loads(text)).keys() & {"cells", "worksheets"}
+        cells = _to_mapping(json.loads(text)).keys() & {"cells", "worksheets"}
         # nbformat converts any version to version 4 and emits several kinds of warnings
         with warnings.catch_warnings(action="ignore"):
             notebook: object = cast("Any", nbformat).reads(text, as_version=4) if cells else None
@@ -73,7 +73,7 @@ def _read(data: bytes) -> tuple[Mapping[str, Any], tuple[str, ...]]:
         raise UnreadableDocument(f"the file is not a notebook, or is damaged: {str(error)[:200]}") from error
     if not cells:
         raise UnreadableDocument("the file is not a notebook: the cells are missing")
-    return _mapping(notebook), notes
+    return _to_mapping(notebook), notes
 
 
 def _write(
@@ -86,17 +86,18 @@ def _write(
     source = _join_text(cell.get("source"))
     if cell.get("cell_type") != "code":
         attached = {
-            name: _get_image(_mapping(kinds)) for name, kinds in _mapping(cell.get("attachments")).items()
+            name: _get_image(_to_mapping(kinds))
+            for name, kinds in _to_mapping(cell.get("attachments")).items()
         }
         prose = close_blocks(remove_unstorable(source).replace("\r\n", "\n").strip("\n"))
         images.write_prose(writer, prose, attached)
         return
     if source.strip():
         writer.add(write_code_block(source, language))
-    found = [_mapping(each) for each in _list(cell.get("outputs"))]
+    found = [_to_mapping(each) for each in _list(cell.get("outputs"))]
     _write_words(writer, [_format_output(each, left_out) for each in found], left_out)
     for each in found:
-        if image := _get_image(_mapping(each.get("data"))):
+        if image := _get_image(_to_mapping(each.get("data"))):
             images.write_output(writer, image)
 
 
@@ -122,7 +123,7 @@ def _format_output(output: Mapping[str, Any], left_out: Counter[str]) -> str:
             len(str(each).splitlines()) for each in _list(output.get("traceback"))
         )
         return _render_terminal_text(f"{output.get('ename', '')}: {output.get('evalue', '')}")
-    data = _mapping(output.get("data"))
+    data = _to_mapping(output.get("data"))
     words = _render_terminal_text(_join_text(data.get("text/plain")))
     if not words.strip() or _OBJECT.fullmatch(words.strip()):
         return _format_rich_output(data)
@@ -152,7 +153,7 @@ def _join_text(value: object) -> str:
     return "".join(map(str, parts)) if parts else value if isinstance(value, str) else ""
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
+def _to_mapping(value: object) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 

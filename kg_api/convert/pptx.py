@@ -14,9 +14,16 @@ from pptx.parts.presentation import PresentationPart
 
 from kg_api.convert.image.embedded import ImagesWithin
 from kg_api.convert.ooxml.drawings import read_lines, read_paragraph, write_graphic
-from kg_api.convert.ooxml.package import SLIDE_PARTS, Package, XmlElement, parse_part, q, resolve_alternatives
+from kg_api.convert.ooxml.package import (
+    SLIDE_PARTS,
+    Package,
+    XmlElement,
+    parse_part,
+    qualify,
+    resolve_alternatives,
+)
 from kg_api.convert.ooxml.text import ALTERNATIVES, BULLET, ListWriter, format_slide_number
-from kg_api.convert.shared.accounting import note_missing
+from kg_api.convert.shared.accounting import describe_missing
 from kg_api.convert.shared.containers import open_office, read_core_properties
 from kg_api.convert.shared.markdown_text import MarkdownWriter, write_heading, write_paragraph, write_table
 from kg_api.errors import UnreadableDocument
@@ -33,7 +40,11 @@ _FILE_NAME = re.compile(r"\S+\.(?:png|jpe?g|gif|emf|wmf|svg|tiff?|bmp)", re.IGNO
 _COMMENTS = re.compile(r"ppt/comments/[^/]+\.xml")
 _COMMENT = re.compile(rb"<(?:\w+:)?cm[ >]")
 _CHARTS, _HIDDEN = "charts and diagrams that could not be read", "hidden shapes"
-_GRAPHICS = (q("c:chart"), q("cx:chart"), q("dgm:relIds"))  # refer to a chart or the data of a diagram
+_GRAPHICS = (
+    qualify("c:chart"),
+    qualify("cx:chart"),
+    qualify("dgm:relIds"),
+)  # refer to a chart or the data of a diagram
 _MAX_LEVELS = 9
 _ON = frozenset({"1", "true"})
 _MACRO_FORM = "application/vnd.ms-powerpoint.{}.macroEnabled.main+xml"
@@ -69,7 +80,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     notes = (
         *((f"hidden slides that were read all the same: {', '.join(hidden)}",) if hidden else ()),
         *(f"skipped: {what} ({count:,})" for what, count in deck.left_out.items() if count),
-        *note_missing(Package(archive).read_pieces(SLIDE_PARTS), text, "the slides"),
+        *describe_missing(Package(archive).read_pieces(SLIDE_PARTS), text, "the slides"),
         *deck.images.notes(),
     )
     return Converted(text, title, about, tuple(deck.pages), notes, images=tuple(deck.writer.images))
@@ -91,7 +102,7 @@ class _Deck:
         before = writer.position
         layout = slide.slide_layout
         self._numbered = any(
-            next(each.element.iter(q("a:buAutoNum")), None) is not None
+            next(each.element.iter(qualify("a:buAutoNum")), None) is not None
             for each in (layout, layout.slide_master)
         )
         for shape in self._find_shapes(slide.shapes):
@@ -112,7 +123,7 @@ class _Deck:
     def _find_shapes(self, shapes: Iterable[Any]) -> Iterator[Any]:
         """Yield shapes in reading order, with the shapes of a group at the group's position."""
         for shape in sorted(shapes, key=lambda each: (round((each.top or 0) / _SAME_LINE), each.left or 0)):
-            about = next(iter(shape.element.iter(q("p:cNvPr"))), None)
+            about = next(iter(shape.element.iter(qualify("p:cNvPr"))), None)
             if about is not None and about.get("hidden") in _ON:  # hidden in the selection pane
                 self.left_out[_HIDDEN] += 1
             elif hasattr(shape, "shapes"):
@@ -127,11 +138,13 @@ class _Deck:
             words = "" if kind == "SLIDE_NUMBER" else " ".join(read_lines(shape.element))
             self.left_out["words of footers"] += len(words.split())
         elif getattr(shape, "has_table", False):
-            self.writer.add(write_table(map(_read_row, shape.element.iter(q("a:tr")))))
+            self.writer.add(write_table(map(_read_row, shape.element.iter(qualify("a:tr")))))
         elif shape.has_text_frame:
             self._write_text(shape, listed=bool(kind) and kind not in _TITLES)
         elif (graphic := next(shape.element.iter(*_GRAPHICS), None)) is not None:
-            part = graphic.get(q("r:dm") if graphic.tag == q("dgm:relIds") else q("r:id"), "")
+            part = graphic.get(
+                qualify("r:dm") if graphic.tag == qualify("dgm:relIds") else qualify("r:id"), ""
+            )
             try:
                 root = parse_part(shape.part.related_part(part).blob, part)
                 is_written = write_graphic(root, self.writer)
@@ -139,7 +152,9 @@ class _Deck:
                 is_written = False
             self.left_out[_CHARTS] += not is_written
         else:
-            self.left_out["embedded objects"] += next(shape.element.iter(q("p:oleObj")), None) is not None
+            self.left_out["embedded objects"] += (
+                next(shape.element.iter(qualify("p:oleObj")), None) is not None
+            )
             return self._write_embedded_image(shape, described)
         return False
 
@@ -154,7 +169,7 @@ class _Deck:
         return True
 
     def _write_text(self, shape: Any, *, listed: bool) -> None:
-        paragraphs = shape.element.iterfind(f"{q('p:txBody')}/{q('a:p')}")
+        paragraphs = shape.element.iterfind(f"{qualify('p:txBody')}/{qualify('a:p')}")
         texts = [
             (each, _get_level(each), text) for each in paragraphs if (text := read_paragraph(each)).strip()
         ]
@@ -180,18 +195,18 @@ def _read_row(row: XmlElement) -> list[str]:
     """Read the cell texts of a row. A merged cell has its text in the first cell."""
     return [
         "" if cell.get("hMerge", "0") in _ON or cell.get("vMerge", "0") in _ON else _read_cell(cell)
-        for cell in row.findall(q("a:tc"))
+        for cell in row.findall(qualify("a:tc"))
     ]
 
 
 def _read_cell(cell: XmlElement) -> str:
     numbers = _Numbers(())
-    texts = ((each, read_paragraph(each)) for each in cell.iter(q("a:p")))
+    texts = ((each, read_paragraph(each)) for each in cell.iter(qualify("a:p")))
     return " ".join(f"{numbers.count(each)} {text}" for each, text in texts if text.strip())
 
 
 def _get_level(element: XmlElement) -> int:
-    settings = element.find(q("a:pPr"))
+    settings = element.find(qualify("a:pPr"))
     level = "0" if settings is None else settings.get("lvl", "0")
     return min(int(level), _MAX_LEVELS - 1) if level.isdecimal() else 0
 
@@ -208,7 +223,7 @@ class _Numbers:
         level = _get_level(element)
         bullet = self._find_bullet(element, level)
         self._counts[level + 1 :] = [None] * (_MAX_LEVELS - level - 1)
-        if bullet is None or bullet.tag != q("a:buAutoNum"):
+        if bullet is None or bullet.tag != qualify("a:buAutoNum"):
             self._counts[level] = None
             return ""
         form, start = bullet.get("type", ""), bullet.get("startAt", "1")
@@ -218,8 +233,8 @@ class _Numbers:
         return format_slide_number(value, form) or f"{value}."
 
     def _find_bullet(self, element: XmlElement, level: int) -> XmlElement | None:
-        own = element.find(q("a:pPr"))
-        styles = (each.find(q(f"a:lvl{level + 1}pPr")) for each in self._styles)
+        own = element.find(qualify("a:pPr"))
+        styles = (each.find(qualify(f"a:lvl{level + 1}pPr")) for each in self._styles)
         for settings in (own, *styles):
             for each in () if settings is None else settings:
                 if each.tag in _BULLETS:
@@ -227,18 +242,18 @@ class _Numbers:
         return None
 
 
-_BULLETS = frozenset({q("a:buNone"), q("a:buChar"), q("a:buAutoNum"), q("a:buBlip")})
+_BULLETS = frozenset({qualify("a:buNone"), qualify("a:buChar"), qualify("a:buAutoNum"), qualify("a:buBlip")})
 
 
 def _find_list_styles(shape: Any, *, inherited: bool) -> Iterator[XmlElement]:
     """Find the list styles of a shape and of its placeholders on layout and master."""
     while shape is not None and shape.has_text_frame:
-        yield from shape.element.iter(q("a:lstStyle"))
+        yield from shape.element.iter(qualify("a:lstStyle"))
         shape = getattr(shape, "_base_placeholder", None) if inherited else None
 
 
 def _is_item(element: XmlElement, *, listed: bool) -> bool:
     """Check if a paragraph has a bullet, by its own properties or its placeholder."""
-    settings = element.find(q("a:pPr"))
+    settings = element.find(qualify("a:pPr"))
     marks = set[str]() if settings is None else {each.tag for each in settings}
-    return q("a:buNone") not in marks and (listed or not marks.isdisjoint(_BULLETS))
+    return qualify("a:buNone") not in marks and (listed or not marks.isdisjoint(_BULLETS))

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import python_calamine
 
-from kg_api.convert.shared.accounting import note_missing
+from kg_api.convert.shared.accounting import describe_missing
 from kg_api.convert.shared.containers import (
     build_metadata,
     get_local_name,
@@ -61,7 +61,7 @@ def convert(data: bytes) -> Converted:
             has_text = has_text or writer.position > before
             descriptions += _describe_hidden(sheet)
         if archive and is_ods:
-            descriptions += note_missing(_read_ods_words(archive, notes), writer.text(), "the workbook")
+            descriptions += describe_missing(_read_ods_words(archive, notes), writer.text(), "the workbook")
     if not has_text:
         lines = [each for each in (*descriptions, *notes.describe()) if each != _VALUES_ONLY]
         raise UnreadableDocument("; ".join(["all sheets are empty", *lines]) + ". Nothing was stored")

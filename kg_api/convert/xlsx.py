@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from kg_api.convert.ooxml.drawings import read_lines
-from kg_api.convert.ooxml.package import Package, q
+from kg_api.convert.ooxml.package import Package, qualify
 from kg_api.convert.ooxml.text import Script, strike_text
 from kg_api.convert.shared.containers import get_local_name, iterate_xml, read_xml
 from kg_api.convert.shared.markdown_text import join_lines
@@ -257,9 +257,9 @@ class _SheetReader:
             elif name == "graphicData" and each.get("uri", "").endswith("/diagram"):
                 notes.count_skipped("diagrams")
             elif name == "chart":
-                chart = package.get_target(part, each.get(q("r:id"), ""))
+                chart = package.get_target(part, each.get(qualify("r:id"), ""))
                 root = package.parse(chart) if chart else None
-                title = None if root is None else next(root.iter(q("c:title")), None)
+                title = None if root is None else next(root.iter(qualify("c:title")), None)
                 notes.count_skipped("charts", "" if title is None else " ".join(read_lines(title)))
 
 

@@ -18,8 +18,8 @@ from kg_api.graph.communities import (
     OntologySize,
     find_community,
     get_min_ties,
-    page_of_communities,
     read_carried,
+    read_communities_page,
     read_details,
     read_size,
     read_states,
@@ -37,8 +37,8 @@ from kg_api.graph.jobs import (
     request_job,
 )
 from kg_api.jobs.runner import JobRun
-from kg_api.providers.extras import is_installed, missing
-from kg_api.schemas.base import community_id, digest, normalize_concept_name
+from kg_api.providers.extras import describe_missing, is_installed
+from kg_api.schemas.base import build_community_id, compute_digest, normalize_concept_name
 from kg_api.schemas.communities import Communities, Community, CommunityDetails
 from kg_api.schemas.operations import JobStarted
 from kg_api.settings import CommunitySettings
@@ -225,7 +225,7 @@ def detect_communities(read: ConceptGraph, ontology: str, *, min_size: int) -> l
         found = compute_centrality(weights, members)
         order = np.argsort(-found, kind="stable")
         ids = [read.concept_ids[int(members[at])] for at in order]
-        row = {"community_id": community_id(ontology, ids), "place": number, "concept_ids": ids}
+        row = {"community_id": build_community_id(ontology, ids), "place": number, "concept_ids": ids}
         communities.append({**row, "weights": found[order].tolist()})
     return communities
 
@@ -258,7 +258,7 @@ class CommunitySummary(BaseModel):
 def compute_community_fingerprint(settings: CommunitySettings) -> str:
     """Return a fingerprint that changes if the same concepts would form other communities."""
     used = (settings.min_size, settings.max_concepts)
-    return digest("communities", str(VERSION), *map(str, used))
+    return compute_digest("communities", str(VERSION), *map(str, used))
 
 
 # The job: read the concepts, cluster them, and replace the communities
@@ -344,7 +344,7 @@ class CommunityService:
 
     def list_communities(self, ontology: str, *, offset: int, limit: int) -> Communities:
         """Return the communities of an ontology, largest first."""
-        state, found, total = page_of_communities(self._graph, ontology, offset, limit)
+        state, found, total = read_communities_page(self._graph, ontology, offset, limit)
         summary = CommunitySummary.model_validate_json(state.summary) if state.summary else None
         known = summary.model_dump(include={"grouped", "left_out", "concepts"}) if summary else {}
         return Communities(
@@ -369,7 +369,7 @@ class CommunityService:
     def detect(self, ontology: str) -> JobStarted:
         """Request a detection now."""
         if not is_installed("communities"):
-            raise missing("communities")
+            raise describe_missing("communities")
         require_state(self._graph, ontology)
         size = read_size(self._graph, ontology)
 
@@ -385,7 +385,7 @@ class CommunityService:
     def _build_notes(self, summary: CommunitySummary | None) -> list[str]:
         if summary is None:
             if not is_installed("communities"):
-                return [f"{NONE_YET}: {missing('communities')}"]
+                return [f"{NONE_YET}: {describe_missing('communities')}"]
             return [NONE_YET if self._settings.enabled else f"{NONE_YET}, after a request for detection"]
         return [OTHER_SETTINGS] if self._is_outdated(summary) else []
 

@@ -230,13 +230,13 @@ class ConstructiveService:
             steps=reports,
             note=None if nodes else _explain_nothing(reports),
             degraded=progress.degraded,
-            timings_ms=watch.milliseconds(),
+            timings_ms=watch.get_milliseconds(),
         )
 
     def _begin(self, query: ConstructiveQuery, until: float) -> _Progress:
-        known = self._snapshots.known(query.ontologies or (), new_too=query.ontologies is None)
+        known = self._snapshots.get(query.ontologies or (), new_too=query.ontologies is None)
         known.require_known(query.ontologies)
-        there = known.there(query.ontologies)
+        there = known.keep_existing(query.ontologies)
         chosen = choose(self._graph, self._remembered, query, there, whole_documents=True)
         ids = chosen.filters.document_ids
         within = None if ids is None else frozenset(ids)

@@ -39,10 +39,10 @@ from kg_api.graph.proposals import (
     note_flagged,
     note_searched,
     note_seen,
-    page_of_proposals,
     read_all_proposals,
     read_due,
     read_proposals,
+    read_proposals_page,
     write_proposals,
 )
 from kg_api.graph.reach import is_visible
@@ -51,7 +51,7 @@ from kg_api.graph.similar import describe_places
 from kg_api.graph.spaces import Space
 from kg_api.graph.vectors import BEGINNING
 from kg_api.jobs.runner import JobRun
-from kg_api.schemas.base import content_hash, digest
+from kg_api.schemas.base import compute_digest, hash_content
 from kg_api.schemas.operations import JobStarted
 from kg_api.schemas.proposals import Proposals
 from kg_api.schemas.search import Place
@@ -241,7 +241,7 @@ def compute_proposal_fingerprint(settings: ProposalSettings, space: Space) -> st
     """Return a fingerprint that changes if kg would propose other links."""
     thresholds = [find_thresholds(kind, settings, space) for kind in KINDS]
     options = repr((thresholds, settings.neighbours, settings.hops))
-    return digest("proposals", str(VERSION), space.key, space.fingerprint, options)
+    return compute_digest("proposals", str(VERSION), space.key, space.fingerprint, options)
 
 
 # Search for links between nodes of different documents
@@ -374,7 +374,7 @@ class LinkSearch:
         place = self._places.get(identity)
         if place is None:
             return LinkEnd(identity, self._hashes[identity])
-        end = LinkEnd(identity, content_hash(place.full_text))
+        end = LinkEnd(identity, hash_content(place.full_text))
         if chunk is None:
             return end
         # A chunk may extend beyond its source. The quote ends with the source.
@@ -441,7 +441,7 @@ class ProposalService:
         offset: int,
         limit: int,
     ) -> Proposals:
-        found, total = page_of_proposals(
+        found, total = read_proposals_page(
             self._graph, ontology=ontology, kind=kind, state=state, offset=offset, limit=limit
         )
         stored = [read_proposals(self._graph, ontology)] if ontology is not None else []

@@ -38,7 +38,7 @@ def score_questions(
             names = [hit.document for hit in found]
         else:
             judged[query.query_id] = {str(at): each.relevance for at, each in enumerate(query.passages)}
-            names = [_name_passage(query, rank, hit) for rank, hit in enumerate(found)]
+            names = [_get_passage_name(query, rank, hit) for rank, hit in enumerate(found)]
         ranked[query.query_id] = list(dict.fromkeys(names))
     return _score_rankings(_DOCUMENTS, cutoffs, judged, ranked)
 
@@ -48,7 +48,7 @@ def compute_means(scored: PerQuery) -> dict[str, float]:
     return {name: mean(each[name] for each in scored.values()) for name in names}
 
 
-def _name_passage(query: SetQuery, rank: int, hit: FoundSpan) -> str:
+def _get_passage_name(query: SetQuery, rank: int, hit: FoundSpan) -> str:
     """Find the first judged passage that overlaps a hit, or build a unique name."""
     touched = (str(at) for at, each in enumerate(query.passages) if _overlap(hit, each))
     return next(touched, f"unjudged {rank}")

@@ -212,14 +212,14 @@ def read_set(folder: Path) -> QuestionSet:
             f"{left} of {len(queries)} questions are skipped, because the set lists no answers for them"
         )
     parts = folder.resolve().parts
-    corpus_hash = _digest([[d.document, d.title, d.text, d.format] for d in documents.values()])
+    corpus_hash = _compute_digest([[d.document, d.title, d.text, d.format] for d in documents.values()])
     return QuestionSet(
         name="-".join(parts[-2:] if len(parts[-1]) <= _SHORT else parts[-1:]),
         documents=tuple(documents.values()),
         queries=questions,
         notes=tuple(notes),
         corpus_hash=corpus_hash,
-        data_hash=_digest([corpus_hash, *map(_to_json, questions)]),
+        data_hash=_compute_digest([corpus_hash, *map(_to_json, questions)]),
     )
 
 
@@ -327,7 +327,7 @@ def _to_json(query: SetQuery) -> list[Any]:
     return [*fields, passages] if passages else fields
 
 
-def _digest(value: object) -> str:
+def _compute_digest(value: object) -> str:
     return hashlib.sha256(json.dumps(value, ensure_ascii=False).encode()).hexdigest()[:16]
 
 

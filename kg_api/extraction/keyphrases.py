@@ -16,7 +16,7 @@ from kg_api.extraction.phrases import (
 )
 from kg_api.extraction.prose import split_sentences
 from kg_api.graph.vectors import DocumentAbout, SourceText
-from kg_api.schemas.base import digest
+from kg_api.schemas.base import compute_digest
 from kg_api.schemas.concepts import ExtractedConcept, Extraction, Quote
 from kg_api.schemas.documents import BlockKind, SourceBlock
 from kg_api.schemas.vocabulary import ExtractorName
@@ -45,7 +45,7 @@ class KeyphraseExtractor:
     @property
     def mark(self) -> str:
         """Fingerprint of everything that determines the result."""
-        return digest("keyphrase", VERSION, str(self._per_source))[:12]
+        return compute_digest("keyphrase", VERSION, str(self._per_source))[:12]
 
     def extract(
         self, due: Sequence[SourceText], document: Sequence[SourceText], about: DocumentAbout

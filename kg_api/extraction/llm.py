@@ -48,17 +48,17 @@ from kg_api.providers.chat import (
     Prompt,
     Reply,
     build_list_schema,
+    build_object_schema,
+    compute_price,
+    estimate_tokens,
     join_headings,
     list_unguessable_ids,
-    object_of,
     parse_entries,
-    price_of,
     select_short_metadata,
-    tokens_of,
 )
 from kg_api.providers.openai_chat import Chat
 from kg_api.providers.retrying import RetryPolicy, ask_at_once, wait
-from kg_api.schemas.base import digest
+from kg_api.schemas.base import compute_digest
 from kg_api.schemas.concepts import PER_SOURCE, Extraction, ExtractionConfig, ExtractionCost, UsedExtraction
 from kg_api.schemas.vocabulary import ExtractorName, Selection
 from kg_api.sections import LlmSettings
@@ -73,17 +73,19 @@ BESIDE = 600  # characters of the neighbouring sources in the prompt
 WORDS_A_CONCEPT = 25
 CONCEPT_TOKENS = 110  # estimated tokens of a concept in a reply, with a quote and a share of a relationship
 PASSAGE_TOKENS = 20
-CONCEPT = object_of(
+CONCEPT = build_object_schema(
     label=TEXT,
     description=TEXT,
     search_terms=build_list_schema(TEXT),
     quotes=build_list_schema(TEXT),
     confidence=NUMBER,
 )
-RELATION = object_of(subject=TEXT, type=TEXT, object=TEXT, confidence=NUMBER)
-SCHEMA = object_of(
+RELATION = build_object_schema(subject=TEXT, type=TEXT, object=TEXT, confidence=NUMBER)
+SCHEMA = build_object_schema(
     passages=build_list_schema(
-        object_of(id=TEXT, concepts=build_list_schema(CONCEPT), relations=build_list_schema(RELATION))
+        build_object_schema(
+            id=TEXT, concepts=build_list_schema(CONCEPT), relations=build_list_schema(RELATION)
+        )
     )
 )
 
@@ -127,7 +129,7 @@ def hash_extraction_inputs(
     document_facts = json.dumps([about.title, select_short_metadata(about.metadata)], ensure_ascii=False)
     source = passage.source
     beside = (passage.before, passage.after)
-    return digest(
+    return compute_digest(
         "concepts",
         VERSION,
         model,
@@ -212,14 +214,16 @@ def estimate_extraction_cost(
         counts["sources"] += len(passages)
         counts["remembered"] += len(passages) - len(missing)
         counts["requests"] += len(questions)
-        counts["read"] += sum(tokens_of(each.instruction) + tokens_of(each.data) for each in questions)
+        counts["read"] += sum(
+            estimate_tokens(each.instruction) + estimate_tokens(each.data) for each in questions
+        )
         counts["written"] += answer_tokens(missing, config.per_source)
         if counts["sources"] >= SAMPLED_SOURCES:
             break
     factor = due / counts["sources"] if counts["sources"] else 0.0
     estimated = {name: math.ceil(count * factor) for name, count in counts.items()}
     read, written = estimated.get("read", 0), estimated.get("written", 0)
-    price = price_of(settings, read, written)
+    price = compute_price(settings, read, written)
     notes = ["the output of the language model is estimated from the length of the texts"]
     if counts["documents"] < row["documents"]:
         notes.append(f"estimated from {counts['documents']} of {row['documents']} documents")
@@ -331,7 +335,7 @@ class LlmExtractor:
 
 
 def compute_extraction_fingerprint(model: str, per_source: int) -> str:
-    return digest("llm", VERSION, READING, model, build_instruction(per_source))[:16]
+    return compute_digest("llm", VERSION, READING, model, build_instruction(per_source))[:16]
 
 
 Extractor = KeyphraseExtractor | LlmExtractor

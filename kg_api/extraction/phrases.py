@@ -458,7 +458,7 @@ def rank_phrases(
     unknown = median(weights.values()) if weights else 1.0
     least = min(max(count // _WORDS_A_MENTION, _MIN_MENTIONS.start), _MIN_MENTIONS.stop - 1)
     found = list[RankedPhrase]()
-    for group in _group(mentions, language):
+    for group in _group_mentions(mentions, language):
         is_sure = any(each.phrase.is_sure for each in group)
         if is_sure or len(group) >= (2 if len(group[0].phrase.words) > 1 else least):
             found.append(_rank(group, weights, unknown, language))
@@ -484,7 +484,7 @@ def _rank(group: Group, weights: Mapping[str, float], unknown: float, language: 
     return RankedPhrase(label, tuple(others[:_MAX_FORMS]), weight, tuple(group), frozenset(words))
 
 
-def _group(mentions: Sequence[Mention], language: str) -> Iterator[Group]:
+def _group_mentions(mentions: Sequence[Mention], language: str) -> Iterator[Group]:
     """Group the mentions of each phrase with all forms of its last word."""
     name = _STEMMERS.get(language)
     stem = cast("Callable[[str], str]", Stemmer.Stemmer(name).stemWord) if name else str

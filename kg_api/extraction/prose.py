@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from kg_api.extraction.language import load_lists
 from kg_api.schemas.documents import BlockKind, SourceBlock
-from kg_api.text.sentences import sentence_borders
+from kg_api.text.sentences import find_sentence_borders
 
 _MASK = "\x01"  # replaces other text by character, so that offsets stay the same
 _UNREAD: frozenset[BlockKind] = frozenset({"code", "other"})
@@ -74,7 +74,7 @@ def split_sentences(text: str, blocks: Sequence[SourceBlock]) -> Iterator[Senten
     linked = _TITLED_LINK.sub(lambda found: f" {found[1]}{_MASK * (len(found[0]) - len(found[1]) - 1)}", text)
     masked = _NOT_PROSE.sub(_mask_match, linked)
     for start, end in _find_prose_spans(text, blocks):
-        borders = [start, *sentence_borders(text, start, end), end]
+        borders = [start, *find_sentence_borders(text, start, end), end]
         for begin, stop in pairwise(borders):
             within = text[begin:stop]
             first = begin + len(within) - len(within.lstrip())

@@ -20,7 +20,7 @@ from kg_api.graph.cache import write_contexts
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.concept_writes import add_spent, read_spent
 from kg_api.graph.vectors import SourceText
-from kg_api.providers.chat import Prompt, Reply, as_list, price_of, tokens_of
+from kg_api.providers.chat import Prompt, Reply, as_list, compute_price, estimate_tokens
 from kg_api.providers.openai_chat import RESTART
 from kg_api.schemas.base import normalize_concept_name, normalize_spaces
 from kg_api.schemas.concepts import ExtractedConcept, ExtractedRelation, Extraction, Quote
@@ -46,7 +46,7 @@ class LlmBudget:
         job_id: str | None = None,
     ) -> None:
         """Check that prices are known. Costs are also recorded for the job, if given."""
-        if budget is not None and price_of(settings, 0, 0) is None:
+        if budget is not None and compute_price(settings, 0, 0) is None:
             raise ConfigurationError(
                 f"extraction from {ontology!r} has a budget, but the price of the language model is "
                 f"unknown. Set KG_LLM__PRICE_INPUT and KG_LLM__PRICE_OUTPUT, {RESTART}"
@@ -63,8 +63,8 @@ class LlmBudget:
         """Reserve a request's maximum cost (US dollars) until `release`. Wait if the budget is too small."""
         if self._budget is None:
             return 0.0
-        read = tokens_of(question.instruction) + tokens_of(question.data)
-        cost = price_of(self._settings, read, answer_tokens) or 0.0
+        read = estimate_tokens(question.instruction) + estimate_tokens(question.data)
+        cost = compute_price(self._settings, read, answer_tokens) or 0.0
         with self._settled:
             while (spent := read_spent(self._graph, self._ontology)) + sum(
                 self._reserved
@@ -89,10 +89,10 @@ class LlmBudget:
     def keep(self, answers: Mapping[str, str], question: Prompt, reply: Reply) -> None:
         """Store replies and their cost in one transaction."""
         receipt = uuid.uuid4().hex
-        guessed = tokens_of(question.instruction) + tokens_of(question.data)
+        guessed = estimate_tokens(question.instruction) + estimate_tokens(question.data)
         read = guessed if reply.read is None else reply.read
-        written = tokens_of(reply.text) if reply.written is None else reply.written
-        cost = price_of(self._settings, read, written) or 0.0
+        written = estimate_tokens(reply.text) if reply.written is None else reply.written
+        cost = compute_price(self._settings, read, written) or 0.0
 
         def write(tx: Transaction) -> None:
             add_spent(tx, self._ontology, cost, receipt, self._job_id)
@@ -171,7 +171,7 @@ class QuoteSearch:
         at = find_whole_word(self.folded.text, folded_quote, 0) if folded_quote else None
         if at is None:
             return None
-        start, end = self.folded.span(at, at + len(folded_quote))
+        start, end = self.folded.to_origin(at, at + len(folded_quote))
         same_case = fold(self.text[start:end], case=True).text == fold(quote.said, case=True).text.strip()
         return _quote(self.text, start, end, 1.0 if same_case else CASE_ONLY, quote.said)
 
@@ -199,7 +199,7 @@ class QuoteSearch:
         score = round(min(fuzz.ratio(piece, passage) / 100, CASE_ONLY), 4)
         if score < MIN_SCORE or _count_numbers_and_negations(piece) != _count_numbers_and_negations(passage):
             return None
-        return _quote(self.text, *self.folded.span(start, end), score, quote.said)
+        return _quote(self.text, *self.folded.to_origin(start, end), score, quote.said)
 
 
 def _find_longest_piece(text: str, quote: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kg_api.errors import InvalidInput, Unavailable
-from kg_api.graph.client import Graph, Row, Transaction, portions
+from kg_api.graph.client import Graph, Row, Transaction, split_into_portions
 from kg_api.graph.concept_writes import present_evidence
 from kg_api.graph.concepts import EvidenceRows
 from kg_api.graph.spaces import Fingerprint, Space
@@ -28,7 +28,7 @@ class StoredPart:
     labels: dict[str, str]
 
 
-def have_changed(graph: Graph, documents: Sequence[Row]) -> bool:
+def has_changed(graph: Graph, documents: Sequence[Row]) -> bool:
     now = read_document_versions(graph, [row["document_id"] for row in documents])
     return any(now.get(row["document_id"], "") != row["version"] for row in documents)
 
@@ -47,37 +47,37 @@ def read_part(
     )
     chunked = [row["source_id"] for row in sources if row["embedded"] and row["vector"] is None]
     chunks: dict[str, Row] = {}
-    for ids in portions(chunked, CHUNKED_SOURCES):
+    for ids in split_into_portions(chunked, CHUNKED_SOURCES):
         parameters = {"source_ids": ids, "space": space.key, "property": space.vector_property}
         for row in graph.read("bundle/chunks", **parameters):
             # Vector and children belong to the same state
             is_whole = (row["vector"] is None) == bool(row["children"])
             if is_whole and 0 < len(row["paragraphs"]) <= MAX_PART:
-                chunks[row["chunk_id"]] = {**row, "vector": _small(row["vector"])}
+                chunks[row["chunk_id"]] = {**row, "vector": _to_array(row["vector"])}
     # A source may be embedded between the two statements. Without its chunks, it is not embedded
     covered = {(row["document_id"], each) for row in chunks.values() for each in row["paragraphs"]}
     for row in sources:
-        row["vector"] = _small(row["vector"])
+        row["vector"] = _to_array(row["vector"])
         place = row["document_id"], row["paragraph"]
         row["embedded"] = bool(row["embedded"]) and (row["vector"] is not None or place in covered)
     source_ids = [row["source_id"] for row in sources]
     for _ in range(LOOKS):
-        evidence = _evidence(graph, source_ids)
+        evidence = _read_evidence(graph, source_ids)
         ends = {each for row in evidence.relations for each in (row.subject, row.object)}
         ids = {row.concept_id for row in (*evidence.appearances, *evidence.quotes)} | ends
         rows = graph.read("bundle/labels", concept_ids=sorted(ids)) if ids else []
         labels = {row["concept_id"]: row["label"] for row in rows}
-        if labels.keys() >= ids and _evidence(graph, source_ids) == evidence:
+        if labels.keys() >= ids and _read_evidence(graph, source_ids) == evidence:
             return StoredPart(sources, [chunks[each] for each in sorted(chunks)], evidence, labels)
     raise Unavailable("concepts are being merged faster than they can be read: try again")
 
 
-def _small(vector: list[float] | None) -> np.ndarray[tuple[int], np.dtype[np.float32]] | None:
+def _to_array(vector: list[float] | None) -> np.ndarray[tuple[int], np.dtype[np.float32]] | None:
     """Return an array, which needs a tenth of the bytes of a list."""
     return None if vector is None else np.asarray(vector, dtype=np.float32)
 
 
-def _evidence(graph: Graph, source_ids: Sequence[str]) -> EvidenceRows:
+def _read_evidence(graph: Graph, source_ids: Sequence[str]) -> EvidenceRows:
     """Return the evidence of sources. A merge may move a part of it between two statements."""
     found = graph.transaction(lambda tx: present_evidence(tx, source_ids, source_ids))
     return EvidenceRows(

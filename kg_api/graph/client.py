@@ -37,8 +37,8 @@ from kg_api.errors import (
     TooMuchAtOnce,
     Unavailable,
 )
-from kg_api.graph.statements import statement, together
-from kg_api.metrics import meters
+from kg_api.graph.statements import build_statement, combine_reads
+from kg_api.metrics import get_meters
 from kg_api.schemas.spaces import FIRST_SLUG
 
 log = structlog.get_logger()
@@ -94,7 +94,7 @@ def limit_time(until: float) -> Generator[None]:
         _until.reset(token)
 
 
-def _seconds_left(usual: float | None) -> float | None:
+def _get_seconds_left(usual: float | None) -> float | None:
     until = _until.get()
     if until is None:
         return usual
@@ -104,7 +104,7 @@ def _seconds_left(usual: float | None) -> float | None:
     return max(MIN_SECONDS, left if usual is None else min(left, usual))
 
 
-def _unmasked(error: BaseException) -> BaseException:
+def _unmask(error: BaseException) -> BaseException:
     """Return the error that failed a result in the middle, such as a deadlock.
 
     The driver (6.4.1) reads the result again for the rollback. It raises ResultFailedError in place of the
@@ -115,7 +115,7 @@ def _unmasked(error: BaseException) -> BaseException:
 
 def _is_worth_repeating(error: BaseException) -> bool:
     """Check if the response to a commit was lost, or other transactions interfered."""
-    if (failed := _unmasked(error)) is not error:
+    if (failed := _unmask(error)) is not error:
         return _is_read_retryable(failed)
     changed = isinstance(error, Neo4jError) and error.code == _ENTITY_NOT_FOUND
     return changed or isinstance(error, IncompleteCommit | ConcurrentChange)
@@ -127,7 +127,7 @@ def _is_read_retryable(error: BaseException) -> bool:
 
 
 def _log_read(error: BaseException | None) -> None:
-    meters().count("neo4j_retries", "read")
+    get_meters().count("neo4j_retries", "read")
     log.warning("a read is tried again", reason=type(error).__name__)
 
 
@@ -150,7 +150,7 @@ _retry_transaction = retry(
     retry=retry_if_exception(_is_worth_repeating),
     wait=wait_random(0, 0.2),
     stop=stop_after_attempt(5),
-    before_sleep=lambda _: meters().count("neo4j_retries", "write"),
+    before_sleep=lambda _: get_meters().count("neo4j_retries", "write"),
     reraise=True,
 )
 
@@ -173,7 +173,9 @@ class Transaction:
         """Maximum number of queued jobs."""
 
     def run(self, name: LiteralString, space: str = FIRST_SLUG, /, **parameters: Any) -> list[Row]:
-        return _rows(self._transaction.run(statement(name, space, parameters.get("label")), parameters))
+        return _read_rows(
+            self._transaction.run(build_statement(name, space, parameters.get("label")), parameters)
+        )
 
     def read(self, name: LiteralString, space: str = FIRST_SLUG, /, **parameters: Any) -> list[Row]:
         """Run a reading statement within this transaction."""
@@ -233,14 +235,14 @@ class Graph:
     def read(self, name: LiteralString, space: str = FIRST_SLUG, /, **parameters: Any) -> list[Row]:
         """Run one reading statement."""
         with self._translate_errors():
-            text = statement(name, space, parameters.get("label"))
-            query = neo4j.Query(text, timeout=_seconds_left(None))
+            text = build_statement(name, space, parameters.get("label"))
+            query = neo4j.Query(text, timeout=_get_seconds_left(None))
             return self._read(query, parameters)
 
     def search(self, name: LiteralString, space: str = FIRST_SLUG, /, **parameters: Any) -> list[Row]:
         """Run one reading statement of a search. Raise TookTooLong after SEARCH_SECONDS."""
         with self._translate_errors():
-            query = neo4j.Query(statement(name, space), timeout=_seconds_left(SEARCH_SECONDS))
+            query = neo4j.Query(build_statement(name, space), timeout=_get_seconds_left(SEARCH_SECONDS))
             return self._read(query, parameters)
 
     def look_up(self, lookups: Sequence[Lookup]) -> list[Any]:
@@ -251,14 +253,14 @@ class Graph:
         """
         if not lookups:
             return []
-        text = together(*((each.name, each.space) for each in lookups))
+        text = combine_reads(*((each.name, each.space) for each in lookups))
         numbered = {
             f"{name}_{at}": value
             for at, each in enumerate(lookups)
             for name, value in each.parameters.items()
         }
         with self._translate_errors():
-            query = neo4j.Query(text, timeout=_seconds_left(SEARCH_SECONDS * len(lookups)))
+            query = neo4j.Query(text, timeout=_get_seconds_left(SEARCH_SECONDS * len(lookups)))
             return self._read(query, numbered)[0]["found"]
 
     def write(self, name: LiteralString, space: str = FIRST_SLUG, /, **parameters: Any) -> list[Row]:
@@ -295,7 +297,7 @@ class Graph:
         A managed transaction needs three more messages, which take a third of the time of a search.
         """
         with self._session(neo4j.READ_ACCESS) as session:
-            return _rows(session.run(query, parameters))
+            return _read_rows(session.run(query, parameters))
 
     @_retry_read
     def _read_again(self, query: neo4j.Query, parameters: Row) -> list[Row]:
@@ -308,7 +310,7 @@ class Graph:
         def once(transaction: neo4j.ManagedTransaction) -> T:
             nonlocal tries
             if tries:
-                meters().count("neo4j_retries", "write")
+                get_meters().count("neo4j_retries", "write")
             tries += 1
             return work(Transaction(transaction, self.most_queued))
 
@@ -318,7 +320,7 @@ class Graph:
     @contextmanager
     def _session(self, access: str) -> Generator[neo4j.Session]:
         """Open a session for one attempt, counted and timed."""
-        meter, kind = meters(), access.lower()
+        meter, kind = get_meters(), access.lower()
         with meter.under_way("neo4j_sessions_open"), meter.timing("neo4j_seconds", kind):
             try:
                 with self._driver.session(database=self._database, default_access_mode=access) as session:
@@ -333,7 +335,7 @@ class Graph:
         try:
             yield
         except (DriverError, Neo4jError) as error:
-            failed = _unmasked(error)
+            failed = _unmask(error)
             known = isinstance(failed, DriverError | Neo4jError)
             if not known or (translated := _translate(failed, self._uri)) is None:
                 raise failed from failed.__cause__
@@ -343,14 +345,14 @@ class Graph:
 Reader = Graph | Transaction  # a reader: the database, or an open transaction
 
 
-def portions(items: Sequence[T], size: int = MAX_ROWS_PER_STATEMENT) -> Iterator[Sequence[T]]:
+def split_into_portions(items: Sequence[T], size: int = MAX_ROWS_PER_STATEMENT) -> Iterator[Sequence[T]]:
     """Yield items in parts of at most `size`, in their order."""
     for start in range(0, len(items), size):
         yield items[start : start + size]
 
 
 @cache
-def _required(model: type[BaseModel]) -> tuple[str, ...]:
+def _list_required_fields(model: type[BaseModel]) -> tuple[str, ...]:
     """Return the fields of a model that cannot be null."""
     fields = model.model_fields.items()
     return tuple(name for name, field in fields if type(None) not in get_args(field.annotation))
@@ -362,11 +364,11 @@ def drop_deleted_rows(rows: Iterable[Row], always: Sequence[str] | type[BaseMode
     Neo4j reads committed properties one by one, so the row of such a node contains nulls (three times in four
     minutes of `benchmarks/soak`). `always` names the columns that a complete row has, or the model of a row.
     """
-    columns = _required(always) if isinstance(always, type) else always
+    columns = _list_required_fields(always) if isinstance(always, type) else always
     return [row for row in rows if all(row.get(each, True) is not None for each in columns)]
 
 
-def _rows(result: neo4j.Result) -> list[Row]:
+def _read_rows(result: neo4j.Result) -> list[Row]:
     """Return all rows. Statements return values, lists and maps but no nodes, so nothing needs conversion."""
     keys = result.keys()
     return [dict(zip(keys, values, strict=True)) for values in result.values()]

@@ -95,7 +95,7 @@ def replace_communities(
 CENTRAL: Final = 30  # most central concepts of a community, which determine its passages
 
 
-def page_of_communities(
+def read_communities_page(
     graph: Reader, ontology: str, offset: int, limit: int
 ) -> tuple[StoredState, list[Row], int]:
     """Return the state of an ontology, a page of communities by size, and their total number."""

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph import concepts
-from kg_api.graph.client import Graph, Row, Transaction, portions
+from kg_api.graph.client import Graph, Row, Transaction, split_into_portions
 from kg_api.graph.concept_vectors import (
     delete_orphans,
     hold_concepts,
@@ -51,7 +51,7 @@ def merge_concepts(
     return graph.transaction(lambda tx: _merge(tx, pair, still, {"reason": reason, "similarity": similarity}))
 
 
-def doubles(quotes: Iterable[Row], kept: str) -> list[str]:
+def find_duplicate_quotes(quotes: Iterable[Row], kept: str) -> list[str]:
     """Return the duplicate quotes. At each position, the best one stays."""
 
     def rank_quote(quote: Row) -> tuple[Any, ...]:
@@ -88,7 +88,7 @@ def _merge(tx: Transaction, pair: tuple[str, str], still: Still, why: Row) -> st
         most_unverified=concepts.UNVERIFIED,
     )
     quotes = tx.run("concepts/merge_quotes", ids=[kept, gone])
-    tx.run("concepts/forget_quotes", ids=doubles(quotes, kept))
+    tx.run("concepts/forget_quotes", ids=find_duplicate_quotes(quotes, kept))
     tx.run("concepts/merge_move_quotes", kept=kept, gone=gone)
     tx.run("concepts/merge_relations", kept=kept, gone=gone)
     tx.run("concepts/merge_names", kept=kept, gone=gone)
@@ -108,7 +108,7 @@ def _record(
     links = move_links(tx, ontology, gone, kept)
     undoable = len(source_ids) <= MAX_RECORDED
     rows = dict[str, Row]()  # by source: evidence of both concepts, and relationships of the removed one
-    for ids in portions(source_ids if undoable else [], RECORDED):
+    for ids in split_into_portions(source_ids if undoable else [], RECORDED):
         for row in tx.run("concept_merges/moved", source_ids=ids, ids=[*pair]):
             rows[row["source_id"]] = {**row, "relations": []}
     for row in tx.run("concept_merges/moved_relations", kept=kept, gone=gone) if undoable else ():
@@ -138,7 +138,7 @@ def _record(
         linked=[link["other"] for link in links],
     )
     recorded = [{"source_id": id_, "row": json.dumps(row, ensure_ascii=False)} for id_, row in rows.items()]
-    for part in portions(recorded, RECORDED):
+    for part in split_into_portions(recorded, RECORDED):
         tx.run("concept_merges/record_rows", merge_id=merge_id, rows=part)
 
 
@@ -225,18 +225,18 @@ def _undo(tx: Transaction, ontology: str, merge_id: str, by: str | None) -> None
     known = hold_concepts(tx, ontology, {kept, record["gone"], *related})
     if kept in known:
         rows = [json.loads(each["row"]) for each in tx.run("concept_merges/rows", merge_id=merge_id)]
-        _part(tx, ontology, record, rows, known)
+        _restore_part(tx, ontology, record, rows, known)
     tx.run("concept_merges/undone", merge_id=merge_id, by=by)
 
 
-def _part(
+def _restore_part(
     tx: Transaction, ontology: str, record: Row, rows: list[Row], known: Mapping[str, concepts.Text]
 ) -> None:
     """Restore both concepts in the recorded sources that kg has not extracted since. All nodes are locked."""
     kept, gone, at, moved = record["kept"], record["gone"], record["at"], json.loads(record["moved"])
     recorded: list[Row] = [each for row in rows for each in row["appearances"]]
     before = set[str]()
-    for ids in portions([each["source_id"] for each in recorded if each["concept_id"] == gone]):
+    for ids in split_into_portions([each["source_id"] for each in recorded if each["concept_id"] == gone]):
         found = tx.run("concept_merges/as_before", source_ids=ids, concept_id=kept, at=at)
         before |= {row["source_id"] for row in found}
     quotes: list[Row] = [each for row in rows for each in row["quotes"]]
@@ -259,15 +259,15 @@ def _part(
     own = concepts.Text(text["label"], next(restored_rows, ""), tuple(text["terms"]))
     write_texts(tx, ontology, {gone: own})
     tx.run("concept_merges/give_names", rows=moved["names"], concept_id=gone, ontology=ontology)
-    for part in portions(appearances):
+    for part in split_into_portions(appearances):
         tx.run("concepts/write_appearances", rows=part)
-    for part in portions([each for each in quotes if each["source_id"] in before]):
+    for part in split_into_portions([each for each in quotes if each["source_id"] in before]):
         tx.run("concepts/write_quotes", rows=part, ontology=ontology)
     new = before - {each["source_id"] for each in appearances if each["concept_id"] == kept}
     tx.run("concept_merges/drop_appearances", source_ids=sorted(new), concept_id=kept)
     tx.run("concept_merges/prove", source_ids=every, ids=[kept, gone])
     relations = [each for row in rows for each in row["relations"]]
-    for part in portions([each for each in relations if each["between"] is None]):
+    for part in split_into_portions([each for each in relations if each["between"] is None]):
         tx.run("concept_merges/give_relations", rows=part, kept=kept, gone=gone)
     between = (each["between"] for each in relations if each["between"] is not None)
     write_relations(tx, ontology, [RelationRow(**row) for row in between if row["source_id"] in before])

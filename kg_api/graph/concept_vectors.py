@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kg_api.graph.client import Graph, Row, Transaction, drop_deleted_rows, portions
+from kg_api.graph.client import Graph, Row, Transaction, drop_deleted_rows, split_into_portions
 from kg_api.graph.concepts import Text
 from kg_api.graph.jobs import CONCEPT_EMBEDDING, request_job
 from kg_api.graph.spaces import Space, read_configuration
@@ -45,7 +45,7 @@ def count_fresh(tx: Transaction, concept_ids: Iterable[str], *, wants_all: bool)
     """Count the pending concepts whose text is not embedded in any space."""
     counted = (
         tx.run("concepts/count_fresh", ids=ids, marks=FIRST_MARK, wants_all=wants_all)
-        for ids in portions(sorted(concept_ids))
+        for ids in split_into_portions(sorted(concept_ids))
     )
     return sum(row["fresh"] for rows in counted for row in rows)
 
@@ -73,7 +73,7 @@ def find_near_concept_pairs(
         limit=limit + 1,
         least=least,
     )
-    return [_near(row) for row in drop_deleted_rows(rows, _ALWAYS)]
+    return [_build_near_concepts(row) for row in drop_deleted_rows(rows, _ALWAYS)]
 
 
 def link_concepts(graph: Graph, space: Space, near: Mapping[str, Sequence[NearConcepts]]) -> None:
@@ -90,7 +90,7 @@ def _link(pair: NearConcepts) -> Row:
     return {"concept_id": pair.ids[1], "cosine": pair.cosine}
 
 
-def _near(row: Row) -> NearConcepts:
+def _build_near_concepts(row: Row) -> NearConcepts:
     return NearConcepts(
         (row["concept_id"], row["near_id"]),
         (Text(row["label"], "", tuple(row["terms"])), Text(row["near_label"], "", tuple(row["near_terms"]))),
@@ -111,7 +111,7 @@ APPEARANCES_READ: Final = 100
 def hold_concepts(tx: Transaction, ontology: str, concept_ids: Iterable[str]) -> dict[str, Text]:
     """Lock concepts in the order of their ids. Return the texts of existing ones."""
     rows: list[Row] = []
-    for ids in portions(sorted(concept_ids)):
+    for ids in split_into_portions(sorted(concept_ids)):
         rows += tx.run("concepts/hold", ontology=ontology, ids=ids)
     return {row["concept_id"]: get_concept_text(row) for row in rows}
 
@@ -129,7 +129,7 @@ def write_texts(tx: Transaction, ontology: str, texts: Mapping[str, Text]) -> No
         }
         for identity, text in texts.items()
     ]
-    for part in portions(rows):
+    for part in split_into_portions(rows):
         tx.run("concepts/write", rows=part, ontology=ontology)
 
 
@@ -139,7 +139,7 @@ def rebuild_texts(
     """Rebuild the texts of locked concepts from their sources, highest confidence first."""
     # Call this when a source drops text. Adding text is cheaper without it. The label stays.
     changed = dict[str, Text]()
-    for ids in portions(sorted(concept_ids), RETOLD_A_STATEMENT):
+    for ids in split_into_portions(sorted(concept_ids), RETOLD_A_STATEMENT):
         for row in tx.run("concepts/said", ids=ids, limit=APPEARANCES_READ):
             text = Text(row["label"], next(iter(row["descriptions"]), ""))
             for terms in row["terms"]:
@@ -152,7 +152,7 @@ def rebuild_texts(
 
 def delete_orphans(tx: Transaction, concept_ids: Iterable[str]) -> None:
     """Delete the locked concepts that no source contains, with their names."""
-    for ids in portions(sorted(concept_ids)):
+    for ids in split_into_portions(sorted(concept_ids)):
         tx.run("concepts/delete_orphans", ids=ids)
 
 

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Final
 
 from kg_api.errors import DatabaseUnavailable
-from kg_api.graph.client import Graph, Reader, Row, Transaction, portions
+from kg_api.graph.client import Graph, Reader, Row, Transaction, split_into_portions
 from kg_api.graph.concept_vectors import (
     delete_orphans,
     hold_concepts,
@@ -28,7 +28,7 @@ from kg_api.graph.concepts import (
     clean_name,
     collect_concept_names,
     collect_first_texts,
-    difference,
+    compute_difference,
     find_changed_concepts,
     find_changed_texts,
     resolve_names,
@@ -51,7 +51,7 @@ MAX_SOURCES_PER_TRANSACTION: Final = 250
 def forget_evidence(tx: Transaction, source_ids: Sequence[str]) -> None:
     # Remaining concepts lose text that only these sources contributed. Call this before deleting the sources,
     # in the same transaction.
-    for ids in portions(sorted(source_ids)):
+    for ids in split_into_portions(sorted(source_ids)):
         if rows := tx.run("concepts/hold_of_sources", source_ids=ids):
             ontology: str = rows[0]["ontology"]
             held = hold_concepts(tx, ontology, [row["concept_id"] for row in rows])
@@ -75,7 +75,7 @@ def forget_in_parts(
             forget_evidence(tx, ids)
             tx.run("concepts/unmark_sources", source_ids=ids)
 
-    for ids in portions(sorted(source_ids), MAX_SOURCES_PER_TRANSACTION):
+    for ids in split_into_portions(sorted(source_ids), MAX_SOURCES_PER_TRANSACTION):
         graph.transaction(partial(forget, ids=ids))
 
 
@@ -173,22 +173,26 @@ def present_evidence(tx: Transaction, source_ids: Collection[str], proven: Colle
 
 def write_evidence(tx: Transaction, ontology: str, found: Difference, *, new: Collection[str]) -> None:
     """Delete the old rows, and write the new rows."""
-    for part in portions([row.relation_id for row in found.gone.relations]):
+    for part in split_into_portions([row.relation_id for row in found.gone.relations]):
         tx.run("concepts/forget_relations", ids=part)
-    for part in portions([row.instance_id for row in found.gone.quotes]):
+    for part in split_into_portions([row.instance_id for row in found.gone.quotes]):
         tx.run("concepts/forget_quotes", ids=part)
-    for part in portions(_rows(found.gone.appearances)):
+    for part in split_into_portions(_build_rows(found.gone.appearances)):
         tx.run("concepts/forget_appearances", rows=part)
-    for part in portions(_first_rows(found.write, new)):
+    for part in split_into_portions(_build_first_rows(found.write, new)):
         tx.run("concepts/write_first", rows=part, ontology=ontology)
-    for part in portions(_rows(row for row in found.write.appearances if row.source_id not in new)):
+    for part in split_into_portions(
+        _build_rows(row for row in found.write.appearances if row.source_id not in new)
+    ):
         tx.run("concepts/write_appearances", rows=part)
-    for part in portions(_rows(row for row in found.write.quotes if row.source_id not in new)):
+    for part in split_into_portions(
+        _build_rows(row for row in found.write.quotes if row.source_id not in new)
+    ):
         tx.run("concepts/write_quotes", rows=part, ontology=ontology)
     write_relations(tx, ontology, found.write.relations)
 
 
-def _first_rows(write: EvidenceRows, new: Collection[str]) -> list[Row]:
+def _build_first_rows(write: EvidenceRows, new: Collection[str]) -> list[Row]:
     """Build a row for each source that had no evidence: its concepts, each with quotes."""
     quotes = dict[tuple[str, str], list[Row]]()
     for quote in write.quotes:
@@ -205,7 +209,7 @@ def _first_rows(write: EvidenceRows, new: Collection[str]) -> list[Row]:
     ]
 
 
-def _rows(rows: Iterable[AppearanceRow | QuoteRow]) -> list[Row]:
+def _build_rows(rows: Iterable[AppearanceRow | QuoteRow]) -> list[Row]:
     return [to_row(row) for row in rows]
 
 
@@ -241,13 +245,13 @@ def write_extractions(tx: Transaction, ontology: str, extractions: Sequence[Extr
     wanted = build_evidence_rows(ontology, read, means, texts, mark)
     proven = {each.source_id for each in read if sources[each.source_id]["is_evidence"]}
     present = present_evidence(tx, [each.source_id for each in read], proven)
-    found = difference(wanted, present)
+    found = compute_difference(wanted, present)
     lost = find_changed_concepts(found, present)
     more = [row for row in found.write.appearances if row.concept_id not in lost]
     changed = find_changed_texts(collect_first_texts(ontology, read, means) | known, known, more)
     write_texts(tx, ontology, changed)
     new = [{"name_id": name, "concept_id": means[name]} for name in names if name not in stored]
-    for part in portions(new):
+    for part in split_into_portions(new):
         tx.run("concepts/write_names", rows=part)
     write_evidence(tx, ontology, found, new={each.source_id for each in read}.difference(proven))
     marked = [
@@ -276,18 +280,20 @@ def list_pending_extractions(
     *,
     selection: Selection = "due",
 ) -> list[SourceText]:
-    return list_pending_sources(graph, _unread(ontology, mark, selection), after=after, limit=limit)
+    return list_pending_sources(
+        graph, _build_unread_query(ontology, mark, selection), after=after, limit=limit
+    )
 
 
 def count_for_extraction(graph: Graph, ontology: str, mark: str, selection: Selection = "due") -> int:
-    return count_due(graph, _unread(ontology, mark, selection))
+    return count_due(graph, _build_unread_query(ontology, mark, selection))
 
 
 def build_reading_fingerprint(mark: str) -> Fingerprint:
     return Fingerprint("Source", EXTRACTION_MARK, mark, "extracted_at", "not_extracted_because")
 
 
-def _unread(ontology: str, mark: str, selection: Selection) -> PendingQuery:
+def _build_unread_query(ontology: str, mark: str, selection: Selection) -> PendingQuery:
     read = build_reading_fingerprint(mark)
     return PendingQuery(ontology, read, read.key, selection)
 
@@ -308,10 +314,12 @@ def _hold_concepts(
 def _find_or_create(tx: Transaction, ontology: str, names: Mapping[str, str]) -> dict[str, str]:
     """Find the concept of each name. New names are created without a concept."""
     # A name under deletion has no properties. Creating the name waits for that deletion
-    rows = [row for ids in portions([*names]) for row in tx.run("concepts/find_names", name_ids=ids)]
+    rows = [
+        row for ids in split_into_portions([*names]) for row in tx.run("concepts/find_names", name_ids=ids)
+    ]
     found = [row for row in rows if row["name_id"] and row["concept_id"]]
     there = {row["name_id"] for row in found}
     new = [{"name_id": each, "name": name} for each, name in names.items() if each not in there]
-    for part in portions(new):
+    for part in split_into_portions(new):
         found += tx.run("concepts/make_names", rows=part, ontology=ontology)
     return {row["name_id"]: row["concept_id"] for row in found}

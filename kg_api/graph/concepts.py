@@ -17,15 +17,15 @@ from kg_api.errors import NotFound
 from kg_api.graph.client import Graph, Row, drop_deleted_rows
 from kg_api.graph.names import identify_concept
 from kg_api.graph.reach import is_visible
-from kg_api.graph.relations import RelationRow, between, state
+from kg_api.graph.relations import RelationRow, find_text_between, state
 from kg_api.schemas.base import (
-    concept_id,
+    build_concept_id,
+    build_instance_id,
+    build_name_id,
+    build_relation_id,
     hash_concept_text,
-    instance_id,
-    name_id,
     normalize_concept_name,
     normalize_spaces,
-    relation_id,
 )
 from kg_api.schemas.concepts import (
     APPEARS_WITH,
@@ -99,7 +99,7 @@ def collect_concept_names(ontology: str, extractions: Iterable[Extraction]) -> d
     # No search terms, because one may be broader, such as "Python" for "CPython". Merging checks them with
     # vectors
     names = [name for one in iterate_all_names(extractions) for name in one.names]
-    return dict(sorted((name_id(ontology, name), normalize_concept_name(name)) for name in names))
+    return dict(sorted((build_name_id(ontology, name), normalize_concept_name(name)) for name in names))
 
 
 def resolve_names(
@@ -108,10 +108,10 @@ def resolve_names(
     """Resolve the concept of each name id: a known concept first, then by label, then by other forms."""
     means = dict(known)
     for one in iterate_all_names(extractions):
-        means.setdefault(name_id(ontology, one.label), concept_id(ontology, one.label))
+        means.setdefault(build_name_id(ontology, one.label), build_concept_id(ontology, one.label))
     for one in iterate_all_names(extractions):
         for name in one.names:
-            means.setdefault(name_id(ontology, name), means[name_id(ontology, one.label)])
+            means.setdefault(build_name_id(ontology, name), means[build_name_id(ontology, one.label)])
     return means
 
 
@@ -128,7 +128,7 @@ def collect_first_texts(
     """Get the label that is used first, by concept."""
     first = dict[str, Text]()
     for found in iterate_all_names(extractions):
-        first.setdefault(means[name_id(ontology, found.label)], Text(found.label))
+        first.setdefault(means[build_name_id(ontology, found.label)], Text(found.label))
     return first
 
 
@@ -216,14 +216,14 @@ def build_evidence_rows(
             one = to_named(found)
             if one is None:
                 continue
-            concept = means[name_id(ontology, one.label)]
+            concept = means[build_name_id(ontology, one.label)]
             rows = here[concept]
             for given_quote in found.quotes:
                 if quote := _locate_quote(text, given_quote):
                     row = QuoteRow(
                         source,
                         concept,
-                        instance_id(concept, source, quote.start, quote.end),
+                        build_instance_id(concept, source, quote.start, quote.end),
                         quote.start,
                         quote.end,
                         quote.text,
@@ -232,7 +232,7 @@ def build_evidence_rows(
                         extracted_with,
                     )
                     rows.append(quotes.setdefault(row.key, row))
-            other = [one.label] if concept_id(ontology, one.label) != concept else []
+            other = [one.label] if build_concept_id(ontology, one.label) != concept else []
             unverified = _clean_unverified(found.unverified)
             says = one.description, merge_terms(other, one.terms), unverified
             new = AppearanceRow(source, concept, _share(found.confidence), bool(rows), extracted_with, *says)
@@ -242,16 +242,16 @@ def build_evidence_rows(
         places = NamePlaces(partial(fold, text))
         for stated in each.relations:
             names = [clean_name(label, LABEL_CHARACTERS) for label in (stated.subject, stated.object)]
-            subject, target = (means.get(name_id(ontology, name), "") for name in names)
+            subject, target = (means.get(build_name_id(ontology, name), "") for name in names)
             kind = clean_name(stated.type, TYPE_CHARACTERS)
             if subject not in here or target not in here or subject == target or not kind:
                 continue
             own = stated.quote and _locate_quote(text, stated.quote)
             known_quote = (own.text, own.start, own.end) if own else None
             ones, others = ([(row.start, row.end) for row in here[end]] for end in (subject, target))
-            proof = known_quote or between(text, ones, others, places.pair(*names))
+            proof = known_quote or find_text_between(text, ones, others, places.pair(*names))
             row = RelationRow(
-                relation_id(ontology, names[0], kind, names[1], source),
+                build_relation_id(ontology, names[0], kind, names[1], source),
                 source,
                 subject,
                 target,
@@ -265,7 +265,7 @@ def build_evidence_rows(
     return EvidenceRows([*appearances.values()], [*quotes.values()], [*relations.values()])
 
 
-def difference(wanted: EvidenceRows, present: EvidenceRows) -> Difference:
+def compute_difference(wanted: EvidenceRows, present: EvidenceRows) -> Difference:
     """Find what has to be changed to get the wanted rows."""
     known = {row.key: row.instance_id for row in present.quotes}
     quotes = {row.key: replace(row, instance_id=known.get(row.key, row.instance_id)) for row in wanted.quotes}
@@ -388,7 +388,7 @@ def find_concept(graph: Graph, concept_id: str) -> Concept:
     return next(iter(found.values()))
 
 
-def page_of_concepts(graph: Graph, ontology: str, offset: int, limit: int) -> tuple[list[Concept], int]:
+def read_concepts_page(graph: Graph, ontology: str, offset: int, limit: int) -> tuple[list[Concept], int]:
     rows = graph.read("concepts/read_page", ontology=ontology, offset=offset, limit=limit)
     total = graph.read("concepts/read_count", ontology=ontology)[0]["total"]
     return [Concept.model_validate(row) for row in drop_deleted_rows(rows, Concept)], total
@@ -396,7 +396,9 @@ def page_of_concepts(graph: Graph, ontology: str, offset: int, limit: int) -> tu
 
 def read_evidence(graph: Graph, concept_id: str, limit: int) -> list[Evidence]:
     rows = drop_deleted_rows(graph.read("concepts/read_evidence", concept_id=concept_id, limit=limit), Place)
-    return [_evidence(Place.model_validate(row), row, row["quote_start"], row["quote_end"]) for row in rows]
+    return [
+        _build_evidence(Place.model_validate(row), row, row["quote_start"], row["quote_end"]) for row in rows
+    ]
 
 
 def count_evidence(graph: Graph, concept_id: str) -> int:
@@ -416,7 +418,7 @@ def read_appearances(graph: Graph, concept_id: str, limit: int) -> list[Appearan
     found = list[Appearance]()
     for row in drop_deleted_rows(rows, Place):
         place = Place.model_validate(row)
-        quotes = [_evidence(place, each, each["start"], each["end"]) for each in row["quotes"]]
+        quotes = [_build_evidence(place, each, each["start"], each["end"]) for each in row["quotes"]]
         found.append(Appearance(place, quotes, row["unverified"]))
     return found
 
@@ -432,7 +434,7 @@ def read_related_concepts(
         limit=limit,
         most_sources=MAX_SOURCES,
     )
-    return _related(rows, hop)
+    return _build_related(rows, hop)
 
 
 def read_co_occurring_concepts(graph: Graph, concept_id: str, limit: int) -> list[RelatedConcept]:
@@ -444,10 +446,10 @@ def read_co_occurring_concepts(graph: Graph, concept_id: str, limit: int) -> lis
         most_sources=MAX_SOURCES,
     )
     known = {"type": APPEARS_WITH, "outgoing": True, "confidence": 1.0}
-    return _related([{**row, **known} for row in rows])
+    return _build_related([{**row, **known} for row in rows])
 
 
-def _related(rows: Sequence[Row], hop: int = 1) -> list[RelatedConcept]:
+def _build_related(rows: Sequence[Row], hop: int = 1) -> list[RelatedConcept]:
     return [
         RelatedConcept(
             concept=Concept.model_validate(row),
@@ -507,7 +509,7 @@ def _share_reads(concept_ids: Sequence[str]) -> int:
     return max(1, min(SCANNED, SCANNED_IN_ALL // max(1, len(concept_ids))))
 
 
-def _evidence(place: Place, quote: Mapping[str, Any], start: int, end: int) -> Evidence:
+def _build_evidence(place: Place, quote: Mapping[str, Any], start: int, end: int) -> Evidence:
     """Build a quote with its position in the document, from the position in the source."""
     return Evidence(
         instance_id=quote["instance_id"],

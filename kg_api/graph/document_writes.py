@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph import concept_writes
-from kg_api.graph.client import ConcurrentChange, Graph, Row, Transaction, portions
+from kg_api.graph.client import ConcurrentChange, Graph, Row, Transaction, split_into_portions
 from kg_api.graph.concept_writes import forget_evidence, forget_in_parts
 from kg_api.graph.documents import (
     DocumentDifference,
@@ -27,22 +27,22 @@ from kg_api.graph.documents import (
     build_scope_tokens,
     build_sent_as,
     build_source_row,
+    build_unchanged,
     find_difference,
     find_same_texts,
     read_same_texts,
-    unchanged,
 )
 from kg_api.graph.filters import build_metadata_properties, find_matching_documents, note_matches
 from kg_api.graph.fulltext import require_language
 from kg_api.graph.images import release_holds, write_images, write_originals
 from kg_api.graph.jobs import IMAGE_EMBEDDING, SOURCE_EMBEDDING, request_job
 from kg_api.graph.library import read_summaries
-from kg_api.graph.names import identify_document, is_whole_id, note_on_ontologies, require_ontologies
+from kg_api.graph.names import describe_missing_ontologies, identify_document, is_whole_id, require_ontologies
 from kg_api.graph.review import delete_pending_documents, put_waiting
 from kg_api.graph.similar import count_sources
 from kg_api.graph.spaces import StoredConfiguration, read_configuration
 from kg_api.graph.text_analysis import get_aliases
-from kg_api.schemas.base import digest
+from kg_api.schemas.base import compute_digest
 from kg_api.schemas.documents import Deleted, DocumentRecord, SourceRecord, StoredChange
 from kg_api.schemas.filters import MAX_SHOWN, DeletedMatching, DocumentDeletion
 from kg_api.wording import pluralize
@@ -82,7 +82,7 @@ def store_documents(
     """Store documents in one transaction, and request jobs to embed and extract their new sources."""
     # Sources with the same text keep their node, vector, and evidence, even if they moved.
     forget_evidence_of_gone(graph, records)
-    return graph.transaction(storing(records, extract))
+    return graph.transaction(build_storing(records, extract))
 
 
 def split_to_transactions(records: Sequence[DocumentRecord]) -> Iterator[list[DocumentRecord]]:
@@ -114,7 +114,7 @@ def forget_evidence_of_gone(graph: Graph, records: Sequence[DocumentRecord]) -> 
         forget_in_parts(graph, removed)
 
 
-def storing(
+def build_storing(
     records: Sequence[DocumentRecord], extract: AskForExtraction | None = None
 ) -> Callable[[Transaction], list[StoreResult]]:
     """Build the idempotent transaction of `store_documents`."""
@@ -156,7 +156,7 @@ def preview_document(graph: Graph, record: DocumentRecord) -> tuple[StoredChange
     rows = graph.read("documents/stored", document_id=record.document_id)
     before: Row = rows[0] if rows else {"content_hash": None, "uri": None, "sources": 0}
     if before["content_hash"] == record.content_hash:
-        return unchanged(before), []
+        return build_unchanged(before), []
     places = graph.read("documents/source_places", document_ids=[record.document_id])
     difference = find_difference(record, before, places)
     return replace(difference.change, same_text=read_same_texts(graph, record)), difference.new
@@ -169,7 +169,7 @@ def _store(
     extract: AskForExtraction | None,
 ) -> dict[str, StoreResult]:
     unchanged_rows = [row for record, row in records if row["content_hash"] == record.content_hash]
-    outcomes = {row["document_id"]: StoreResult(unchanged(row), None) for row in unchanged_rows}
+    outcomes = {row["document_id"]: StoreResult(build_unchanged(row), None) for row in unchanged_rows}
     # Properties of the file, such as its time, can change although the text is unchanged
     files = list[Row]()
     for record, row in records:
@@ -247,7 +247,7 @@ def _write_sources(
     removed = [identity for each in differences for identity in each.gone]
     forget_evidence(tx, removed)
     sharing = set[str]()  # sources that shared a chunk with a deleted source
-    for ids in portions(sorted(removed), SOURCES_A_STATEMENT):
+    for ids in split_into_portions(sorted(removed), SOURCES_A_STATEMENT):
         sharing.update(tx.run("sources/delete_many", ids=ids)[0]["shared"])
     moved = [
         build_placed_row(each.record, source, each.language) for each in differences for source in each.moved
@@ -255,7 +255,7 @@ def _write_sources(
     for rows in _sort_in_batches(moved):
         tx.run("sources/move_many", rows=rows)
     new = [build_new_row(each.record, source, each.language) for each in differences for source in each.new]
-    for rows in portions(new, SOURCES_A_STATEMENT):
+    for rows in split_into_portions(new, SOURCES_A_STATEMENT):
         tx.run("sources/create_many", rows=rows)
     titles = list[Row]()
     for each in differences:
@@ -309,7 +309,7 @@ def _map_sources_to_documents(differences: Sequence[DocumentDifference]) -> dict
 
 def _sort_in_batches(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
     """Yield batches of existing sources, in the order in which workers lock sources."""
-    return portions(sorted(rows, key=lambda row: row["source_id"]), SOURCES_A_STATEMENT)
+    return split_into_portions(sorted(rows, key=lambda row: row["source_id"]), SOURCES_A_STATEMENT)
 
 
 def _lock(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, Row]:
@@ -366,7 +366,7 @@ def delete_ontology(graph: Graph, name: str) -> Deleted:
     # kg also removes its synced folders, because their next scan would restore the documents.
     folders = graph.write("folders/remove_of_ontology", ontology=name)[0]["folders"]
     delete_pending_documents(graph, name)
-    missing = note_on_ontologies(graph, [name])
+    missing = describe_missing_ontologies(graph, [name])
     total = Deleted(documents=0, sources=0, notes=[f"nothing was deleted: {each}" for each in missing])
     if folders:
         total.notes.append(f"kg no longer syncs {pluralize(folders, 'folder')} to {name!r}. The files stay")
@@ -405,7 +405,7 @@ def delete_matching(graph: Graph, request: DocumentDeletion) -> DeletedMatching:
     matching = find_matching_documents(graph, request.where, request.ontologies, in_order=True)
     ids = [each for of_ontology in matching.values() for each in of_ontology]
     notes = note_matches(graph, request.where, request.ontologies, has_any=bool(ids))
-    matching_digest = digest("documents", *sorted(ids))
+    matching_digest = compute_digest("documents", *sorted(ids))
     first = read_summaries(graph, ids[:MAX_SHOWN])
     if request.dry_run or not ids:
         sources = count_sources(graph, list(matching), ids) if ids else 0

@@ -19,7 +19,7 @@ from kg_api.schemas.base import Body
 from kg_api.schemas.documents import DocumentChange, DocumentRecord, SourceRecord, StoredChange
 from kg_api.schemas.embedding import Chunking, select_context_fields
 from kg_api.schemas.metadata import Metadata, MetadataValue
-from kg_api.schemas.problems import valid
+from kg_api.schemas.problems import validate
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def find_difference(record: DocumentRecord, before: Row, rows: Sequence[Row]) ->
     new = [source for source in record.sources if source.source_id not in stored]
     kept = [source for source in record.sources if source.source_id in stored]
     pairs = [(source, build_source_row(source), stored[source.source_id]) for source in kept]
-    moved = [source for source, row, known in pairs if _place(row) != _place(known)]
+    moved = [source for source, row, known in pairs if _get_place(row) != _get_place(known)]
     order = sorted((source.source_id for source in kept), key=lambda each: stored[each]["paragraph"])
     return DocumentDifference(
         record,
@@ -94,11 +94,11 @@ def find_difference(record: DocumentRecord, before: Row, rows: Sequence[Row]) ->
     )
 
 
-def unchanged(before: Row) -> StoredChange:
+def build_unchanged(before: Row) -> StoredChange:
     return StoredChange("unchanged", 0, before["sources"], 0, None)
 
 
-def _place(row: Row) -> tuple[Any, ...]:
+def _get_place(row: Row) -> tuple[Any, ...]:
     return (
         row["paragraph"],
         row["start"],
@@ -203,14 +203,14 @@ def find_same_texts(tx: Transaction, written: Sequence[DocumentRecord]) -> dict[
 
 def read_same_texts(graph: Graph, record: DocumentRecord) -> Names:
     """Read the stored documents with the same text as a new document."""
-    return _by_text(graph.read("documents/of_same_text", **_to_parameters([record]))).get(
+    return _group_by_text(graph.read("documents/of_same_text", **_to_parameters([record]))).get(
         record.text_hash, ()
     )
 
 
 def find_stored(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, Names]:
     """Find other documents that have the same text, by text hash."""
-    return _by_text(tx.run("documents/of_same_text", **_to_parameters(records)))
+    return _group_by_text(tx.run("documents/of_same_text", **_to_parameters(records)))
 
 
 def find_different_texts(graph: Graph, pairs: Sequence[tuple[str, str]]) -> set[int]:
@@ -219,7 +219,7 @@ def find_different_texts(graph: Graph, pairs: Sequence[tuple[str, str]]) -> set[
     return {row["position"] for row in rows}
 
 
-def _by_text(rows: Sequence[Row]) -> dict[str, Names]:
+def _group_by_text(rows: Sequence[Row]) -> dict[str, Names]:
     return {row["text"]: tuple(row["documents"]) for row in rows if row["documents"]}
 
 
@@ -310,8 +310,8 @@ def _change(tx: Transaction, document_id: str, change: DocumentChange) -> str | 
     if not rows:
         raise NotFound(f"the document {document_id!r} was deleted at this moment")
     before = rows[0]
-    metadata = change_metadata(_metadata(before), change.metadata)
-    valid(_Changed, {"metadata": metadata})
+    metadata = change_metadata(_parse_metadata(before), change.metadata)
+    validate(_Changed, {"metadata": metadata})
     after = {
         "title": change.title or before["title"],
         "uri": change.uri or before["uri"],
@@ -322,7 +322,7 @@ def _change(tx: Transaction, document_id: str, change: DocumentChange) -> str | 
     stored = read_configuration(tx, before["ontology"])
     # Whether the contexts of chunks use a changed value
     configs = [layout.config(embed_on_ingest=True) for layout in stored.texts.kept_up]
-    touched = any(_used(config, before) != _used(config, after) for config in configs)
+    touched = any(_get_used_fields(config, before) != _get_used_fields(config, after) for config in configs)
     properties = {
         **after,
         **build_metadata_properties(after["metadata"], before["metadata"]),
@@ -350,11 +350,13 @@ def _change(tx: Transaction, document_id: str, change: DocumentChange) -> str | 
     return _request_reembedding(tx, document_id, before["ontology"], stored) if touched else None
 
 
-def _used(config: Chunking, row: Row) -> tuple[object, ...]:
-    return select_context_fields(config.context, config.context_template, row["title"] or "", _metadata(row))
+def _get_used_fields(config: Chunking, row: Row) -> tuple[object, ...]:
+    return select_context_fields(
+        config.context, config.context_template, row["title"] or "", _parse_metadata(row)
+    )
 
 
-def _metadata(row: Row) -> dict[str, MetadataValue]:
+def _parse_metadata(row: Row) -> dict[str, MetadataValue]:
     return json.loads(row["metadata"] or "{}")
 
 

@@ -30,7 +30,7 @@ from kg_api.schemas.filters import (
     list_alternatives,
     list_conditions,
 )
-from kg_api.schemas.metadata import MetadataValue, Moment, moment, parse_moments, year
+from kg_api.schemas.metadata import MetadataValue, Moment, parse_moment, parse_moments, parse_year
 from kg_api.schemas.search import Degradation
 from kg_api.schemas.vocabulary import SourceKind
 from kg_api.suggestions import find_similar_spellings
@@ -71,7 +71,7 @@ class SourceFilter:
 
     def restrict_to_kinds(self, kinds: Collection[SourceKind] | None) -> SourceFilter:
         """Limit the filter to sources that are one of these kinds. None: all."""
-        return _of_kinds(KINDS.intersection(self.kinds, KINDS if kinds is None else kinds), self.fits)
+        return _filter_by_kinds(KINDS.intersection(self.kinds, KINDS if kinds is None else kinds), self.fits)
 
 
 SourcesMatching = Callable[[Sequence[Clause]], list[str]]
@@ -98,8 +98,8 @@ def filter_sources(
         if alone and not alone.pages and alone.documents is None and alone.without is None:
             kinds &= alone.kinds
         else:
-            fits.append([each.row() for each in groups if each.kinds])
-    return _of_kinds(kinds, fits)
+            fits.append([each.to_row() for each in groups if each.kinds])
+    return _filter_by_kinds(kinds, fits)
 
 
 def list_matching_document_ids(
@@ -133,7 +133,7 @@ class _Group:
     documents: Sequence[str] | None
     without: Sequence[str] | None
 
-    def row(self) -> Row:
+    def to_row(self) -> Row:
         image = None if self.kinds == KINDS else "image" in self.kinds
         known = {"documents": self.documents, "without": self.without}
         return {**known, "image": image, "pages": list(self.pages)}
@@ -149,20 +149,20 @@ def _build_group(group: Iterable[Condition], matching: SourcesMatching, having: 
             positive = {"value": True} if each.op == "exists" else {"op": "="}
             without += having(filter_sources([each.model_copy(update=positive)], matching))
         elif each.field == PAGE:
-            pages.append(_pages(each))
+            pages.append(_build_pages(each))
         else:
-            kinds &= _kinds(each)
+            kinds &= _list_kinds(each)
     return _Group(kinds, pages, matching(of_documents) if of_documents else None, without or None)
 
 
-def _kinds(condition: Condition) -> frozenset[SourceKind]:
+def _list_kinds(condition: Condition) -> frozenset[SourceKind]:
     if condition.op == "exists":
         return KINDS if condition.value else frozenset()
     named = frozenset(cast("list[SourceKind]", condition.values))
     return KINDS - named if condition.op == "!=" else named
 
 
-def _pages(condition: Condition) -> Row:
+def _build_pages(condition: Condition) -> Row:
     """Build the pages for a condition. A source is on each page from its first to its last."""
     if condition.op == "exists":
         return {"spans": [{"first": -MAX_PAGE, "last": MAX_PAGE}], "wanted": bool(condition.value)}
@@ -178,7 +178,7 @@ def _pages(condition: Condition) -> Row:
     return {"spans": [{"first": first, "last": last} for first, last in spans], "wanted": wanted}
 
 
-def _of_kinds(kinds: Collection[SourceKind], fits: Sequence[Sequence[Row]]) -> SourceFilter:
+def _filter_by_kinds(kinds: Collection[SourceKind], fits: Sequence[Sequence[Row]]) -> SourceFilter:
     if not kinds:
         return SourceFilter(fits=NOTHING)
     return SourceFilter(None if len(kinds) == len(KINDS) else "image" in kinds, fits)
@@ -200,15 +200,15 @@ def build_metadata_properties(metadata: str, before: str | None = None) -> dict[
     gone = json.loads(before or "{}").keys()
     properties: dict[str, Any] = {f"{kind}{key}": None for key in gone for kind in (VALUES, TIMES)}
     for key, value in known.items():
-        properties[f"{VALUES}{key}"] = _compared(value)
+        properties[f"{VALUES}{key}"] = _to_comparable(value)
         if times := [each.start for each in parse_moments(value)]:
             properties[f"{TIMES}{key}"] = times
     return properties
 
 
-def _compared(value: MetadataValue) -> Any:
+def _to_comparable(value: MetadataValue) -> Any:
     if isinstance(value, list):
-        return [_compared(each) for each in value]
+        return [_to_comparable(each) for each in value]
     return value[:MAX_COMPARED] if isinstance(value, str) else value
 
 
@@ -230,15 +230,17 @@ def find_matching_documents(
     """Find the documents that match a filter, by ontology."""
     of_documents, of_sources = split_clauses(where)
     if of_sources:
-        document_ids = _documents_by_sources(graph, of_sources, ontologies, document_ids)
-    within = {"ontologies": _listed(ontologies), "document_ids": _listed(document_ids)}
-    conditions = [[[*map(_parameters, group)] for group in list_alternatives(each)] for each in of_documents]
+        document_ids = _find_documents_by_sources(graph, of_sources, ontologies, document_ids)
+    within = {"ontologies": _to_list(ontologies), "document_ids": _to_list(document_ids)}
+    conditions = [
+        [[*map(_build_parameters, group)] for group in list_alternatives(each)] for each in of_documents
+    ]
     rows = graph.read("documents/matching", conditions=conditions, in_order=in_order, **within)
     known = {row["ontology"]: row["document_ids"] for row in rows}
     return {name: ids for name, ids in known.items() if ontologies is None or name in ontologies}
 
 
-def _documents_by_sources(
+def _find_documents_by_sources(
     graph: Reader,
     clauses: Sequence[Clause],
     ontologies: Sequence[str] | None,
@@ -273,7 +275,7 @@ def describe_unknown_keys(
 
 def read_keys(graph: Graph, ontologies: Sequence[str] | None) -> list[str]:
     """Read the metadata keys of documents. The query reads each document."""
-    rows = graph.read("documents/fields", ontologies=_listed(ontologies), limit=MAX_FIELDS_READ)
+    rows = graph.read("documents/fields", ontologies=_to_list(ontologies), limit=MAX_FIELDS_READ)
     return [row["field"] for row in rows]
 
 
@@ -306,14 +308,14 @@ def matches_absent_field(where: Sequence[Clause]) -> bool:
     return has_alternatives or any(each.is_negative for each in list_conditions(where))
 
 
-def _listed(names: Sequence[str] | None) -> list[str] | None:
+def _to_list(names: Sequence[str] | None) -> list[str] | None:
     return None if names is None else list(names)
 
 
-def _parameters(condition: Condition) -> Row:
+def _build_parameters(condition: Condition) -> Row:
     key, known = condition.key, condition.field
     times = f"{TIMES}{key}" if key else known if known == "updated_at" else ""  # field with dates
-    spans = [] if condition.op in {"contains", "exists"} else [*map(_span, condition.values)]
+    spans = [] if condition.op in {"contains", "exists"} else [*map(_parse_span, condition.values)]
     op: str = _OPERATORS.get(condition.op, condition.op)
     if op == "exists" and condition.value is False:
         op = "missing"
@@ -321,12 +323,12 @@ def _parameters(condition: Condition) -> Row:
         "op": f"time {op}" if any(spans) else op,
         "property": known if key is None else f"{VALUES}{key}",
         "times": times,
-        "values": _spelt(condition) if known in _NAMES else condition.values,
+        "values": _list_spellings(condition) if known in _NAMES else condition.values,
         "spans": [{"start": each.start, "until": each.until} for each in spans if each],
     }
 
 
-def _spelt(condition: Condition) -> list[Any]:
+def _list_spellings(condition: Condition) -> list[Any]:
     """List values in each form that can be stored, the current form first."""
     forms = [
         list_spellings(normalize_document_name(each)) if isinstance(each, str) else [each]
@@ -335,10 +337,10 @@ def _spelt(condition: Condition) -> list[Any]:
     return [form for each in forms for form in each]
 
 
-def _span(value: Any) -> Moment | None:
+def _parse_span(value: Any) -> Moment | None:
     if isinstance(value, str):
-        return moment(value)
-    return year(value) if isinstance(value, int) and not isinstance(value, bool) else None
+        return parse_moment(value)
+    return parse_year(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 # Facets: documents by the value of a field
@@ -387,7 +389,7 @@ def count_facets(graph: Graph, request: FacetRequest) -> Facets:
         )
         for facet, row in zip(request.fields, rows, strict=True)
     ]
-    return Facets(documents=documents, facets=counted, notes=_notes(graph, request, counted, documents))
+    return Facets(documents=documents, facets=counted, notes=_list_notes(graph, request, counted, documents))
 
 
 def note_matches(
@@ -400,7 +402,9 @@ def note_matches(
     return notes if has_any else [*notes, "no document fits the conditions of the filter"]
 
 
-def _notes(graph: Graph, request: FacetRequest, counted: Sequence[FacetCounts], documents: int) -> list[str]:
+def _list_notes(
+    graph: Graph, request: FacetRequest, counted: Sequence[FacetCounts], documents: int
+) -> list[str]:
     names = request.ontologies
     notes = note_matches(graph, request.where, names, has_any=documents > 0)
     without = [each.key for each, found in zip(request.fields, counted, strict=True) if not found.having]
@@ -431,14 +435,14 @@ class RememberedFilters:
         self._seen_at = 0.0
         self._kept = TTLCache[str, Matching](MAX_KEPT_IDS, KEPT_SECONDS, timer=clock, getsizeof=_count_ids)
 
-    def matching(
+    def match(
         self,
         where: Sequence[Clause],
         ontologies: Sequence[str] | None,
         document_ids: Sequence[str] | None = None,
     ) -> Matching:
         key = repr(([each.model_dump() for each in where], ontologies, document_ids))
-        return self._remembered(
+        return self._get_remembered(
             key, lambda: find_matching_documents(self._graph, where, ontologies, document_ids)
         )
 
@@ -448,10 +452,10 @@ class RememberedFilters:
         condition_keys = get_condition_keys(where)
         if not condition_keys:
             return []
-        known = self._remembered(repr(ontologies), lambda: {"": read_keys(self._graph, ontologies)})
+        known = self._get_remembered(repr(ontologies), lambda: {"": read_keys(self._graph, ontologies)})
         return describe_missing_keys(condition_keys, known[""])
 
-    def _remembered(self, key: str, look: Callable[[], Matching]) -> Matching:
+    def _get_remembered(self, key: str, look: Callable[[], Matching]) -> Matching:
         writes = self._graph.read("documents/writes")[0]["writes"]
         with self._lock:
             if writes != self._writes:

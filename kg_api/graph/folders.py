@@ -21,7 +21,7 @@ from kg_api.schemas.folders import (
     Folder,
     NewFolder,
     ScanTally,
-    folder_id,
+    build_folder_id,
     overlap,
 )
 
@@ -36,7 +36,7 @@ def register(graph: Graph, new: NewFolder, *, grant: str | None = None) -> str:
 
 def _register(tx: Transaction, new: NewFolder, registration_id: str, grant: str | None) -> str:
     """Register a folder. After a lost response, the repeated transaction finds its own `registration_id`."""
-    identity = folder_id(new.path, new.ontology)
+    identity = build_folder_id(new.path, new.ontology)
     tx.run("folders/hold_ontology", ontology=new.ontology)
     others = tx.run("folders/registered", ontology=new.ontology)
     if any(other["registered_by"] == registration_id for other in others):
@@ -73,7 +73,7 @@ def request_scan(graph: Graph, identity: str, *, allow_empty: bool = False) -> s
 
     job_id = graph.transaction(request)
     if job_id is None:
-        raise _unknown(identity)
+        raise _report_unknown(identity)
     return job_id
 
 
@@ -101,21 +101,21 @@ def _replace_job(tx: Transaction, identity: str, ontology: str, *, allow_empty: 
 
 
 def list_folders(graph: Graph) -> list[Folder]:
-    return [_folder(row) for row in graph.read("folders/list", folder_id=None)]
+    return [_build_folder(row) for row in graph.read("folders/list", folder_id=None)]
 
 
 def find_folder(graph: Graph, identity: str) -> Folder:
     rows = graph.read("folders/list", folder_id=identity)
     if not rows:
-        raise _unknown(identity)
-    return _folder(rows[0])
+        raise _report_unknown(identity)
+    return _build_folder(rows[0])
 
 
-def _unknown(identity: str) -> NotFound:
+def _report_unknown(identity: str) -> NotFound:
     return NotFound(f"folder {identity!r} not found. `kg folders list` shows the existing ones")
 
 
-def _folder(row: Row) -> Folder:
+def _build_folder(row: Row) -> Folder:
     error = row["error"] and re.sub(r"^[A-Z]\w+: ", "", row["error"])
     row = convert_times(row)
     if row["last_scan"] is not None:

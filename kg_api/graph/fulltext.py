@@ -19,7 +19,7 @@ from functools import lru_cache
 from itertools import chain, pairwise
 from typing import Any, Final, NamedTuple
 
-from kg_api.graph.client import ConcurrentChange, Graph, Row, Transaction, portions
+from kg_api.graph.client import ConcurrentChange, Graph, Row, Transaction, split_into_portions
 from kg_api.graph.names import report_unknown_ontology
 from kg_api.graph.spellings import MAX_VARIANTS, Variant, find_variants
 from kg_api.graph.text_analysis import (
@@ -39,8 +39,8 @@ from kg_api.graph.text_analysis import (
     index_language_batch,
     locate_pairs,
     normalize_word,
-    parts,
     runs,
+    split_parts,
     split_spaceless,
 )
 from kg_api.normal_form import fold_letters, normalise_text
@@ -75,7 +75,7 @@ _SCOPE_TOKEN = re.compile("k(g|$)")
 _RESERVED = re.compile(r'(["\\])')
 
 
-def terms(text: str) -> list[str]:
+def list_terms(text: str) -> list[str]:
     """Return the distinct words of a text, ignoring case.
 
     A word that the analyzer may store as one token precedes its parts: `title:secret`, `title`, `secret`. In
@@ -103,7 +103,7 @@ def terms(text: str) -> list[str]:
 
 @lru_cache(KNOWN_QUESTIONS)
 def split_question_terms(question: str) -> Sequence[str]:
-    return terms(question)
+    return list_terms(question)
 
 
 def list_word_pairs(text: str) -> list[str]:
@@ -131,7 +131,7 @@ def find_unfinished(text: str) -> str | None:
 def _split_joined(text: str) -> Iterator[tuple[int, str]]:
     """Split the positions and words that punctuation joins and a reader sees as several words."""
     for found in runs(text):
-        if not _WORDS.fullmatch(found[0]) and not has_spaceless(found[0]) and parts(found[0]):
+        if not _WORDS.fullmatch(found[0]) and not has_spaceless(found[0]) and split_parts(found[0]):
             yield found.start(), found[0]
 
 
@@ -184,7 +184,7 @@ def build_lucene_queries(
             ("scope", "" if _SCOPE_TOKEN.match(prefix) else f"{fold_letters(prefix)}*", PARTS_WEIGHT)
         )
     query = _to_lucene(weighed, fields, beside, f" {prefix}*" if prefix else "")
-    return [" ".join(filter(None, (query, scope))) for scope in _within(ontologies, document_ids)]
+    return [" ".join(filter(None, (query, scope))) for scope in _build_scopes(ontologies, document_ids)]
 
 
 def build_fuzzy_queries(
@@ -193,14 +193,14 @@ def build_fuzzy_queries(
     """Build queries to find texts with words that are similar to a word (kg_api.graph.text_analysis)."""
     searched = {**FIELDS, "scope": PARTS_WEIGHT}
     query = f"+({' '.join(f'{name}:({clauses})^{weight}' for name, weight in searched.items())})"
-    return [" ".join(filter(None, (query, scope))) for scope in _within(ontologies, document_ids)]
+    return [" ".join(filter(None, (query, scope))) for scope in _build_scopes(ontologies, document_ids)]
 
 
-def _within(ontologies: Sequence[str] | None, document_ids: Sequence[str] | None) -> list[str]:
+def _build_scopes(ontologies: Sequence[str] | None, document_ids: Sequence[str] | None) -> list[str]:
     if document_ids is not None:
-        return _scopes([*map(build_document_scope, document_ids)])
+        return _build_scope_filters([*map(build_document_scope, document_ids)])
     if ontologies is not None:
-        return _scopes([*map(build_ontology_scope, ontologies)])
+        return _build_scope_filters([*map(build_ontology_scope, ontologies)])
     return [""]
 
 
@@ -215,7 +215,7 @@ def _to_lucene(
     once: dict[str, str] = {}
     for word, weight in weighed:
         if _may_be_hidden(word):
-            once.setdefault(_quote(parts(word)), weight)
+            once.setdefault(_quote(split_parts(word)), weight)
     hidden = " ".join(word + weight for word, weight in once.items())
     weighted_fields = [(field, plain, weight) for field, weight in fields.items()]
     weighted_fields += [each for each in [("scope", hidden, PARTS_WEIGHT), *beside] if each[1]]
@@ -235,9 +235,9 @@ def _quote(word: str) -> str:
     return '"' + _RESERVED.sub(r"\\\1", word) + '"'
 
 
-def _scopes(tokens: Sequence[str]) -> list[str]:
+def _build_scope_filters(tokens: Sequence[str]) -> list[str]:
     """Build filters that do not change the score."""
-    return [f"+scope:({' '.join(some)})^0" for some in portions(tokens, SCOPES_A_QUERY)]
+    return [f"+scope:({' '.join(some)})^0" for some in split_into_portions(tokens, SCOPES_A_QUERY)]
 
 
 # Matches of question words in texts, by the rules of the full-text index
@@ -277,13 +277,13 @@ class QuestionWords:
         prefixed = rf"(?<![^\W_]){letters_begun}[\w{EXTENDING}]*"
         self._prefixed = re.compile(prefixed, re.IGNORECASE) if prefix else None
         question_words = [_POSSESSIVE.sub("", word) for word in split_question_terms(question)[:MAX_TERMS]]
-        variants = [_forms(each.words) for each in find_variants(question)]
-        significant = [*map(_forms, _select_significant(question_words))]
+        variants = [_list_forms(each.words) for each in find_variants(question)]
+        significant = [*map(_list_forms, _select_significant(question_words))]
         telling = [*significant, *variants]
         # In a variant such as `6,000.00`, the end also belongs to `1,000.00`
         self._telling = frozenset(chain(*significant, (forms[0] for forms in variants)))
-        known = frozenset(form for word in question_words for form in _forms(word))
-        every = _forms(_POSSESSIVE.sub("", normalise_text(question))) if question_words else []
+        known = frozenset(form for word in question_words for form in _list_forms(word))
+        every = _list_forms(_POSSESSIVE.sub("", normalise_text(question))) if question_words else []
         self._pairs = frozenset(pair for pair in pairwise(every) if known.issuperset(pair)).union(
             pair for forms in variants for pair in pairwise(forms)
         )
@@ -319,7 +319,7 @@ class QuestionWords:
         start = end = 0
         last: str | None = None  # form of the last token
         telling = shown = False  # whether a token of the phrase is significant, and whether the phrase is
-        for at, stop, form in self._tokens(text):
+        for at, stop, form in self._find_tokens(text):
             if (last, form) in self._pairs and (at < end or _JOINT.fullmatch(text, end, at)):
                 telling = telling or form in self._telling
                 shown = telling or not self._telling
@@ -331,23 +331,23 @@ class QuestionWords:
         if shown:
             yield start, end
 
-    def _tokens(self, text: str) -> Iterator[tuple[int, int, str]]:
+    def _find_tokens(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Find the tokens that can match, in order, with start, end, and form."""
         if not text.isascii():
             words = _PLAIN_WORD if JOINING.isdisjoint(text) else _WORD
             for word in words.finditer(text):
                 at = word.start()
-                for start, end, form in self._match(word[0]):
+                for start, end, form in self._match_word(word[0]):
                     yield at + start, at + end, form
         elif self._candidates:  # look for the first letters only: a stem has the same as its word
             seen = self._seen
             for found in self._candidates.finditer(f" {text.translate(_ASCII_WORDS)} "):
                 word = found[1]
-                tokens = seen[word] if word in seen else self._match(word)
+                tokens = seen[word] if word in seen else self._match_word(word)
                 if tokens:  # one, because the word has ASCII letters only
                     yield found.start(), found.end() - 1, tokens[0].form
 
-    def _match(self, word: str) -> tuple[IndexToken, ...]:
+    def _match_word(self, word: str) -> tuple[IndexToken, ...]:
         """Split a word into tokens, and keep those in the question, with positions from 0."""
         known = self._seen.get(word)
         if known is None:
@@ -371,11 +371,11 @@ def _split(word: str) -> tuple[IndexToken, ...]:
         IndexToken(part.start() + start, part.start() + end, normalize_word(word_part))
         for part in PIECES.finditer(word)
         for start, end in locate_pairs(part[0]) or [(0, len(part[0]))]
-        for word_part in parts(part[0][start:end]).split()
+        for word_part in split_parts(part[0][start:end]).split()
     )
 
 
-def _forms(text: str) -> list[str]:
+def _list_forms(text: str) -> list[str]:
     return [token.form for word in _WORD.finditer(text) for token in _split(word[0])]
 
 
@@ -399,7 +399,7 @@ def read_synonyms(graph: Graph, ontology: str) -> Groups:
     found = graph.search("ontologies/synonyms", name=ontology)
     if not found:
         raise report_unknown_ontology(graph, ontology)
-    return _groups(found[0]["synonyms"])
+    return _parse_groups(found[0]["synonyms"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,7 +410,7 @@ class OntologyWords:
 
 def read_all_word_settings(graph: Graph) -> Mapping[str, OntologyWords]:
     rows = graph.search("ontologies/synonyms", name=None)
-    return {row["ontology"]: OntologyWords(_groups(row["synonyms"]), row["language"]) for row in rows}
+    return {row["ontology"]: OntologyWords(_parse_groups(row["synonyms"]), row["language"]) for row in rows}
 
 
 def write_synonyms(tx: Transaction, ontology: str, groups: Groups) -> None:
@@ -438,7 +438,7 @@ def _join_words(text: str) -> str:
     return f" {' '.join(_SYNONYMS_WORDS.findall(unicodedata.normalize('NFC', text).casefold()))} "
 
 
-def _groups(stored: Iterable[str]) -> Groups:
+def _parse_groups(stored: Iterable[str]) -> Groups:
     return [each.split(BETWEEN) for each in stored]
 
 

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 from kg_api.errors import FilesCollected, NotFound
-from kg_api.graph.client import Graph, Row, Transaction, drop_deleted_rows, portions
+from kg_api.graph.client import Graph, Row, Transaction, drop_deleted_rows, split_into_portions
 from kg_api.graph.documents import DocumentDifference
 from kg_api.graph.names import identify_source, require_ontologies
 from kg_api.graph.reach import is_visible, resolve_ontology
@@ -210,7 +210,7 @@ def write_images(tx: Transaction, differences: Sequence[DocumentDifference]) -> 
     if there:
         parameters = {"document_ids": there, "source_ids": [row["source_id"] for row in rows]}
         others += tx.run("images/forget", **parameters)[0]["forgotten"]
-    for part in portions(rows, IMAGES_A_STATEMENT):
+    for part in split_into_portions(rows, IMAGES_A_STATEMENT):
         row = tx.run("images/write", rows=part)[0]
         changed.update(row["changed"])
         others += row["replaced"]
@@ -219,22 +219,22 @@ def write_images(tx: Transaction, differences: Sequence[DocumentDifference]) -> 
     if others:  # the vectors of images that have a new file
         keys = [slug for slug, space in read_spaces(tx).items() if space.is_of_images]
         properties = [of_space(name, key) for key in keys for name in OF_A_NODE]
-        for part in portions(others, IMAGES_A_STATEMENT):
+        for part in split_into_portions(others, IMAGES_A_STATEMENT):
             tx.run("images/forget_vectors", source_ids=list(part), properties=properties)
     return changed
 
 
 def write_originals(tx: Transaction, differences: Sequence[DocumentDifference]) -> None:
-    there = [_original(each) for each in differences if each.before["content_hash"] is not None]
+    there = [_build_original(each) for each in differences if each.before["content_hash"] is not None]
     if there:
         tx.run("originals/forget", rows=there)
     rows = sorted(
-        (_original(each) for each in differences if each.record.original), key=lambda row: row["key"]
+        (_build_original(each) for each in differences if each.record.original), key=lambda row: row["key"]
     )
     if rows and tx.run("originals/write", rows=rows)[0]["written"] < len(rows):
         raise FilesCollected
 
 
-def _original(difference: DocumentDifference) -> Row:
+def _build_original(difference: DocumentDifference) -> Row:
     record = difference.record
     return {"document_id": record.document_id, "key": record.original, "hold": record.hold}

@@ -22,7 +22,7 @@ from kg_api.schemas.folders import SCAN_KIND
 from kg_api.schemas.operations import FINISHED, Job, QueueStatus, WorkerInfo
 from kg_api.schemas.vocabulary import JobState, Selection
 from kg_api.suggestions import format_suggestion
-from kg_api.tracing import current_traceparent
+from kg_api.tracing import get_traceparent
 
 LINK_PROPOSAL = "link_proposal"
 COMMUNITY_DETECTION = "community_detection"
@@ -112,7 +112,7 @@ def build_new_job(
         "rank": get_job_rank(kind),
         **dict.fromkeys((*counters, "set_aside"), 0),
         "request_id": structlog.contextvars.get_contextvars().get("request_id"),
-        "traceparent": current_traceparent(),
+        "traceparent": get_traceparent(),
     }
 
 
@@ -150,7 +150,7 @@ def lower(graph: Graph, owner: Owner, *, wanted: int, rank: int) -> int | JobReq
     rows = graph.write("jobs/lower", **owner.parameters(), wanted=wanted, rank=rank)
     if not rows:
         raise owner.lost()
-    return rows[0]["rank"] if rows[0]["last"] else _requested(rows[0])
+    return rows[0]["rank"] if rows[0]["last"] else _build_request(rows[0])
 
 
 def finish(graph: Graph, owner: Owner, *, wanted: int) -> JobRequest | None:
@@ -165,10 +165,10 @@ def finish(graph: Graph, owner: Owner, *, wanted: int) -> JobRequest | None:
     rows = graph.transaction(end)
     if not rows or not rows[0]["owned"]:
         raise owner.lost()
-    return None if rows[0]["finished"] else _requested(rows[0])
+    return None if rows[0]["finished"] else _build_request(rows[0])
 
 
-def _requested(row: Row) -> JobRequest:
+def _build_request(row: Row) -> JobRequest:
     return JobRequest(row["wanted"], row["selection"], row["forced_at"])
 
 
@@ -309,12 +309,12 @@ def find_job(graph: Graph, job_id: str) -> Job:
 
 def report_unknown_job(graph: Graph, job_id: str) -> NotFound:
     """Build an error for an unknown job, to suggest similar ids from the newest jobs."""
-    newest, _ = page_of_jobs(graph, state=None, kind=None, ontology=None, offset=0, limit=NEWEST)
+    newest, _ = read_jobs_page(graph, state=None, kind=None, ontology=None, offset=0, limit=NEWEST)
     near = format_suggestion(job_id, [job.job_id for job in newest])
     return NotFound(f"job {job_id!r} not found{near}. `kg jobs list` shows the existing ones")
 
 
-def page_of_jobs(
+def read_jobs_page(
     graph: Graph, *, state: str | None, kind: str | None, ontology: str | None, offset: int, limit: int
 ) -> tuple[list[Job], int]:
     """Read a page of jobs, newest first, and count all of them. Parts are not included."""
@@ -363,7 +363,7 @@ def build_job(row: Row) -> Job:
     if row["state"] == JobState.QUEUED and row.get("running_parts"):
         row, known = {**row, "state": JobState.RUNNING}, {**known, "state": JobState.RUNNING}
     more = {"forced": row.get("forced_at") is not None, "stalled": _is_stalled(row)}
-    return Job.model_validate({**nothing, **known, **more, **_speed(row)})
+    return Job.model_validate({**nothing, **known, **more, **_read_speed(row)})
 
 
 def _is_stalled(row: Row) -> bool:
@@ -372,17 +372,17 @@ def _is_stalled(row: Row) -> bool:
     return row["state"] == JobState.RUNNING and (late or bool(row.get("stalled_parts")))
 
 
-def _speed(row: Row) -> dict[str, float | None]:
+def _read_speed(row: Row) -> dict[str, float | None]:
     works = row["state"] == JobState.RUNNING or (row["state"] == JobState.QUEUED and row.get("parts"))
     moved = row["done"] - row["done_at_claim"]
     if not works or moved <= 0:
         return {"rate": None, "eta_seconds": None}
     seconds = (row["now"].to_native() - row["claimed_at"].to_native()).total_seconds()
-    rate, rest = speed(moved, seconds, row["total"] - row["done"])
+    rate, rest = compute_speed(moved, seconds, row["total"] - row["done"])
     return {"rate": rate, "eta_seconds": rest}
 
 
-def speed(moved: int, seconds: float, left: int) -> tuple[float, float]:
+def compute_speed(moved: int, seconds: float, left: int) -> tuple[float, float]:
     """Compute items per second, and how many seconds are needed for the items that are left."""
     # Significant digits keep a slow rate above zero
     rate = float(f"{moved / max(seconds, 0.001):.{RATE_DIGITS}g}")
@@ -394,7 +394,7 @@ def speed(moved: int, seconds: float, left: int) -> tuple[float, float]:
 
 def read_queue_status(graph: Graph) -> QueueStatus:
     counted = graph.read("queue/status", hidden=list(PERIODIC_KINDS))[0]
-    workers = [_worker(row) for row in graph.read("queue/workers")]
+    workers = [_build_worker(row) for row in graph.read("queue/workers")]
     return QueueStatus.model_validate({**counted, "workers": workers})
 
 
@@ -409,7 +409,7 @@ def list_recent_jobs(graph: Graph, ontology: str | None) -> list[Job]:
     return [build_job(row["job"]) for row in rows]
 
 
-def _worker(row: Row) -> WorkerInfo:
+def _build_worker(row: Row) -> WorkerInfo:
     alive = row["seen_seconds_ago"] <= ALIVE_SECONDS
     return WorkerInfo.model_validate({**convert_times(row), "alive": alive})
 
@@ -501,7 +501,7 @@ def add_parts(graph: Graph, owner: Owner, kind: str, ontology: str, parts: Seque
         raise owner.lost()
 
 
-def unfinished_parts(graph: Graph, job_id: str) -> list[str]:
+def read_unfinished_parts(graph: Graph, job_id: str) -> list[str]:
     return [row["part"] for row in graph.read("jobs/unfinished_parts", job_id=job_id)]
 
 

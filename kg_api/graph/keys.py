@@ -34,7 +34,7 @@ def write_audit(graph: Graph, records: Sequence[AuditRecord]) -> None:
     graph.write("audit/write", entries=[{**row, "outcome": json.dumps(row["outcome"])} for row in rows])
 
 
-def page_of_audit(
+def read_audit_page(
     graph: Graph, *, key_ids: Sequence[str] | None, since: datetime | None, offset: int, limit: int
 ) -> tuple[list[AuditEntry], int]:
     parameters = {"key_ids": key_ids, "since": since or BEGINNING}
@@ -67,7 +67,7 @@ def put_key(tx: Transaction, **key: Any) -> None:
 def read_keys(graph: Reader) -> list[ApiKey]:
     """Read all keys, newest first, including expired and revoked ones."""
     keys = [(convert_times(row["key"]), row["now"].to_native()) for row in graph.read("keys/all")]
-    return [ApiKey.model_validate({**key, "state": _state(key, now)}) for key, now in keys]
+    return [ApiKey.model_validate({**key, "state": _get_state(key, now)}) for key, now in keys]
 
 
 def find_usable(graph: Graph, key_id: str) -> Row | None:
@@ -76,7 +76,7 @@ def find_usable(graph: Graph, key_id: str) -> Row | None:
     return rows[0] if rows else None
 
 
-def note_use(graph: Graph, key_id: str) -> None:
+def record_use(graph: Graph, key_id: str) -> None:
     graph.write("keys/note_use", key_id=key_id)
 
 
@@ -99,7 +99,7 @@ def limit_keys(graph: Graph, current: Sequence[ApiKey]) -> None:
     graph.write("keys/limit", keys=values)
 
 
-def _state(key: Row, now: datetime) -> KeyState:
+def _get_state(key: Row, now: datetime) -> KeyState:
     if key["revoked_at"]:
         return "revoked"
     return "expired" if key["expires_at"] and key["expires_at"] <= now else "active"

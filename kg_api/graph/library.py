@@ -85,13 +85,13 @@ def list_documents(
     total = graph.read("documents/count", ontologies=resolve_ontology(ontology))[0]["total"]
     if not total:
         require_ontologies(graph, ontology)
-    return DocumentPage(documents=_summaries(rows), total=total, offset=offset, limit=limit)
+    return DocumentPage(documents=_build_summaries(rows), total=total, offset=offset, limit=limit)
 
 
 def read_summaries(graph: Graph, document_ids: Sequence[str]) -> list[DocumentSummary]:
     """Read the known documents among these ids, in the same order."""
     rows = graph.read("documents/of_ids", document_ids=list(document_ids)) if document_ids else []
-    return _summaries(rows)
+    return _build_summaries(rows)
 
 
 def find_document(graph: Graph, identifier: str, ontology: str | None = None) -> DocumentContent:
@@ -179,7 +179,7 @@ def read_neighbours(graph: Graph, places: list[Place], window: int) -> dict[str,
     return found
 
 
-def _summaries(rows: Sequence[Row]) -> list[DocumentSummary]:
+def _build_summaries(rows: Sequence[Row]) -> list[DocumentSummary]:
     return [
         DocumentSummary.model_validate(_to_fields(row)) for row in drop_deleted_rows(rows, DocumentSummary)
     ]

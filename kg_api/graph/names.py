@@ -12,8 +12,8 @@ from typing import Any, LiteralString
 from kg_api.errors import Conflict, InvalidInput, NotFound
 from kg_api.graph.client import Graph, Reader, Row
 from kg_api.graph.reach import get_visible_ontologies, is_visible, resolve_ontologies, resolve_ontology
-from kg_api.schemas.base import ID_DIGITS, build_alias_scope, document_id, list_spellings
-from kg_api.suggestions import describe_unknown_ontology, format_suggestion, nearest
+from kg_api.schemas.base import ID_DIGITS, build_alias_scope, build_document_id, list_spellings
+from kg_api.suggestions import describe_unknown_ontology, find_nearest, format_suggestion
 from kg_api.wording import describe_missing_paragraph
 
 
@@ -43,7 +43,7 @@ def require_ontologies(graph: Reader, ontologies: str | Sequence[str] | None) ->
         raise report_unknown_ontology(graph, missing)
 
 
-def note_on_ontologies(graph: Graph, ontologies: Sequence[str] | None) -> list[str]:
+def describe_missing_ontologies(graph: Graph, ontologies: Sequence[str] | None) -> list[str]:
     """Describe ontologies that do not exist, if this is not an error."""
     names = list_ontology_names(graph) if ontologies else []
     return [describe_unknown_ontology(each, names) for each in ontologies or () if each not in names]
@@ -134,8 +134,8 @@ def _read_named(graph: Graph, identifiers: Sequence[str], owners: Sequence[str])
         ]
         ways[each] = [
             [each],
-            *([document_id(owner, form) for owner in owners] for form in forms),
-            [document_id(owner, form) for owner, name in full for form in (name, name.strip())],
+            *([build_document_id(owner, form) for owner in owners] for form in forms),
+            [build_document_id(owner, form) for owner, name in full for form in (name, name.strip())],
         ]
     ids = [one for of_each in ways.values() for way in of_each for one in way]
     rows = graph.read("documents/identify", document_ids=ids)
@@ -188,9 +188,9 @@ def suggest_documents(graph: Graph, identifiers: Sequence[str], ontologies: Sequ
         own = [each for each in (*full, *(row["document"] for row in rows)) if each.startswith(owned)]
         names = {each.partition("/")[2]: each for each in reversed(own)}
         wanted = [each.partition("/")[2] for each in identifiers if each.startswith(owned)]
-        found = [names[name] for each in wanted for name in nearest(each, names)]
+        found = [names[name] for each in wanted for name in find_nearest(each, names)]
         return format_suggestion(found, found)
-    if any(nearest(owner, there) for owner in owners):
+    if any(find_nearest(owner, there) for owner in owners):
         return format_suggestion(identifiers, full)
     return format_suggestion(identifiers, [row["document"] for row in rows])
 

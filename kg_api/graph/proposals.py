@@ -14,7 +14,7 @@ from kg_api.graph.names import identify_proposal, report_unknown_ontology
 from kg_api.graph.reach import get_visible_ontologies, resolve_ontology
 from kg_api.graph.rows import convert_times
 from kg_api.graph.spaces import Space
-from kg_api.schemas.base import proposal_id
+from kg_api.schemas.base import build_proposal_id
 from kg_api.schemas.proposals import Proposal, ProposalEnd
 from kg_api.schemas.search import Place
 from kg_api.schemas.vocabulary import LINKED, ProposalKind, ProposalState
@@ -79,7 +79,7 @@ def read_due(graph: Graph, kind: ProposalKind, ontology: str, space: Space, limi
     parameters = {
         "kind": kind,
         "ontology": ontology,
-        "time_property": time_property(kind, space),
+        "time_property": get_time_property(kind, space),
         "limit": limit,
     }
     return [DueNode(**row) for row in graph.read("proposals/due", **parameters)]
@@ -92,7 +92,7 @@ def flag_portion(
     parameters = {
         "kind": kind,
         "ontology": ontology,
-        "time_property": time_property(kind, space),
+        "time_property": get_time_property(kind, space),
         "limit": PORTION,
     }
     rows = tx.run("proposals/flag", **parameters, after=after[0], after_paragraph=after[1])
@@ -102,10 +102,10 @@ def flag_portion(
 def note_seen(tx: Transaction, kind: ProposalKind, space: Space, nodes: Sequence[DueNode]) -> None:
     """Remove the flags from locked nodes, if they were not embedded since then."""
     rows = [{"id": each.id, "at": each.at} for each in nodes]
-    tx.run("proposals/seen", kind=kind, rows=rows, time_property=time_property(kind, space))
+    tx.run("proposals/seen", kind=kind, rows=rows, time_property=get_time_property(kind, space))
 
 
-def time_property(kind: ProposalKind, space: Space) -> str:
+def get_time_property(kind: ProposalKind, space: Space) -> str:
     return (space if kind == "source" else space.at("")).time_property
 
 
@@ -116,7 +116,7 @@ def move_links(tx: Transaction, ontology: str, gone: str, kept: str) -> list[Row
     """Move accepted links from a merged concept to the other. The caller has locked both."""
     # A link is not moved and is deleted if the two are already linked or a user rejected that link.
     rows = tx.run("proposals/links_of_concept", concept_id=gone)
-    moves = [{**row, "becomes": proposal_id(ontology, "concept", kept, row["other"])} for row in rows]
+    moves = [{**row, "becomes": build_proposal_id(ontology, "concept", kept, row["other"])} for row in rows]
     return _move(tx, gone, kept, moves)
 
 
@@ -136,7 +136,7 @@ Pair = tuple[str, str]
 MAX_QUOTES = 1000  # quotes of a concept to compare for the best one
 
 
-def page_of_proposals(
+def read_proposals_page(
     graph: Graph,
     *,
     ontology: str | None,
@@ -166,7 +166,7 @@ def decide(graph: Graph, proposal_id: str, state: ProposalState, by: str | None)
     def work(tx: Transaction) -> Proposal:
         held = tx.run("proposals/hold", proposal_id=whole, ontologies=get_visible_ontologies())
         if not held or held[0]["ends"] < 2:  # noqa: PLR2004 - both of them
-            raise _unknown(whole)
+            raise _report_unknown(whole)
         if held[0]["state"] != state and not tx.run("proposals/decide", **parameters):
             raise Conflict(f"the texts of proposal {whole} are just being deleted")
         seen.append(held[0])
@@ -202,7 +202,7 @@ def read_links(graph: Graph, source_ids: Sequence[str]) -> list[Row]:
     return graph.read("proposals/links_among", source_ids=list(source_ids))
 
 
-def _unknown(proposal_id: str) -> NotFound:
+def _report_unknown(proposal_id: str) -> NotFound:
     return NotFound(
         f"proposal {proposal_id!r} not found. Its texts may have changed or been deleted: `kg "
         "proposals list` shows the existing ones"
@@ -213,7 +213,7 @@ def _read_one(graph: Reader, proposal_id: str) -> Proposal:
     parameters = {"ids": [proposal_id], "ontologies": resolve_ontology(None), "kind": None, "state": None}
     found = _read_page(graph, **parameters, offset=0, limit=1)
     if not found:
-        raise _unknown(proposal_id)
+        raise _report_unknown(proposal_id)
     return found[0]
 
 
@@ -265,7 +265,7 @@ class NewProposal:
     def identity(self, ontology: str) -> str:
         """Build an id from text hashes, which survive a new ingestion, or from concept ids."""
         keys = (each.text_hash if self.kind == "source" else each.id for each in (self.first, self.second))
-        return proposal_id(ontology, self.kind, *keys)
+        return build_proposal_id(ontology, self.kind, *keys)
 
 
 def write_proposals(

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kg_api.errors import Conflict, NotFound
-from kg_api.graph.client import Graph, Row, Transaction, portions
+from kg_api.graph.client import Graph, Row, Transaction, split_into_portions
 from kg_api.graph.jobs import EDGE_EMBEDDING, request_job
 from kg_api.graph.names import require_ontologies
 from kg_api.graph.rows import convert_times
 from kg_api.graph.spaces import Space, read_configuration
-from kg_api.schemas.base import build_relation_type_id, digest, hash_type_text, normalize_concept_name
+from kg_api.schemas.base import build_relation_type_id, compute_digest, hash_type_text, normalize_concept_name
 from kg_api.schemas.concepts import RelationshipType, TypeMerge, TypeMerges, TypeMerging, choose_stance
 from kg_api.schemas.vocabulary import Stance
 from kg_api.suggestions import UNNAMED, NamedPair
@@ -55,7 +55,7 @@ class RelationRow:
             "ontology": ontology,
             "type_id": build_relation_type_id(ontology, self.type),
             "type_key": normalize_concept_name(self.type),
-            "text_hash": digest("edge text", build_edge_text(self.statement, self.quote)),
+            "text_hash": compute_digest("edge text", build_edge_text(self.statement, self.quote)),
         }
 
 
@@ -69,7 +69,7 @@ def build_edge_text(statement: str, quote: str) -> str:
     return f"{statement}: {quote}" if quote else statement
 
 
-def between(
+def find_text_between(
     text: str, subject: Sequence[Span], target: Sequence[Span], named: NamedPair = UNNAMED
 ) -> tuple[str, int | None, int | None]:
     """Find the shortest text that has both concepts, with its position."""
@@ -141,7 +141,7 @@ def read_type_vectors(graph: Graph, space: Space, type_ids: Sequence[str]) -> di
 def read_examples(graph: Graph, types: Sequence[StoredType]) -> dict[str, TypeExamples]:
     keys = [{"type_id": each.type_id, "ids": each.ids} for each in types]
     found = dict[str, TypeExamples]()
-    for part in portions(keys):
+    for part in split_into_portions(keys):
         for row in graph.read("relations/type_examples", types=part, scanned=SCANNED, examples=EXAMPLES):
             found[row["type_id"]] = TypeExamples(row["examples"], frozenset(row["pairs"]))
     return found
@@ -237,7 +237,7 @@ def _merge(tx: Transaction, ontology: str, asked: TypeMerging) -> TypeMerge:
         names = sorted(held[each]["name"] for each in merged)
         values = {"merge_id": None, "ontology": ontology, "into": held[into]["name"], "merged": names}
         dry = {**values, "relations": relations, "by": asked.by, "at": None}
-        return TypeMerge.model_validate({**dry, **_stances(held, into, merged)})
+        return TypeMerge.model_validate({**dry, **_count_stances(held, into, merged)})
     parameters = {
         "into": into,
         "merged": merged,
@@ -246,10 +246,10 @@ def _merge(tx: Transaction, ontology: str, asked: TypeMerging) -> TypeMerge:
         "by": asked.by,
     }
     row = tx.run("relations/merge_types", merge_id=uuid.uuid4().hex, **parameters)[0]["merge"]
-    return TypeMerge.model_validate({**convert_times(row), **_stances(held, into, merged)})
+    return TypeMerge.model_validate({**convert_times(row), **_count_stances(held, into, merged)})
 
 
-def _stances(held: Mapping[str, Row], into: str, merged: Sequence[str]) -> dict[str, Any]:
+def _count_stances(held: Mapping[str, Row], into: str, merged: Sequence[str]) -> dict[str, Any]:
     """Count the relationships whose stance changes with the merge. Add a note about them."""
     stances = {each: choose_stance(row["name"], row["stance"]) for each, row in held.items()}
     others = [each for each in merged if stances[each] != stances[into] and held[each]["relations"]]
@@ -292,7 +292,7 @@ def write_portion(tx: Transaction, ontology: str, relations: Sequence[RelationRo
         }
         for row in reversed(rows)  # the first relationship determines the name
     }
-    for part in portions([each for _, each in sorted(types.items())]):
+    for part in split_into_portions([each for _, each in sorted(types.items())]):
         tx.run("relations/write_types", rows=part, ontology=ontology)
-    for part in portions(rows):
+    for part in split_into_portions(rows):
         tx.run("concepts/write_relations", rows=part)

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from kg_api.errors import Conflict, FilesCollected, NotFound
 from kg_api.graph.client import Graph, Row, Transaction
-from kg_api.graph.documents import find_stored, unchanged
+from kg_api.graph.documents import build_unchanged, find_stored
 from kg_api.graph.library import find_source
 from kg_api.graph.names import require_ontologies
 from kg_api.graph.reach import require_visible, resolve_ontology
 from kg_api.graph.rows import convert_times
-from kg_api.schemas.base import build_judged_question_id, judgement_id
+from kg_api.schemas.base import build_judged_question_id, build_judgement_id
 from kg_api.schemas.documents import (
     MAX_WAITING,
     DocumentRecord,
@@ -44,7 +44,7 @@ def put_waiting(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str,
     before = {row["document_id"]: row for row in rows}
     same = find_stored(tx, records)
     found = {
-        each.document_id: unchanged(before[each.document_id])
+        each.document_id: build_unchanged(before[each.document_id])
         if before[each.document_id]["content_hash"] == each.content_hash
         else StoredChange("waiting", 0, 0, 0, None, same.get(each.text_hash, ()))
         for each in records
@@ -55,7 +55,7 @@ def put_waiting(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str,
     if new:
         ontology = new[0].ontology
         _require_files(tx, new)
-        documents = [_row(each) for each in sorted(new, key=lambda each: each.document_id)]
+        documents = [_build_row(each) for each in sorted(new, key=lambda each: each.document_id)]
         tx.run("waiting/put", rows=documents)
         if sum(row["waiting"] for row in tx.run("waiting/count", ontologies=[ontology])) > MAX_WAITING:
             raise Conflict(
@@ -71,14 +71,14 @@ def _require_files(tx: Transaction, records: Sequence[DocumentRecord]) -> None:
         {"document_id": each.document_id, "hold": each.hold, "key": key}
         for each in records
         if each.hold
-        for key in _blobs(each)
+        for key in _list_blobs(each)
     ]
     rows.sort(key=lambda row: row["key"])
     if rows and tx.run("waiting/missing", rows=rows)[0]["missing"]:
         raise FilesCollected
 
 
-def _row(record: DocumentRecord) -> Row:
+def _build_row(record: DocumentRecord) -> Row:
     return {
         "document_id": record.document_id,
         "ontology": record.ontology,
@@ -92,11 +92,11 @@ def _row(record: DocumentRecord) -> Row:
         "beginning": "".join(each.full_text for each in record.sources[:BEGINNING])[:BEGINNING],
         "version": uuid.uuid4().hex,
         "given": record.waits_as,
-        "blobs": _blobs(record),
+        "blobs": _list_blobs(record),
     }
 
 
-def _blobs(record: DocumentRecord) -> list[str]:
+def _list_blobs(record: DocumentRecord) -> list[str]:
     """List the keys for images and original file. They are needed as long as the record waits."""
     images = [source.image for source in record.sources if source.image]
     keys = {key for each in images for key in (each.storage_key, each.thumbnail_key)}
@@ -154,7 +154,7 @@ def judge(graph: Graph, ontology: str, request: JudgementRequest) -> Judgement:
     """Store a judgement on a passage for a question. This replaces an earlier judgement."""
     require_visible(ontology)
     place = find_source(graph, request.source_id)
-    identity = judgement_id(ontology, request.question, place.source_id)
+    identity = build_judgement_id(ontology, request.question, place.source_id)
 
     def work(tx: Transaction) -> Row:
         fields = {"question": request.question, "relevance": request.relevance, "by": request.by}
@@ -190,7 +190,7 @@ def delete_judgements(graph: Graph, ontology: str, question: str, source_id: str
 
 def read_relevances(graph: Graph, question: str, sources: Sequence[tuple[str, str]]) -> dict[str, int]:
     rows = [
-        {"source_id": source, "judgement_id": judgement_id(ontology, question, source)}
+        {"source_id": source, "judgement_id": build_judgement_id(ontology, question, source)}
         for ontology, source in sources
     ]
     found = graph.read("judgements/of_sources", rows=rows) if rows else []

@@ -12,7 +12,7 @@ import structlog
 from kg_api import __version__
 from kg_api.errors import DatabasePanicked, KgError, SchemaTooNew, SchemaTooOld, Unavailable
 from kg_api.graph.client import Graph, while_schema_changes
-from kg_api.graph.statements import area, statement
+from kg_api.graph.statements import build_statement, read_area
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class IndexState:
         return self.state == "ONLINE"
 
 
-def index_states(graph: Graph) -> dict[str, IndexState]:
+def read_index_states(graph: Graph) -> dict[str, IndexState]:
     return {row["name"]: IndexState(**row) for row in graph.search("indexes/states")}
 
 
@@ -48,12 +48,13 @@ _BEFORE_BASELINE = "schema/"  # prefix of records by versions before the baselin
 
 def list_known() -> list[str]:
     """List the records of a complete schema: the baseline, then each migration in order."""
-    return [BASELINE, *(name.rpartition("/")[2] for name in _migrations())]
+    return [BASELINE, *(name.rpartition("/")[2] for name in _list_migrations())]
 
 
-def _migrations() -> list[LiteralString]:
+def _list_migrations() -> list[LiteralString]:
     return cast(
-        "list[LiteralString]", [name for name in area("migrations") if name.rpartition("/")[2][0].isdigit()]
+        "list[LiteralString]",
+        [name for name in read_area("migrations") if name.rpartition("/")[2][0].isdigit()],
     )
 
 
@@ -69,14 +70,14 @@ def _migrate(graph: Graph, now: list[str]) -> None:
     applied = {row["name"] for row in require_known_schema(graph)}
     if BASELINE not in applied:
         graph.write("migrations/constraint")
-        texts = cast("dict[LiteralString, str]", area("schema"))
+        texts = cast("dict[LiteralString, str]", read_area("schema"))
         for name in texts:
             graph.write(name)
         _record(graph, BASELINE, "".join(texts.values()), now)
-    for name in _migrations():
+    for name in _list_migrations():
         if (record := name.rpartition("/")[2]) not in applied:
             _apply(graph, name)
-            _record(graph, record, statement(name), now)
+            _record(graph, record, build_statement(name), now)
 
 
 def _record(graph: Graph, name: str, text: str, now: list[str]) -> None:
@@ -87,10 +88,12 @@ def _record(graph: Graph, name: str, text: str, now: list[str]) -> None:
 
 def _apply(graph: Graph, name: LiteralString) -> None:
     """Run a migration. If it uses `$after`, it returns the end of its batch. This is repeated until null."""
-    text = statement(name)
+    text = build_statement(name)
     if "DROP INDEX" in text:
         # Wait until the replacement of a dropped index is populated, so that searches always have an index
-        while waiting := [each for each, state in index_states(graph).items() if state.state == "POPULATING"]:
+        while waiting := [
+            each for each, state in read_index_states(graph).items() if state.state == "POPULATING"
+        ]:
             log.info("waiting for indexes to be filled", indexes=waiting)
             time.sleep(WAIT_SECONDS)
     if "$after" not in text:

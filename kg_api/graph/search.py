@@ -131,7 +131,7 @@ class NearestPassages:
 
     @property
     def lookup(self) -> Lookup:
-        return self._lookup(self._first, compares=self._compares)
+        return self._build_lookup(self._first, compares=self._compares)
 
     @property
     def _compares(self) -> bool:
@@ -155,9 +155,9 @@ class NearestPassages:
             every = [_to_passage(row, parents) for row in found["passages"] if _is_stored(row)]
             more = len(found["passages"]) >= limit
             every.sort(key=lambda hit: (-hit.score, hit.source, hit.chunk.offset if hit.chunk else 0))
-            hits = self._fitting(graph, every) if self.filters.sources else every
+            hits = self._keep_fitting(graph, every) if self.filters.sources else every
             if not self.each_chunk:
-                hits = _best_of_each(hits)
+                hits = _keep_best_of_each(hits)
             if len(hits) >= self.wanted or not more or (limit >= MAX_CHUNKS and compares):
                 return LaneHits(hits, cut=more)
             if limit < MAX_CHUNKS:
@@ -166,9 +166,9 @@ class NearestPassages:
                 compares = True
             else:
                 return LaneHits(hits, cut=True)
-            (found,) = graph.look_up([self._lookup(limit, compares=compares)])
+            (found,) = graph.look_up([self._build_lookup(limit, compares=compares)])
 
-    def _fitting(self, graph: Graph, hits: Sequence[LaneHit]) -> list[LaneHit]:
+    def _keep_fitting(self, graph: Graph, hits: Sequence[LaneHit]) -> list[LaneHit]:
         """Keep results that match the conditions, each with the first source that does."""
         covered = [hit.chunk.covers if hit.chunk else (hit.source.source_id,) for hit in hits]
         kept = keep_fitting(graph, self.filters.sources, chain.from_iterable(covered))
@@ -179,7 +179,7 @@ class NearestPassages:
             if own is not None
         ]
 
-    def _lookup(self, limit: int, *, compares: bool) -> Lookup:
+    def _build_lookup(self, limit: int, *, compares: bool) -> Lookup:
         space, within = self.space, self.filters
         vector = Vector.from_numpy(self.vector)
         given: Row = {"vector": vector, "limit": limit}
@@ -211,7 +211,7 @@ def _to_passage(row: Sequence[Any], parents: Mapping[str, str]) -> LaneHit:
     return LaneHit(FoundSource(covers[0], ontology, document_id), similarity, similarity, chunk)
 
 
-def by_vector(graph: Graph, nearest: NearestPassages) -> LaneHits:
+def find_by_vector(graph: Graph, nearest: NearestPassages) -> LaneHits:
     (found,) = graph.look_up([nearest.lookup])
     return nearest.hits(graph, found)
 
@@ -238,7 +238,7 @@ def read_chunk_texts(graph: Graph, chunk_ids: Sequence[str]) -> dict[str, ChunkT
     return texts
 
 
-def _best_of_each(hits: Sequence[LaneHit]) -> list[LaneHit]:
+def _keep_best_of_each(hits: Sequence[LaneHit]) -> list[LaneHit]:
     best: dict[str, LaneHit] = {}
     parents: set[str] = set()
     for hit in hits:
@@ -301,7 +301,7 @@ class KeywordPassages:
 
     @property
     def lookup(self) -> Lookup:
-        return self._lookup(self._first)
+        return self._build_lookup(self._first)
 
     @property
     def _filters(self) -> bool:
@@ -316,7 +316,7 @@ class KeywordPassages:
         candidates = self._first
         while self._filters and len(found["passages"]) < self.limit and found["looked"] >= candidates:
             candidates *= FURTHER_LOOK
-            (found,) = graph.look_up([self._lookup(candidates)])
+            (found,) = graph.look_up([self._build_lookup(candidates)])
         chunks = {
             source_id: (near, [*part, parent])
             for source_id, near, *part, parent in found["chunks"]
@@ -335,7 +335,7 @@ class KeywordPassages:
         hits.sort(key=lambda hit: (-hit.score, hit.source))
         return LaneHits(hits, cut=len(found["passages"]) >= self.limit)
 
-    def _lookup(self, candidates: int) -> Lookup:
+    def _build_lookup(self, candidates: int) -> Lookup:
         given: Row = {
             "query": self.query,
             "limit": self.limit,
@@ -350,7 +350,7 @@ class KeywordPassages:
         return Lookup("search/by_text", {**given, **self.sources.parameters(), **self.asked.parameters()})
 
 
-def by_text(graph: Graph, query: str, asked: SpaceVectors, limit: int) -> list[LaneHit]:
+def find_by_text(graph: Graph, query: str, asked: SpaceVectors, limit: int) -> list[LaneHit]:
     worded = KeywordPassages(query, asked, limit)
     (found,) = graph.look_up([worded.lookup])
     return worded.hits(graph, found).found
@@ -358,12 +358,12 @@ def by_text(graph: Graph, query: str, asked: SpaceVectors, limit: int) -> list[L
 
 def build_word_lookup(queries: Mapping[str, Sequence[str]]) -> Lookup:
     """Build a lookup of the words that the full-text index contains. Each word has its own queries."""
-    return Lookup("search/known_words", {"queries": _one_by_one(queries)})
+    return Lookup("search/known_words", {"queries": _search_one_by_one(queries)})
 
 
 def find_texts_with_similar_words(graph: Graph, queries: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """Find the texts that have similar words, by word."""
-    given: Row = {"queries": _one_by_one(queries), "limit": NEAR_TEXTS}
+    given: Row = {"queries": _search_one_by_one(queries), "limit": NEAR_TEXTS}
     (found,) = graph.look_up([Lookup("search/near_words", given)])
     texts: dict[str, list[str]] = {}
     for each in found:
@@ -371,7 +371,7 @@ def find_texts_with_similar_words(graph: Graph, queries: Mapping[str, Sequence[s
     return texts
 
 
-def _one_by_one(queries: Mapping[str, Sequence[str]]) -> list[Row]:
+def _search_one_by_one(queries: Mapping[str, Sequence[str]]) -> list[Row]:
     return [{"word": word, "query": query} for word, every in queries.items() for query in every]
 
 
@@ -548,7 +548,7 @@ def build_text_lookup(query: str, meanings: Sequence[Meaning], limit: int) -> Lo
     return Lookup("concepts/search_by_text", {"query": query, "limit": limit, **_to_parameters(meanings)})
 
 
-def by_name(name_ids: Sequence[str], meanings: Sequence[Meaning], limit: int) -> Lookup:
+def build_name_lookup(name_ids: Sequence[str], meanings: Sequence[Meaning], limit: int) -> Lookup:
     """Build a lookup to find concepts by exact name. Those in most sources are first."""
     given = {"name_ids": list(name_ids), "limit": limit}
     return Lookup("concepts/search_by_name", {**given, **_to_parameters(meanings)})
@@ -627,14 +627,14 @@ class CachedRead(Generic[Result]):
         self._failed: tuple[float, BaseException] | None = None  # end time and error of the last failed read
         self._reading = threading.Lock()
 
-    def remembered(self) -> Result | None:
+    def get_cached(self) -> Result | None:
         """Get the cached value. If it has expired, return None."""
         last = self._last
         return None if last is None or time.monotonic() - last[0] > self._seconds else last[1]
 
-    def recent(self) -> Result:
+    def get(self) -> Result:
         """Return the cached value, or read it."""
-        known = self.remembered()
+        known = self.get_cached()
         return self.read() if known is None else known
 
     def read(self, *, anew: bool = False) -> Result:
@@ -675,12 +675,12 @@ class OntologySizes:
         remembered = TTLCache[tuple[Hashable, ...], int](MAX_REMEMBERED, WITHIN_SECONDS)
         self._stored = cached(remembered, lock=threading.Lock())(self._count_stored)
 
-    def of(self, ontologies: Sequence[str] | None) -> int:
+    def count(self, ontologies: Sequence[str] | None) -> int:
         """Get the approximate number of passages (None: in all ontologies).
 
         Up to 62,500, it counts all.
         """
-        passages = self._passages.recent()
+        passages = self._passages.get()
         if ontologies is None or passages <= MIN_CROWDED_PASSAGES:
             return passages
         return min(passages, self._stored(tuple(sorted(ontologies))))

@@ -11,7 +11,7 @@ import numpy as np
 from neo4j.vector import Vector
 from numpy.typing import NDArray
 
-from kg_api.graph.client import Graph, Lookup, Row, drop_deleted_rows, portions
+from kg_api.graph.client import Graph, Lookup, Row, drop_deleted_rows, split_into_portions
 from kg_api.graph.filters import SourceFilter, keep_fitting
 from kg_api.graph.reach import is_visible
 from kg_api.graph.search import SOURCE_COLUMNS, Filters, LaneHits, SpaceVectors, to_lane_hit
@@ -67,7 +67,7 @@ class NearSource:
     parent_id: str | None
 
 
-def nearest(
+def find_nearest(
     graph: Graph,
     asked: Sequence[SimilarityQuery],
     space: Space,
@@ -85,8 +85,8 @@ def nearest(
     sources = sources or SourceFilter()
     if sources and not exact:
         depth = max(limit, INDEX_DEPTH // max(1, len(asked)))
-        found = nearest(graph, asked, space, ontologies, depth, document_ids=document_ids)
-        return _fitting(graph, found, sources, limit) or nearest(
+        found = find_nearest(graph, asked, space, ontologies, depth, document_ids=document_ids)
+        return _keep_fitting(graph, found, sources, limit) or find_nearest(
             graph, asked, space, ontologies, limit, exact=True, document_ids=document_ids, sources=sources
         )
     among = document_ids is not None
@@ -102,17 +102,17 @@ def nearest(
         key=space.key,
         **sources.parameters(),
     )
-    return [_near(row) for row in drop_deleted_rows(rows, Place)], any(row["more"] for row in rows)
+    return [_build_near(row) for row in drop_deleted_rows(rows, Place)], any(row["more"] for row in rows)
 
 
-def _fitting(
+def _keep_fitting(
     graph: Graph, found: tuple[list[NearSource], bool], sources: SourceFilter, limit: int
 ) -> tuple[list[NearSource], bool] | None:
     """Keep results from the index that match the filter. If there are too few, return None."""
     # A passage over several sources belongs to the first one that satisfies the filter.
     every, more = found
-    kept = keep_fitting(graph, sources, (each for near in every for each in _covered(near)))
-    own = [(near, next((each for each in _covered(near) if each in kept), None)) for near in every]
+    kept = keep_fitting(graph, sources, (each for near in every for each in _list_covered(near)))
+    own = [(near, next((each for each in _list_covered(near) if each in kept), None)) for near in every]
     counts = Counter(near.asked for near, first in own if first)
     if more and any(counts[number] < limit for number in {near.asked for near in every}):
         return None
@@ -123,7 +123,7 @@ def _fitting(
     return [each for number in counts for each in [n for n in fitting if n.asked == number][:limit]], cut
 
 
-def _covered(near: NearSource) -> tuple[str, ...]:
+def _list_covered(near: NearSource) -> tuple[str, ...]:
     return near.covers or (near.place.source_id,)
 
 
@@ -152,9 +152,9 @@ def read_search_vectors(
         "new": new.key,
     }
     found: dict[str, list[VectorPart]] = {}
-    for ids in portions(source_ids, PORTION):
+    for ids in split_into_portions(source_ids, PORTION):
         rows = graph.read("similar/of_sources", source_ids=list(ids), **known)
-        found |= {row["source_id"]: _parts(row) for row in rows}
+        found |= {row["source_id"]: _build_parts(row) for row in rows}
     return found
 
 
@@ -186,17 +186,17 @@ def list_places(
     return [Place.model_validate(row) for row in drop_deleted_rows(rows, Place)], total
 
 
-def _parts(row: Row) -> list[VectorPart]:
+def _build_parts(row: Row) -> list[VectorPart]:
     if row["vector"] is not None:
-        return [VectorPart(_array(row["vector"]))]
-    return [VectorPart(_array(chunk["vector"]), chunk["chunk_id"]) for chunk in row["chunks"]]
+        return [VectorPart(_to_array(row["vector"]))]
+    return [VectorPart(_to_array(chunk["vector"]), chunk["chunk_id"]) for chunk in row["chunks"]]
 
 
-def _array(vector: Vector) -> NDArray[np.float32]:
+def _to_array(vector: Vector) -> NDArray[np.float32]:
     return np.asarray(vector.to_numpy(), dtype=np.float32)
 
 
-def _near(row: Row) -> NearSource:
+def _build_near(row: Row) -> NearSource:
     return NearSource(
         asked=row["source"],
         part=row["part"],

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kg_api.errors import ConfigurationError, Conflict, LeaseLost, NotFound
 from kg_api.graph.client import Graph, Reader, Row, Transaction, while_schema_changes
 from kg_api.graph.jobs import request_job
-from kg_api.graph.schema import index_states
+from kg_api.graph.schema import read_index_states
 from kg_api.graph.statements import (
     FIRST_CONCEPT_INDEX,
     FIRST_IMAGE_INDEX,
@@ -149,14 +149,14 @@ def ensure_space(graph: Graph, identity: SpaceIdentity, slug: str = FIRST_SLUG) 
 @while_schema_changes
 def ensure_index(graph: Graph, space: Space) -> None:
     """Create the vector indexes of a space's slot, or check the existing ones."""
-    states = index_states(graph)
+    states = read_index_states(graph)
     if not states.keys() >= {*space.index_names}:
         _create_indexes(graph, space)
-        states = index_states(graph)
+        states = read_index_states(graph)
     for name in space.index_names:
         found = states[name].options["indexConfig"]
         # A quantised index of an earlier version has scores that differ by up to 0.003, and lower recall
-        wanted = _required(space.identity)
+        wanted = _build_required_settings(space.identity)
         wrong = {key: found.get(key) for key, value in wanted.items() if found.get(key) != value}
         if wrong:
             raise ConfigurationError(
@@ -166,7 +166,7 @@ def ensure_index(graph: Graph, space: Space) -> None:
 
 
 def _create_indexes(graph: Graph, space: Space) -> None:
-    options = {"indexConfig": index_config(space.identity)}
+    options = {"indexConfig": build_index_config(space.identity)}
     if space.is_of_images:
         graph.write("spaces/create_image_index", space.slug, name=space.image_index_name, options=options)
     else:
@@ -180,11 +180,11 @@ def find_space(graph: Graph, slug: str = FIRST_SLUG) -> Space:
     rows = graph.read("spaces/find", slug=slug)
     if not rows:
         raise NotFound(f"embedding space {slug!r} not found. `kg admin spaces list` shows the existing ones")
-    return _space(rows[0]["space"])
+    return _build_space(rows[0]["space"])
 
 
 def read_spaces(reader: Reader) -> dict[str, Space]:
-    spaces = [_space(row["space"]) for row in reader.search("spaces/all")]
+    spaces = [_build_space(row["space"]) for row in reader.search("spaces/all")]
     return {space.slug: space for space in spaces}
 
 
@@ -197,21 +197,21 @@ def store_probe(graph: Graph, space: Space, probe: NDArray[np.float32]) -> None:
     graph.write("spaces/remember_probe", slug=space.slug, vector=Vector.from_numpy(probe))
 
 
-def index_config(identity: SpaceIdentity) -> dict[str, Any]:
+def build_index_config(identity: SpaceIdentity) -> dict[str, Any]:
     """Build the settings for an index. All of them are set, because the defaults have lower recall."""
     return {
-        **_required(identity),
+        **_build_required_settings(identity),
         "vector.quantization.type": QUANTIZATION,
         "vector.hnsw.ef_construction": EF_CONSTRUCTION,
     }
 
 
-def _required(identity: SpaceIdentity) -> dict[str, Any]:
+def _build_required_settings(identity: SpaceIdentity) -> dict[str, Any]:
     """Build the settings that are needed to get correct results."""
     return {"vector.dimensions": identity.dimensions, "vector.similarity_function": "COSINE"}
 
 
-def _space(row: Row) -> Space:
+def _build_space(row: Row) -> Space:
     known = {name: row[name] for name in SpaceIdentity.__dataclass_fields__ if name in row}
     identity = SpaceIdentity(**known)  # spaces from before image support have no modality
     probe = None if row.get("probe") is None else np.asarray(row["probe"], dtype=np.float32)
@@ -222,12 +222,12 @@ def _space(row: Row) -> Space:
         dropping=bool(row.get("dropping")),
         for_new=bool(row.get("for_new")),
         created_at=row["created_at"],
-        calibration=_calibration(row, ""),
-        labels=_calibration(row, "labels_"),
+        calibration=_build_calibration(row, ""),
+        labels=_build_calibration(row, "labels_"),
     )
 
 
-def _calibration(row: Row, prefix: str) -> SimilarityCalibration | None:
+def _build_calibration(row: Row, prefix: str) -> SimilarityCalibration | None:
     related, unrelated = row.get(f"{prefix}related"), row.get(f"{prefix}unrelated")
     return None if related is None or unrelated is None else SimilarityCalibration(related, unrelated)
 
@@ -241,13 +241,13 @@ def _report_other_model(space: Space, identity: SpaceIdentity) -> ConfigurationE
     of, option = (" of pictures", " --modality image") if space.is_of_images else ("", "")
     return ConfigurationError(
         f"the vectors{of} in this database were computed by {format_model_name(space.identity)}, but "
-        f"{_variables(identity)} now select {format_model_name(identity)}. Vectors of two models cannot be "
-        "compared. Restore the former values, or add another space with `kg admin spaces "
+        f"{_format_variables(identity)} now select {format_model_name(identity)}. Vectors of two models "
+        "cannot be compared. Restore the former values, or add another space with `kg admin spaces "
         f"create{option}`."
     )
 
 
-def _variables(identity: SpaceIdentity) -> str:
+def _format_variables(identity: SpaceIdentity) -> str:
     if identity.modality == "image":
         return "KG_IMAGE_EMBEDDING__*"
     provider = {"openai": " and OPENAI_EMBED_MODEL, OPENAI_EMBED_DIMS"}.get(identity.provider, "")
@@ -364,7 +364,7 @@ class SpaceUse:
         """Layouts that kg keeps up to date, the answering one first."""
         return [self.target] if self.serving is None else [self.serving, self.target]
 
-    def built(self, wanted: Layout, *, answers: bool, activates: bool) -> SpaceUse:
+    def with_build(self, wanted: Layout, *, answers: bool, activates: bool) -> SpaceUse:
         """Set another target. Searches use the answering layout until the target is complete."""
         now = self.answering
         same_space = wanted.space == now.space
@@ -377,10 +377,10 @@ class SpaceUse:
         previous = None if overwritten else self.previous
         return SpaceUse(target, now if beside else None, previous, activates or not beside)
 
-    def activated(self) -> SpaceUse:
+    def with_activation(self) -> SpaceUse:
         return SpaceUse(self.target, previous=self.serving)
 
-    def rolled_back(self) -> SpaceUse | None:
+    def with_rollback(self) -> SpaceUse | None:
         """Go back from a build to the answering layout, or to the previous layout.
 
         None: this is not possible.
@@ -406,10 +406,10 @@ class StoredConfiguration:
     """Whether to embed concepts that are only in one source."""
     leftovers: tuple[str, ...] = field(default=(), compare=False)  # slots whose vectors kg is removing
 
-    def of(self, modality: Modality) -> SpaceUse:
+    def get_use(self, modality: Modality) -> SpaceUse:
         return self.images if modality == "image" else self.texts
 
-    def using(self, modality: Modality, use: SpaceUse) -> StoredConfiguration:
+    def with_use(self, modality: Modality, use: SpaceUse) -> StoredConfiguration:
         return replace(self, images=use) if modality == "image" else replace(self, texts=use)
 
     @property
@@ -423,14 +423,14 @@ def build_layout(space: str, slot: str, chunking: Chunking) -> Layout:
 
 
 def read_configurations(graph: Graph, name: str | None = None) -> dict[str, StoredConfiguration]:
-    return _by_name_configuration(
+    return _group_by_ontology(
         graph.search("ontologies/configuration", names=None if name is None else [name])
     )
 
 
 def read_configuration(tx: Transaction, name: str) -> StoredConfiguration:
     """Read the configuration for an ontology. If it does not exist, use the default."""
-    return _by_name_configuration(tx.run("ontologies/configuration", names=[name])).get(
+    return _group_by_ontology(tx.run("ontologies/configuration", names=[name])).get(
         name
     ) or _to_configuration({})
 
@@ -438,7 +438,7 @@ def read_configuration(tx: Transaction, name: str) -> StoredConfiguration:
 def hold_configurations(tx: Transaction, names: Sequence[str]) -> dict[str, StoredConfiguration]:
     """Lock ontologies until the transaction ends, to read their configurations."""
     tx.run("ontologies/hold", names=sorted(names))
-    return _by_name_configuration(tx.run("ontologies/configuration", names=list(names)))
+    return _group_by_ontology(tx.run("ontologies/configuration", names=list(names)))
 
 
 def write_configuration(tx: Transaction, name: str, configured: StoredConfiguration) -> None:
@@ -448,11 +448,11 @@ def write_configuration(tx: Transaction, name: str, configured: StoredConfigurat
         space=configured.texts.target.space,
         slot=configured.texts.target.slot,
         chunking=configured.texts.target.chunking,
-        serving=_json(configured.texts.serving),
-        previous=_json(configured.texts.previous),
+        serving=_to_json(configured.texts.serving),
+        previous=_to_json(configured.texts.previous),
         activates=configured.texts.activates,
         embed_on_ingest=configured.embed_on_ingest,
-        images=_stored_images(configured.images),
+        images=_to_stored_images(configured.images),
         usual=asdict(_build_default_layout()),
     )
 
@@ -491,7 +491,7 @@ def get_previous_default_space(graph: Graph, slug: str) -> str | None:
     return rows[0]["slug"] if rows else None
 
 
-def _by_name_configuration(rows: list[Row]) -> dict[str, StoredConfiguration]:
+def _group_by_ontology(rows: list[Row]) -> dict[str, StoredConfiguration]:
     return {row["ontology"]: _to_configuration(row) for row in rows}
 
 
@@ -503,8 +503,8 @@ def _to_configuration(row: Row) -> StoredConfiguration:
     return StoredConfiguration(
         SpaceUse(
             Layout(*stored),
-            _layout(row.get("serving")),
-            _layout(row.get("previous")),
+            _parse_layout(row.get("serving")),
+            _parse_layout(row.get("previous")),
             row.get("activates") is not False,
         ),
         SpaceUse(
@@ -522,7 +522,7 @@ def _build_default_layout() -> Layout:
     return build_layout(FIRST_SLUG, "", Chunking())
 
 
-def _stored_images(images: SpaceUse) -> dict[str, str | bool | None]:
+def _to_stored_images(images: SpaceUse) -> dict[str, str | bool | None]:
     """Use null for the default, so that ontologies that are not configured use the first image space."""
     return {
         "image_space": None if images == FIRST_IMAGES else images.target.space,
@@ -532,11 +532,11 @@ def _stored_images(images: SpaceUse) -> dict[str, str | bool | None]:
     }
 
 
-def _json(layout: Layout | None) -> str | None:
+def _to_json(layout: Layout | None) -> str | None:
     return None if layout is None else json.dumps(asdict(layout), sort_keys=True)
 
 
-def _layout(stored: str | None) -> Layout | None:
+def _parse_layout(stored: str | None) -> Layout | None:
     known: dict[str, Any] | None = None if stored is None else json.loads(stored)
     return None if known is None else Layout(**known)
 
@@ -587,7 +587,7 @@ def remove_vector_batch(tx: Transaction, leftover: UnusedVectors, of: Vectored, 
     parameters = {"after": after, "ontology": leftover.ontology, "limit": PORTION}
     if of == "chunks":
         return tx.run("chunks/forget", keys=list(leftover.keys), **parameters)[0]["last"]
-    keys = leftover.keys if of == "Source" else _of_concepts(leftover)
+    keys = leftover.keys if of == "Source" else _list_unused_spaces(leftover)
     if not keys:
         return None
     if of == "near":
@@ -599,7 +599,7 @@ def remove_vector_batch(tx: Transaction, leftover: UnusedVectors, of: Vectored, 
 def drop_indexes(graph: Graph, leftover: UnusedVectors) -> None:
     names = [of_space(FIRST_INDEX, key) for key in leftover.keys]
     once = (FIRST_CONCEPT_INDEX, FIRST_IMAGE_INDEX, FIRST_RELATION_INDEX)
-    names += [of_space(index, key) for key in _of_concepts(leftover) for index in once]
+    names += [of_space(index, key) for key in _list_unused_spaces(leftover) for index in once]
     for name in names:
         graph.write("spaces/drop_index", name=name)
 
@@ -624,7 +624,7 @@ def is_still_wanted(tx: Transaction, leftover: UnusedVectors) -> bool:
     return keys.issuperset(leftover.keys)
 
 
-def _of_concepts(leftover: UnusedVectors) -> list[str]:
+def _list_unused_spaces(leftover: UnusedVectors) -> list[str]:
     """List the spaces that are not used in any slot. Their vectors for concepts and images can be removed."""
     return [key for key in leftover.keys if key + SECOND_SLOT in leftover.keys]
 

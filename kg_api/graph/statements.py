@@ -48,7 +48,7 @@ _NAMES = "|".join((*_INDEXES, rf"n\.{FIRST_PROPERTY}"))
 _SPACE_NAMES = re.compile(rf"\b({_NAMES})\b")
 
 
-def folder() -> Traversable:
+def find_folder() -> Traversable:
     """Find the folder of the Cypher files: in an installed package, or in a checkout."""
     packaged = resources.files("kg_api") / "cypher"
     return packaged if packaged.is_dir() else Path(__file__).parents[2] / "cypher"
@@ -62,9 +62,9 @@ def of_space(name: str, key: str) -> str:
 
 
 @cache
-def area(name: str) -> Mapping[str, str]:
+def read_area(name: str) -> Mapping[str, str]:
     """Read the statements of a Cypher file, by full name and in the order of the file."""
-    text = folder().joinpath(f"{name}.cypher").read_text(encoding="utf-8")
+    text = find_folder().joinpath(f"{name}.cypher").read_text(encoding="utf-8")
     _, *parts = _HEAD.split(text)
     statements = {
         f"{name}/{head}": f"{body.strip()}\n" for head, body in zip(parts[::2], parts[1::2], strict=True)
@@ -75,13 +75,13 @@ def area(name: str) -> Mapping[str, str]:
 
 
 @cache
-def statement(name: str, space: str = FIRST_SLUG, label: str | None = None) -> LiteralString:
+def build_statement(name: str, space: str = FIRST_SLUG, label: str | None = None) -> LiteralString:
     # Cypher has no parameters for the name of a vector index, or for its property at creation. So statements
     # contain the names of the first space, and kg adds the slug of another space. The driver requires
     # LiteralString, so that type checking rejects queries built at run time. This module has the only casts.
     # With the value of `$label`, a statement has only its branches, because Neo4j plans a statement again
     # whenever statistics change: planning all branches of `embedding/due` takes 0.3 s of CPU, one 0.1 s.
-    text = area(name.partition("/")[0])[name]
+    text = read_area(name.partition("/")[0])[name]
     text = _ITEMS.sub(lambda found: _build_item_branches(text, after=found[1] is not None), text)
     if label is not None:
         text = _BRANCH.sub(lambda found: found[0] if found[1] == label else "", text)
@@ -107,13 +107,13 @@ def _build_item_branches(text: str, *, after: bool) -> str:
 
 
 @cache
-def together(*parts: tuple[str, str]) -> LiteralString:
+def combine_reads(*parts: tuple[str, str]) -> LiteralString:
     """Combine read statements into one, which returns all results in one row."""
     # Each statement returns one row with the column `found`. The statements run in order. Parameters get the
     # suffix of their statement: `_0`, `_1`, and so on.
     lines = ["CYPHER 25"]
     for at, (name, space) in enumerate(parts):
-        body = _PARAMETER.sub(rf"$\1_{at}", _PREAMBLE.sub("", statement(name, space)))
+        body = _PARAMETER.sub(rf"$\1_{at}", _PREAMBLE.sub("", build_statement(name, space)))
         known = "".join(f"found_{before}, " for before in range(at))
         lines.append(f"CALL () {{\n{body}}}\nWITH {known}found AS found_{at}")
     lines.append(f"RETURN [{', '.join(f'found_{at}' for at in range(len(parts)))}] AS found")

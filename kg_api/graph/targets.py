@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from kg_api.graph.client import Graph, Reader, Row, Transaction
 from kg_api.graph.jobs import CONCEPT_EMBEDDING, EDGE_EMBEDDING, IMAGE_EMBEDDING, SOURCE_EMBEDDING
 from kg_api.graph.relations import build_edge_text
-from kg_api.graph.search import Filters, NearestPassages, by_vector
+from kg_api.graph.search import Filters, NearestPassages, find_by_vector
 from kg_api.graph.spaces import MARK_DIGITS, EmbeddedLabel, Fingerprint, Space, compute_space_fingerprint
 from kg_api.graph.vectors import PendingQuery, require_fitting
-from kg_api.schemas.base import build_concept_text, digest
+from kg_api.schemas.base import build_concept_text, compute_digest
 from kg_api.schemas.embedding import EmbeddingConfig
 from kg_api.schemas.vocabulary import EmbeddedKind, Modality, Selection
 from kg_api.text.chunking import CHUNKER_VERSION
@@ -101,7 +101,7 @@ class Plan:
     def answers(self) -> bool:
         return self.mark.key == self.answering_property
 
-    def wanted(
+    def build_query(
         self, selection: Selection = "due", forced_at: object = None, within: tuple[str, str] = ("", "")
     ) -> PendingQuery:
         """Select the items to embed, from a range of documents if these are sources."""
@@ -126,10 +126,10 @@ def build_plan(
     if label == "Source":
         chunking = json.dumps(config.chunking.model_dump(), sort_keys=True)
         windows = (WINDOW_VERSION,) if config.is_late else ()
-        value = digest("mark", space.fingerprint, CHUNKER_VERSION, chunking, *windows)
+        value = compute_digest("mark", space.fingerprint, CHUNKER_VERSION, chunking, *windows)
     else:
         kind = next(name for name, each in KINDS.items() if label in each.labels)
-        value = digest(f"{kind} mark", space.fingerprint)
+        value = compute_digest(f"{kind} mark", space.fingerprint)
     mark = compute_space_fingerprint(label, space, value[:MARK_DIGITS])
     return Plan(ontology, config, space, mark, (answering or space).mark_property, wants_all)
 
@@ -170,7 +170,7 @@ def _build_item(label: EmbeddedLabel, row: Row) -> PendingItem:
 def count_embedded(reader: Reader, kind: EmbeddedKind, plans: Sequence[Plan]) -> dict[str, int]:
     """Count the items of ontologies by the state of their vectors. Only concepts have `deferred`."""
     label = KINDS[kind].labels[0]
-    own = [plan.wanted().parameters() for plan in plans if plan.mark.label == label]
+    own = [plan.build_query().parameters() for plan in plans if plan.mark.label == label]
     row = reader.read("embedding/count_embedded", plans=own)[0]
     stale = row["total"] - row["embedded"] - row["refused"] - row["missing"] - row["deferred"]
     if kind != "concept":
@@ -220,7 +220,7 @@ def count_vectors(graph: Graph, ontology: str, space: Space, mark: Fingerprint) 
     # `built` sources have a mark. Sources `without` have neither a vector nor a chunk with a vector. An index
     # ignores `wrong` vectors: another size, zero, or not finite. `orphans` are `chunks` without a source.
     counts = Counter[str]()
-    names = {"ontology": ontology, **_names(space)}
+    names = {"ontology": ontology, **_get_names(space)}
     marks = mark.parameters()
     place = ["", -1]
     while place is not None:
@@ -239,7 +239,7 @@ def count_vectors(graph: Graph, ontology: str, space: Space, mark: Fingerprint) 
 def find_lost_in_index(graph: Graph, ontology: str, space: Space, mark: Fingerprint) -> tuple[int, int]:
     """Query the index for some vectors, to count those that are not found."""
     places = [f"{random.getrandbits(32):08x}" for _ in range(SAMPLED - 1)]
-    names = {**_names(space), **mark.parameters()}
+    names = {**_get_names(space), **mark.parameters()}
     del names["dimensions"]
     rows = graph.read("spaces/sample", ontology=ontology, places=["", *places], **names)
     vectors = [row for row in rows if row["vector"] is not None]
@@ -249,7 +249,7 @@ def find_lost_in_index(graph: Graph, ontology: str, space: Space, mark: Fingerpr
 def _is_found(graph: Graph, ontology: str, space: Space, sampled: Row) -> bool:
     vector = np.asarray(sampled["vector"], dtype=np.float32)
     nearest = NearestPassages(vector, space, Filters([ontology]), NEAREST, each_chunk=True)
-    hits = by_vector(graph, nearest).found
+    hits = find_by_vector(graph, nearest).found
     if sampled["chunk_id"] is None:
         found = any(hit.source.source_id == sampled["source_id"] and hit.chunk is None for hit in hits)
     else:
@@ -257,5 +257,5 @@ def _is_found(graph: Graph, ontology: str, space: Space, sampled: Row) -> bool:
     return found or (len(hits) == NEAREST and hits[-1].score >= SAME)
 
 
-def _names(space: Space) -> dict[str, str | int]:
+def _get_names(space: Space) -> dict[str, str | int]:
     return {"property": space.vector_property, "key": space.key, "dimensions": space.dimensions}

@@ -133,7 +133,7 @@ def runs(text: str) -> Iterator[re.Match[str]]:
 
 
 @lru_cache(KNOWN_WORDS)
-def parts(word: str) -> str:
+def split_parts(word: str) -> str:
     """Return the parts of a word in normal form, as kg indexes and queries them, separated by spaces.
 
     Punctuation splits a word, and so does a boundary between a digit and a non-Latin letter: `2022년`.
@@ -143,7 +143,7 @@ def parts(word: str) -> str:
     if has_spaceless(normal):
         pieces = (piece for part in separate for piece in PIECES.findall(part))
         separate = [part for piece in pieces for part in split_spaceless(piece)]
-    return " ".join(_token(part) for part in separate if any(character.isalnum() for character in part))
+    return " ".join(_spell_token(part) for part in separate if any(character.isalnum() for character in part))
 
 
 def has_spaceless(text: str) -> bool:
@@ -175,9 +175,9 @@ def _find_hidden(text: str) -> Iterator[str]:
         return
     is_plain = text.isascii() or not (TURNS.search(text) or has_spaceless(text))
     for run in (match[0] for match in runs(text)):
-        if run.isalnum() and not _SCOPE.match(run) and (is_plain or parts(run) == run):
+        if run.isalnum() and not _SCOPE.match(run) and (is_plain or split_parts(run) == run):
             continue
-        seen = parts(run)
+        seen = split_parts(run)
         if seen and run != seen:  # the analyzer removes `'s` itself, so only the `s` is missing
             yield seen.rpartition(" ")[2] if _POSSESSIVE.fullmatch(run) else seen
 
@@ -189,21 +189,21 @@ def _find_written_otherwise(text: str) -> Iterator[str]:
     """
     for run in runs(text):
         for piece in PIECES.finditer(run[0]):
-            seen = parts(piece[0])
+            seen = split_parts(piece[0])
             if not seen or piece[0] == seen:
                 continue
             start, end = run.start() + piece.start(), run.start() + piece.end()
             if piece[0].isdecimal() and (unit := _UNIT_AFTER.match(text, end)):
-                yield f"{seen} {parts(unit[0])}"
+                yield f"{seen} {split_parts(unit[0])}"
             elif _IS_UNIT.fullmatch(seen) and (
                 number := _NUMBER_BEFORE.search(text[max(0, start - MAX_NUMBER) : start])
             ):
-                yield f"{parts(number[0])} {seen}"
+                yield f"{split_parts(number[0])} {seen}"
             else:
                 yield seen
 
 
-def _token(part: str) -> str:
+def _spell_token(part: str) -> str:
     """Return the indexable spelling of a part. It never equals a scope token, which filters use."""
     spelled = "".join(_spell_character(character) for character in part)
     return f"x{spelled}" if _SCOPE.match(spelled) else spelled
@@ -417,7 +417,7 @@ def get_max_edits(word: str) -> int:
 
 
 @cache
-def _accented() -> dict[int, str]:
+def _list_accented() -> dict[int, str]:
     """Return a Lucene character class with the accented forms, by Latin or Greek letter."""
     letters = map(chr, chain(range(0xC0, 0x250), range(0x370, 0x400), range(0x1E00, 0x2000)))
     forms: dict[str, str] = {}
@@ -438,7 +438,7 @@ def build_fuzzy_clauses(word: str) -> str:
     spellings = [spelling for spelling in dict.fromkeys([lower, plain, stemmed]) if is_word(spelling)]
     clauses = [f"{spelling}~{max(1, get_max_edits(spelling))}" for spelling in spellings]
     clauses += [
-        f"/{spelling.translate(_accented())}/" for spelling in spellings if spelling in {plain, stemmed}
+        f"/{spelling.translate(_list_accented())}/" for spelling in spellings if spelling in {plain, stemmed}
     ]
     if len(lower) >= MIN_PREFIXED:
         clauses.append(f"{lower[:-ENDING]}*")
@@ -454,7 +454,7 @@ def suggest_words(word: str, texts: Iterable[str]) -> list[str]:
     counts = Counter(
         candidate for candidate in chain.from_iterable(map(split_words, texts)) if candidate.lower() != lower
     )
-    ranks = {other: _distance(folded, fold(other)) for other in counts}
+    ranks = {other: _compute_distance(folded, fold(other)) for other in counts}
     ranked = [(rank, -counts[other], other) for other, rank in ranks.items() if rank is not None]
     best = min((rank for rank, _, _ in ranked), default=None)
     suggestions: dict[str, str] = {}
@@ -463,7 +463,7 @@ def suggest_words(word: str, texts: Iterable[str]) -> list[str]:
     return [*suggestions.values()][:MAX_MEANT]
 
 
-def _distance(word: str, candidate: str) -> tuple[int, int] | None:
+def _compute_distance(word: str, candidate: str) -> tuple[int, int] | None:
     """Return the edits and the characters after the common beginning, or None for too many differences.
 
     The first letter must match, because people rarely mistype it.
@@ -554,7 +554,9 @@ def detect_language(text: str) -> str | None:
         if each.isalpha():
             counts[unicodedata.name(each, "").partition(" ")[0]] += count
     script = max(counts, key=counts.__getitem__, default="LATIN")
-    if script in _SHARED_SCRIPTS and (found := detect_stop_word_language(_words(text[:SAMPLE]), sure=True)):
+    if script in _SHARED_SCRIPTS and (
+        found := detect_stop_word_language(_list_words(text[:SAMPLE]), sure=True)
+    ):
         return found
     return None if script == "LATIN" else _SCRIPTS.get(script, script.lower())
 
@@ -564,11 +566,11 @@ def stem_texts(texts: Sequence[str], chosen: str | None = None) -> list[str]:
 
     Without a chosen language, kg detects the language of the first text, because names and titles mislead.
     """
-    language = chosen or detect_stop_word_language(_words(texts[0]) if texts else ())
+    language = chosen or detect_stop_word_language(_list_words(texts[0]) if texts else ())
     if language is None or language == "english" or not (chosen or language in LANGUAGES):
         return []
     stop_words = load_stop_words()[language]
-    words = (word for text in texts for word in _words(text))
+    words = (word for text in texts for word in _list_words(text))
     stems = (_stem_by_rules(word, language) for word in words if word not in stop_words and _has_stem(word))
     return [" ".join(stems)]
 
@@ -579,7 +581,7 @@ def stem_question(words: Sequence[str], chosen: Collection[str | None] = (None,)
     `chosen` contains None for ontologies without a language. For these, kg uses the language of the query. If
     kg cannot detect the language of a few keywords, it uses all languages.
     """
-    lower = [word for each in words for word in _words(each)]
+    lower = [word for each in words for word in _list_words(each)]
     ontology_languages = {each for each in chosen if each is not None} - {"english"}
     languages = [
         *dict.fromkeys([*sorted(ontology_languages), *(_guess_languages(lower) if None in chosen else ())])
@@ -611,7 +613,7 @@ def _guess_languages(words: Sequence[str]) -> Sequence[str]:
     return (language,) if language in LANGUAGES else ()
 
 
-def _words(text: str) -> list[str]:
+def _list_words(text: str) -> list[str]:
     return [word.lower() for word in split_words(normalise_text(text))]
 
 
@@ -688,7 +690,7 @@ def _index_aliases(aliases: Iterable[str]) -> Iterator[str]:
     """Yield the words of each alias, and its token, which matches a query that equals the alias."""
     for alias in aliases:
         yield build_alias_scope(alias)
-        yield " ".join(filter(None, (parts(run[0]) for run in runs(alias))))
+        yield " ".join(filter(None, (split_parts(run[0]) for run in runs(alias))))
 
 
 _COMPARED: Final = ("source_id", "heading", "title", "paragraph", "metadata", "scope")

@@ -214,7 +214,7 @@ def write_batch(tx: Transaction, batch: EmbeddedBatch, space: Space, mark: Finge
     ]
     held = {row["source_id"]: row for row in tx.run("sources/hold", rows=known)}
     places = [each.place for each in (*batch.chunks, *batch.parents)]
-    torn = {identity for place in places if not _together(place, held) for identity in place.source_ids}
+    torn = {identity for place in places if not _are_adjacent(place, held) for identity in place.source_ids}
     done = sorted(identity for identity in batch.due if identity in held and identity not in torn)
     if any(held[identity]["has_chunks"] for identity in done):
         _delete_others(tx, done, batch.keep, space, mark)
@@ -272,7 +272,7 @@ def _delete_others(
     tx.run("chunks/delete_others", **ids, space=space.key, mark_property=mark.key)
 
 
-def _together(place: ChunkPlace, held: dict[str, Row]) -> bool:
+def _are_adjacent(place: ChunkPlace, held: dict[str, Row]) -> bool:
     """Check if all sources of a chunk exist and are still adjacent."""
     if not all(identity in held for identity in place.source_ids):
         return False
@@ -315,14 +315,14 @@ class Flags:
 def is_noted(graph: Graph, ontology: str, mark: Fingerprint) -> bool:
     """Check if the ontology has a note that all sources without this mark are flagged."""
     wanted = {"ontology": ontology, "mark_property": mark.key, "mark": mark.value}
-    rows = graph.read("ontologies/flagged", **wanted, note=_names(mark)[1])
+    rows = graph.read("ontologies/flagged", **wanted, note=_get_names(mark)[1])
     return bool(rows) and rows[0]["flagged"]
 
 
 def flag(graph: Graph, ontology: str, mark: Fingerprint, is_current: Callable[[Transaction], bool]) -> bool:
     """Flag all sources without this mark, and add the note if none is left."""
     # Without the note, reads of pending sources check all sources.
-    name, note = _names(mark)
+    name, note = _get_names(mark)
     wanted = {"ontology": ontology, "mark_property": mark.key, "mark": mark.value}
 
     def noted(tx: Transaction) -> None:
@@ -336,6 +336,6 @@ def flag(graph: Graph, ontology: str, mark: Fingerprint, is_current: Callable[[T
     return True
 
 
-def _names(mark: Fingerprint) -> tuple[str, str]:
+def _get_names(mark: Fingerprint) -> tuple[str, str]:
     """Return the flag property of a source and the note property of the ontology."""
     return ("unread", "unread_for") if mark.key == EXTRACTION_MARK else ("unembedded", "flagged_for")

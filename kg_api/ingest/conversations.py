@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from kg_api.errors import InvalidInput
 from kg_api.schemas.documents import Message
 from kg_api.text.lines import NEWLINE, is_blank
-from kg_api.text.markdown import blocks
+from kg_api.text.markdown import parse_blocks
 
 _LEADING_BLANK_LINES = re.compile(r"\A(?:[ \t]*\n)+")
 _STRUCTURE = re.compile(
@@ -34,11 +34,11 @@ def consolidate(messages: Sequence[Message], title: str | None = None) -> tuple[
     blank = [str(number) for number, message in enumerate(messages, start=1) if is_blank(message.text)]
     if len(blank) == len(messages):
         raise InvalidInput("messages: all messages are empty. Nothing was stored")
-    parts = [heading(title, 1)] if title is not None else []
+    parts = [format_heading(title, 1)] if title is not None else []
     for message in messages:
         if not is_blank(message.text):
             when = f" — {message.timestamp.isoformat()}" if message.timestamp else ""
-            parts.append(f"{heading(message.author + when, 2)}{_contain(message.text)}\n\n")
+            parts.append(f"{format_heading(message.author + when, 2)}{_contain(message.text)}\n\n")
     if not blank:
         return "".join(parts), ()
     named = ", ".join(blank[:_MAX_NAMED]) + (" and more" if len(blank) > _MAX_NAMED else "")
@@ -51,7 +51,7 @@ def quote_block(text: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in NEWLINE.split(text))
 
 
-def heading(words: str, level: int) -> str:
+def format_heading(words: str, level: int) -> str:
     """Return a one-line heading and a blank line, for any input."""
     line = _CLOSING_MARKS.sub(r"\\", " ".join(words.split()))  # escape trailing `#`, which Markdown removes
     return f"{'#' * level} {line}\n\n"
@@ -71,5 +71,5 @@ def _contain(text: str) -> str:
 
 def _is_one_section(text: str) -> bool:
     framed = f"{_FRAME}{text}\n\n{_FRAME}"
-    headings = [block.start for block in blocks(framed) if block.kind == "heading"]
+    headings = [block.start for block in parse_blocks(framed) if block.kind == "heading"]
     return headings == [0, len(framed) - len(_FRAME)]

@@ -51,7 +51,7 @@ class FolderAccess:
             return False
         return hmac.compare_digest(build_folder_grant(key, path, ontology).encode(), grant.encode())
 
-    def objection(self, path: str, *, granted: bool, root: Path | None = None) -> str | None:
+    def find_objection(self, path: str, *, granted: bool, root: Path | None = None) -> str | None:
         """Return the reason why a folder must not be read, or None."""
         leads = f" (it links to {root})" if root not in {None, Path(path)} else ""
         root = root or _resolve(Path(path))
@@ -63,13 +63,13 @@ class FolderAccess:
             return None
         if any(root.is_relative_to(_resolve(allowed)) for allowed in self.roots):
             return None
-        return self._outside(path + leads)
+        return self._describe_outside(path + leads)
 
     def is_private(self, folder: Path) -> bool:
         """Check if a folder is KG_HOME or KG_CACHE, under any name."""
-        return any(folder == private or _same(folder, private) for private in self.private)
+        return any(folder == private or _is_same(folder, private) for private in self.private)
 
-    def _outside(self, path: str) -> str:
+    def _describe_outside(self, path: str) -> str:
         roots = ", ".join(map(str, self.roots)) or "the variable is not set"
         return (
             f"{path} is outside of the folders that KG_SYNC__ROOTS allows ({roots}). Set "
@@ -90,7 +90,7 @@ def _is_hidden(path: Path) -> bool:
     return any(part.startswith(".") for part in path.parts)
 
 
-def _same(folder: Path, other: Path) -> bool:
+def _is_same(folder: Path, other: Path) -> bool:
     try:
         return folder.samefile(other)
     except OSError:
@@ -112,7 +112,7 @@ class FolderListing:
     left_out: dict[str, int]
     is_private: Callable[[Path], bool]  # returns whether a folder belongs to kg and must not be read
 
-    def gone(self, names: Iterable[str]) -> list[str]:
+    def list_gone(self, names: Iterable[str]) -> list[str]:
         """Return names without a file. Files in unreadable folders count as present."""
         there = {file.document for file in self.files}
         unseen = tuple(problem.document for problem in self.problems if problem.document.endswith("/"))
@@ -121,7 +121,7 @@ class FolderListing:
 
     def is_still_mounted(self) -> bool:
         try:
-            return _place(self.root.stat()) == self.place
+            return _get_place(self.root.stat()) == self.place
         except OSError:
             return False
 
@@ -160,7 +160,7 @@ class FolderListing:
 
 def list_folder(path: str, prefix: str, access: FolderAccess, *, granted: bool) -> FolderListing:
     root, seen = _resolve_listing(path)
-    if objection := access.objection(path, granted=granted, root=root):
+    if objection := access.find_objection(path, granted=granted, root=root):
         raise FolderUnusable(f"{objection}. Nothing was deleted")
     selection = select([root], SUFFIXES, prefix, passed_over=access.is_private)
     for problem in selection.problems:
@@ -168,7 +168,7 @@ def list_folder(path: str, prefix: str, access: FolderAccess, *, granted: bool) 
             raise FolderUnusable(f"{path} {problem.reason}. Nothing was deleted")
     return FolderListing(
         root=root,
-        place=_place(seen),
+        place=_get_place(seen),
         prefix=normalize_document_name(prefix),
         files=sorted(selection.files, key=lambda file: file.document),
         problems=selection.problems,
@@ -193,7 +193,7 @@ def _resolve_listing(path: str) -> tuple[Path, os.stat_result]:
     return root, seen
 
 
-def _place(seen: os.stat_result) -> tuple[int, int]:
+def _get_place(seen: os.stat_result) -> tuple[int, int]:
     return seen.st_dev, seen.st_ino
 
 
@@ -232,11 +232,11 @@ class MountCheck:
         self._before = before
         self._now = now
         self._stored = stored
-        self._gone = frozenset(listing.gone(stored))
+        self._gone = frozenset(listing.list_gone(stored))
 
     def require_mounted_root(self) -> None:
         """Raise FolderEmptied if the folder's file system was replaced and documents have no file."""
-        before, now = self._point_of_root(self._before), self._point_of_root(self._now)
+        before, now = self._find_root_mount(self._before), self._find_root_mount(self._now)
         if before is None or now is None or not self._gone:
             return
         vanished = before != now and Path(before).is_relative_to(now)
@@ -258,7 +258,7 @@ class MountCheck:
             FileProblem(point, reason, self._get_name_prefix(point))
             for point in sorted({*self._before, *self._now})
             if Path(point) != self._listing.root and Path(point).is_relative_to(self._listing.root)
-            if self._before and (reason := self._reason_to_keep(point))
+            if self._before and (reason := self._find_reason_to_keep(point))
         ]
 
     def to_remember(self, absent: Collection[FileProblem]) -> dict[str, str]:
@@ -267,7 +267,7 @@ class MountCheck:
         present = {point: identity for point, identity in self._now.items() if point not in kept}
         return present | {point: ABSENT for point in kept if point in self._before}
 
-    def _reason_to_keep(self, point: str) -> str | None:
+    def _find_reason_to_keep(self, point: str) -> str | None:
         beginning = self._get_name_prefix(point)
         stored = [name for name in self._stored if name.startswith(beginning)]
         gone = [name for name in stored if name in self._gone]
@@ -287,7 +287,7 @@ class MountCheck:
             f"{self._listing.prefix}{Path(point).relative_to(self._listing.root).as_posix()}/"
         )
 
-    def _point_of_root(self, mounts: Mapping[str, str]) -> str | None:
+    def _find_root_mount(self, mounts: Mapping[str, str]) -> str | None:
         root = self._listing.root
         return next((point for point in mounts if root.is_relative_to(point)), None)
 
@@ -320,7 +320,7 @@ class Content:
     modified: str | None = None
 
 
-def inside(path: Path, root: Path, is_private: Callable[[Path], bool]) -> Path:
+def resolve_inside(path: Path, root: Path, is_private: Callable[[Path], bool]) -> Path:
     """Return the file behind a path, with links resolved."""
     try:
         resolved = path.resolve(strict=True)
@@ -399,7 +399,7 @@ class ScanPosition:
     name: str = ""
 
     @classmethod
-    def of(cls, cursor: str) -> Self:
+    def parse(cls, cursor: str) -> Self:
         """Parse the cursor of a job. "" is the start."""
         phase, _, name = cursor.partition(":")
         return cls(phase, name) if phase in {"file", "gone", "end"} else cls()  # pyright: ignore[reportArgumentType]
@@ -447,7 +447,7 @@ def describe_failure(error: Exception) -> str:
     )
 
 
-def remembered(refusals: Iterable[RefusedFile]) -> dict[str, RefusedFile]:
+def parse_refusals(refusals: Iterable[RefusedFile]) -> dict[str, RefusedFile]:
     """Return rejected files that need no re-read while they are unchanged, by name."""
     return {each.document: each for each in refusals if each.stamp}
 

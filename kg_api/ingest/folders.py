@@ -23,14 +23,14 @@ from kg_api.errors import (
     UnreadableDocument,
 )
 from kg_api.graph import folders
-from kg_api.graph.client import Graph, Transaction, portions
+from kg_api.graph.client import Graph, Transaction, split_into_portions
 from kg_api.graph.document_writes import (
     AskForExtraction,
     StoreResult,
+    build_storing,
     delete_document,
     delete_evidence_in_parts,
     forget_evidence_of_gone,
-    storing,
 )
 from kg_api.graph.documents import apply_changes, find_different_texts, read_changes
 from kg_api.graph.folders import (
@@ -59,16 +59,16 @@ from kg_api.ingest.folder_listing import (
     build_rejection,
     compute_file_stamp,
     describe_failure,
-    inside,
     list_folder,
+    parse_refusals,
     read_mounts,
     read_settled,
-    remembered,
+    resolve_inside,
 )
 from kg_api.ingest.reader import DocumentReader
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.jobs.runner import JobRun
-from kg_api.schemas.base import DocumentName, document_id
+from kg_api.schemas.base import DocumentName, build_document_id
 from kg_api.schemas.documents import DocumentRecord, StoredChange
 from kg_api.schemas.folders import (
     SCAN_KIND,
@@ -102,12 +102,12 @@ class FileInspection:
     approved: frozenset[tuple[str, str]] = frozenset()
     """Extensions and hashes of renamed files whose documents are approved."""
 
-    def at(self, file: FileToIngest, known: KnownFile | None) -> FileOutcome:
+    def inspect(self, file: FileToIngest, known: KnownFile | None) -> FileOutcome:
         """Inspect a file. Read it if its fingerprint changed, and parse it if its content changed."""
         if known and known.taken_by:
-            return build_rejection(file.document, name_taken(file.document, known.taken_by))
+            return build_rejection(file.document, describe_taken_name(file.document, known.taken_by))
         try:
-            path = inside(file.path, self.listing.root, self.listing.is_private)
+            path = resolve_inside(file.path, self.listing.root, self.listing.is_private)
             remembered = self._recall(file, known, self._as_read(file, compute_file_stamp(path.stat())))
             return remembered or self._read(file, known, path)
         except UnsettledFile:
@@ -129,7 +129,7 @@ class FileInspection:
         found = read_settled(path, self.max_bytes)
         stamp = None if found.stamp is None else self._as_read(file, found.stamp)
         content = replace(found, stamp=stamp, file_hash=self._as_read(file, found.file_hash))
-        mark = FileMark(document_id(self.ontology, file.document), content.stamp, content.file_hash)
+        mark = FileMark(build_document_id(self.ontology, file.document), content.stamp, content.file_hash)
         if known and known.as_filed and known.file_hash == content.file_hash:
             return FileOutcome(file.document, "unchanged", mark=mark)
         try:
@@ -163,7 +163,7 @@ class FileInspection:
         return to_record(incoming)[0]
 
 
-def name_taken(document: str, other: str) -> str:
+def describe_taken_name(document: str, other: str) -> str:
     """Return the message for a name that another folder uses."""
     return (
         f"the name {document!r} is taken by the folder {other}: register one of the two with --prefix, "
@@ -194,7 +194,7 @@ class Scan:
         self._run = run
         self._folder = folder
         self._listing = listing
-        self._place = ScanPosition.of(run.cursor)
+        self._place = ScanPosition.parse(run.cursor)
         self._tally = (folder.progress if run.cursor else None) or ScanTally()
         self._done = 0
         self._total = 0
@@ -208,9 +208,9 @@ class Scan:
             listing,
             max_bytes,
             reader,
-            remembered(before),
+            parse_refusals(before),
             review=folder.review,
-            pdfs_read_by=reader.pdfs_read_by(),
+            pdfs_read_by=reader.get_pdf_key(),
         )
 
     def run(self, done: int) -> int:
@@ -218,9 +218,9 @@ class Scan:
         if self._place.phase == "end":
             return done
         pending = self._graph.read("folders/waiting", folder_id=self._folder.folder_id)
-        stored = self._stored([row["document"] for row in pending])
+        stored = self._list_stored([row["document"] for row in pending])
         self._check_mounts(stored)
-        gone = self._listing.gone(stored)
+        gone = self._listing.list_gone(stored)
         self._gone = frozenset(gone)
         renamable = (row for row in pending if row["changes"] and row["document"] in self._gone)
         self._pending_changes = {row["text_hash"]: row["changes"] for row in renamable}
@@ -231,20 +231,20 @@ class Scan:
         left = [file for file in wanted if not self._place.is_done(file.document)]
         to_remove = [name for name in gone if not self._place.is_done(name, "gone")]
         self._done, self._total = done, done + len(left) + len(to_remove)
-        for files in portions(left, FILES_A_BATCH):
+        for files in split_into_portions(left, FILES_A_BATCH):
             self._take(files)
-        for names in portions(to_remove, REMOVALS_A_BATCH):
+        for names in split_into_portions(to_remove, REMOVALS_A_BATCH):
             self._remove(names)
         self._conclude()
         return self._done
 
     def _read_approved_files(self) -> frozenset[tuple[str, str]]:
         """Read the extensions and hashes of renamed files, which need no second approval."""
-        gone = [document_id(self._folder.ontology, name) for name in self._gone]
+        gone = [build_document_id(self._folder.ontology, name) for name in self._gone]
         rows = self._graph.read("folders/approved_files", folder_id=self._folder.folder_id, document_ids=gone)
         return frozenset((PurePosixPath(row["document"]).suffix, row["file_hash"]) for row in rows)
 
-    def _stored(self, pending: Sequence[str]) -> list[str]:
+    def _list_stored(self, pending: Sequence[str]) -> list[str]:
         stored = [name for _, name in iterate_folder_documents(self._graph, self._folder.folder_id)]
         stored += pending
         if stored and not self._listing.files and not self._folder.allow_empty:
@@ -287,12 +287,12 @@ class Scan:
 
     def _take(self, files: Sequence[FileToIngest]) -> None:
         """Inspect files. Each stored file, and each time limit, ends a transaction."""
-        ids = {file.document: document_id(self._folder.ontology, file.document) for file in files}
+        ids = {file.document: build_document_id(self._folder.ontology, file.document) for file in files}
         known = read_known_documents(self._graph, self._folder.folder_id, list(ids.values()))
         batch, begun = list[FileOutcome](), time.monotonic()
         for file in files:
             self._run.checkpoint()
-            batch.append(self._looking.at(file, known.get(ids[file.document])))
+            batch.append(self._looking.inspect(file, known.get(ids[file.document])))
             if batch[-1].record or time.monotonic() - begun > SECONDS_A_BATCH:
                 self._commit(batch)
                 batch, begun = list[FileOutcome](), time.monotonic()
@@ -303,7 +303,7 @@ class Scan:
         try:
             self._write(batch)
         except NameTaken as taken:
-            self._write_without_last(batch, name_taken(batch[-1].document, str(taken)))
+            self._write_without_last(batch, describe_taken_name(batch[-1].document, str(taken)))
         except (Unavailable, LeaseLost, FolderGone):
             raise
         except KgError as error:
@@ -318,7 +318,7 @@ class Scan:
         records = [each.record for each in batch if each.record]
         if records:
             forget_evidence_of_gone(self._graph, records)
-        store_all = storing(records, self._extract) if records else None
+        store_all = build_storing(records, self._extract) if records else None
         tally = self._tally
 
         def work(tx: Transaction) -> None:
@@ -344,7 +344,7 @@ class Scan:
         if origins := [name for name in change.same_text if name in self._gone]:
             file_name = PurePosixPath(record.document).name
             origin = min(origins, key=lambda name: PurePosixPath(name).name != file_name)
-            changes = read_changes(tx, document_id(self._folder.ontology, origin))
+            changes = read_changes(tx, build_document_id(self._folder.ontology, origin))
         if changes:
             apply_changes(tx, record.document_id, changes, waits=change.change == "waiting")
 
@@ -371,7 +371,7 @@ class Scan:
         kept = {name: self._listing.explain_kept(name) for name, is_gone in really.items() if not is_gone}
         refusals = [RefusedFile(document=name, reason=reason) for name, reason in kept.items() if reason]
         deleted = set[str]()
-        gone = [document_id(self._folder.ontology, name) for name, is_gone in really.items() if is_gone]
+        gone = [build_document_id(self._folder.ontology, name) for name, is_gone in really.items() if is_gone]
         folder_id = self._folder.folder_id
         delete_evidence_in_parts(
             self._graph,
@@ -383,7 +383,7 @@ class Scan:
             folders.hold_folder(tx, self._folder.folder_id)
             tx.run("folders/forget_waiting", folder_id=self._folder.folder_id, document_ids=sorted(gone))
             for name in (name for name, gone in really.items() if gone):
-                identity = document_id(self._folder.ontology, name)
+                identity = build_document_id(self._folder.ontology, name)
                 if folders.delete_if_of_folder(tx, self._folder.folder_id, identity):
                     deleted.add(name)  # recorded even if the commit response is lost
             self._record_progress(tx, build_tally())
@@ -417,7 +417,7 @@ class Scan:
         tally = self._tally
         if not (tally.duplicate_files and (tally.changed or tally.waiting)):
             return tally
-        identify = partial(document_id, self._folder.ontology)
+        identify = partial(build_document_id, self._folder.ontology)
         pairs = [(identify(each.document), identify(each.duplicate_of)) for each in tally.duplicate_files]
         different = find_different_texts(self._graph, pairs)
         kept = [each for place, each in enumerate(tally.duplicate_files) if place not in different]
@@ -492,7 +492,7 @@ class FolderService:
     def add(self, new: NewFolder, grant: str | None = None) -> Folder:
         """Register a folder and request its first scan."""
         granted = self._access.is_granted(new.path, new.ontology, grant)
-        if objection := self._access.objection(new.path, granted=granted):
+        if objection := self._access.find_objection(new.path, granted=granted):
             raise InvalidInput(objection)
         return folders.find_folder(self._graph, folders.register(self._graph, new, grant=grant))
 

@@ -14,7 +14,7 @@ from kg_api import __version__
 from kg_api.blobs.images import ImageKeeper
 from kg_api.errors import UnreadableDocument
 from kg_api.ingest.records import Incoming
-from kg_api.schemas.base import digest, separate_words
+from kg_api.schemas.base import compute_digest, separate_words
 from kg_api.schemas.documents import Converted
 from kg_api.schemas.formats import CONVERTED, IN_TEXT, ConvertedFormat, Format, OcrMode
 from kg_api.schemas.images import FoundImage, PlacedImage, StoredImage
@@ -55,19 +55,19 @@ class DocumentReader:
     images: ImageKeeper = field(default_factory=ImageKeeper)
     keep_pdfs: bool = False  # store original PDFs, so that their pages can be shown
 
-    def pdfs_read_by(self) -> str:
+    def get_pdf_key(self) -> str:
         """Return a key that changes if kg would read the same PDF differently."""
         return self.converters.get_ocr_fingerprint() + ("+original" if self.keep_pdfs else "")
 
-    def looking(self) -> DocumentReader:
+    def for_previews(self) -> DocumentReader:
         """Return a reader for previews, which stores no images."""
         return replace(self, images=ImageKeeper())
 
     def hash_sent(self, content: bytes, incoming: Incoming) -> str:
         """Return a hash of an uploaded file and of everything that changes how kg reads the file."""
-        return digest(
+        return compute_digest(
             f"{SPLITTER_VERSION}:{__version__}",
-            self.pdfs_read_by(),
+            self.get_pdf_key(),
             json.dumps(asdict(replace(incoming, review=False)), sort_keys=True),
             hashlib.sha256(content).hexdigest(),
         )

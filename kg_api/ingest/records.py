@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import NamedTuple
 
 from kg_api.errors import UnreadableDocument
-from kg_api.schemas.base import content_hash, digest, document_id, source_ids
+from kg_api.schemas.base import build_document_id, build_source_ids, compute_digest, hash_content
 from kg_api.schemas.documents import (
     DocumentRecord,
     DocumentRequest,
@@ -58,8 +58,8 @@ def to_record(incoming: Incoming) -> tuple[DocumentRecord, tuple[str, ...]]:
     parsed = parse(incoming.text, incoming.document, incoming.format)
     notes = parsed.notes
     parsed = with_images(parsed, [(each.start, each.end) for each in incoming.images])
-    identity = document_id(incoming.ontology, incoming.document)
-    sources = _sources(identity, parsed, incoming)
+    identity = build_document_id(incoming.ontology, incoming.document)
+    sources = _build_sources(identity, parsed, incoming)
     if not sources:
         raise UnreadableDocument("the file contains no text. Nothing was stored")
     given = add_named_date({**parsed.metadata, **incoming.metadata}, incoming.document)
@@ -72,7 +72,7 @@ def to_record(incoming: Incoming) -> tuple[DocumentRecord, tuple[str, ...]]:
         title=incoming.title or (incoming.own_title or parsed.title)[:1000],
         uri=incoming.uri,
         format=parsed.format,
-        content_hash=_content_hash(incoming, parsed.format, metadata),
+        content_hash=_hash_content(incoming, parsed.format, metadata),
         characters=len(parsed.text),
         preface=parsed.text[: parsed.body],
         metadata=dated,
@@ -86,7 +86,7 @@ def to_record(incoming: Incoming) -> tuple[DocumentRecord, tuple[str, ...]]:
     return record, notes
 
 
-def _content_hash(incoming: Incoming, form: Format, metadata: str) -> str:
+def _hash_content(incoming: Incoming, form: Format, metadata: str) -> str:
     """Return a hash of all stored content. A title counts only if the request specifies it."""
     parts = [SPLITTER_VERSION, form, incoming.text, incoming.uri or "", metadata]
     parts += (incoming.own_title, str(incoming.pages)) if form in CONVERTED else ()
@@ -94,18 +94,20 @@ def _content_hash(incoming: Incoming, form: Format, metadata: str) -> str:
     parts += (each.original_hash or each.image.storage_key for each in incoming.images)
     parts += ("original", incoming.original) if incoming.original is not None else ()
     parts += (incoming.title,) if incoming.title is not None else ()
-    return digest(*parts)
+    return compute_digest(*parts)
 
 
-def _sources(identity: str, parsed: ParsedDocument, incoming: Incoming) -> tuple[SourceRecord, ...]:
+def _build_sources(identity: str, parsed: ParsedDocument, incoming: Incoming) -> tuple[SourceRecord, ...]:
     pages = DocumentPages(incoming.pages, incoming.words)
     spans = split(parsed)
     texts = [parsed.text[span.start : span.end] for span in spans]
-    hashes = [content_hash(text) for text in texts]
+    hashes = [hash_content(text) for text in texts]
     starts = [span.start for span in spans]
     # By source. If a source has several images, the first one counts
     images = {bisect_right(starts, each.start) - 1: each.image for each in reversed(incoming.images)}
-    rows = zip(source_ids(identity, hashes), spans, texts, hashes, assign_blocks(parsed, spans), strict=True)
+    rows = zip(
+        build_source_ids(identity, hashes), spans, texts, hashes, assign_blocks(parsed, spans), strict=True
+    )
     return tuple(
         SourceRecord(
             source_id,
@@ -116,7 +118,7 @@ def _sources(identity: str, parsed: ParsedDocument, incoming: Incoming) -> tuple
             span.start,
             span.end,
             blocks,
-            *pages.of(span.start, text),
+            *pages.find_pages(span.start, text),
             image=images.get(paragraph),
         )
         for paragraph, (source_id, span, text, content, blocks) in enumerate(rows)
@@ -137,7 +139,7 @@ class DocumentPages:
         self._starts = [word.start for word in words]
         self._read = {word.page for word in words}
 
-    def of(self, start: int, text: str) -> PagesOfPassage:
+    def find_pages(self, start: int, text: str) -> PagesOfPassage:
         end = start + len(text.rstrip())
         first, last = bisect_right(self._begins, start), bisect_left(self._begins, end)
         words = self._words[bisect_left(self._starts, start) : bisect_left(self._starts, end)]

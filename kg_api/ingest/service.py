@@ -32,7 +32,7 @@ from kg_api.graph.review import GivenDocument, count_waiting, read_waiting, reje
 from kg_api.ingest.conversations import consolidate
 from kg_api.ingest.reader import DocumentReader
 from kg_api.ingest.records import Incoming, build_incoming, to_record
-from kg_api.schemas.base import digest, document_id
+from kg_api.schemas.base import build_document_id, compute_digest
 from kg_api.schemas.documents import (
     MAX_REVIEWED,
     Approval,
@@ -113,7 +113,7 @@ class IngestService:
                 raise _NotAll
             return done[0].model_dump(mode="json")
 
-        sent = digest("batch", json.dumps(batch.documents, sort_keys=True))
+        sent = compute_digest("batch", json.dumps(batch.documents, sort_keys=True))
         try:
             answer, _ = self._graph.transaction(lambda tx: process_once(tx, key, sent, ingest))
         except _NotAll:
@@ -126,14 +126,14 @@ class IngestService:
 
     def preview(self, incoming: Incoming, content: bytes | None = None) -> Preview:
         """Return the result of `ingest` without a change."""
-        incoming, notes = _read(self._reader.looking(), incoming, content)
+        incoming, notes = _read(self._reader.for_previews(), incoming, content)
         record, more = to_record(incoming)
         change, new = preview_document(self._graph, record)
         return Preview(record, change, new, [*notes, *more])
 
     def _find_sent(self, incoming: Incoming) -> Ingested | None:
         """Return the outcome for a document that was read from the same file, if its images are stored."""
-        identity = document_id(incoming.ontology, incoming.document)
+        identity = build_document_id(incoming.ontology, incoming.document)
         found = find_sent(self._graph, identity, incoming.sent_hash or "")
         files = self._reader.images.files
         if found is None or files is None or not files.has_all(found.blobs):
@@ -155,8 +155,8 @@ class IngestService:
     def _ingest_each(self, batch: GivenBatch) -> IngestedBatch:
         named: set[tuple[str, str]] = set()
         prepared = [self._prepare(each, named) for each in batch.documents]
-        stored = store_each(self._graph, _records(prepared), self._extract)
-        return IngestedBatch(outcomes=[_outcome(each, stored) for each in prepared])
+        stored = store_each(self._graph, _list_records(prepared), self._extract)
+        return IngestedBatch(outcomes=[_build_outcome(each, stored) for each in prepared])
 
     def _prepare(self, given: Any, named: set[tuple[str, str]]) -> Prepared | Problem:
         """Validate and parse one document of a batch."""
@@ -207,14 +207,14 @@ class ReviewService:
             self._graph, review.ontology, review.documents, after=review.after or "", limit=limit
         )
         prepared = [_prepare_waiting(each) for each in found]
-        stored = store_each(self._graph, _records(prepared), self._extract)
+        stored = store_each(self._graph, _list_records(prepared), self._extract)
         # kg deleted files of these documents, so their folders must read them again
         lost = [key for key, outcome in stored.items() if isinstance(outcome, FilesCollected)]
         if lost:
             self._graph.write("waiting/forget_files", document_ids=sorted(lost))
         return Approved(
-            outcomes=[_outcome(each, stored) for each in prepared],
-            unknown=_unknown(review.documents, {each.document for each in found}),
+            outcomes=[_build_outcome(each, stored) for each in prepared],
+            unknown=_list_unknown(review.documents, {each.document for each in found}),
             next=found[-1].document if review.all and len(found) == limit else None,
         )
 
@@ -224,7 +224,7 @@ class ReviewService:
         names = reject_waiting(self._graph, review.ontology, review.documents, limit=MAX_REVIEWED)
         return Rejected(
             rejected=len(names),
-            unknown=_unknown(review.documents, names),
+            unknown=_list_unknown(review.documents, names),
             waiting=sum(count_waiting(self._graph, review.ontology).values()),
         )
 
@@ -271,11 +271,11 @@ def store_each(graph: Graph, records: Sequence[DocumentRecord], extract: AskForE
     return outcomes
 
 
-def _records(prepared: Sequence[Prepared | Problem]) -> list[DocumentRecord]:
+def _list_records(prepared: Sequence[Prepared | Problem]) -> list[DocumentRecord]:
     return [each[0] for each in prepared if not isinstance(each, Problem)]
 
 
-def _outcome(prepared: Prepared | Problem, stored: Stored) -> DocumentOutcome:
+def _build_outcome(prepared: Prepared | Problem, stored: Stored) -> DocumentOutcome:
     if isinstance(prepared, Problem):
         return DocumentOutcome(problem=prepared)
     record, notes = prepared
@@ -301,5 +301,5 @@ def _present(record: DocumentRecord, stored: StoreResult, notes: Sequence[str]) 
     )
 
 
-def _unknown(asked: Sequence[str] | None, found: set[str]) -> list[str]:
+def _list_unknown(asked: Sequence[str] | None, found: set[str]) -> list[str]:
     return [each for each in dict.fromkeys(asked or ()) if each not in found]

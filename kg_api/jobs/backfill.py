@@ -21,7 +21,7 @@ from kg_api.graph.folders import enqueue_due
 from kg_api.graph.jobs import enqueue_slot, ensure_job, must_wait_to_restart, prune
 from kg_api.graph.keys import prune_audit, prune_sessions
 from kg_api.graph.relations import PORTION, finish_renaming
-from kg_api.graph.schema import index_states
+from kg_api.graph.schema import read_index_states
 from kg_api.graph.spaces import ensure_index, hold_configurations, list_unused_vectors, request_cleanup
 from kg_api.graph.targets import KINDS, MAIN_KINDS
 from kg_api.graph.vectors import Flags, count_due
@@ -61,7 +61,7 @@ class Backfill:
         self._flags = Flags(graph)
 
     def run(self, run: JobRun) -> None:
-        self._indexes = index_states(self._graph).keys()
+        self._indexes = read_index_states(self._graph).keys()
         for state in read_embedding_states(self._graph).values():
             run.checkpoint()
             self._reconcile(state)
@@ -101,7 +101,7 @@ class Backfill:
         unfinished, most = set[Modality](), dict[EmbeddedKind, int]()
         for kind, about in KINDS.items():
             targets = {plan.mark for plan in state.targets(kind)}
-            counts = {plan.mark: count_due(self._graph, plan.wanted()) for plan in state.plans(kind)}
+            counts = {plan.mark: count_due(self._graph, plan.build_query()) for plan in state.plans(kind)}
             most[kind] = max(counts.values(), default=0)
             if any(counts[mark] for mark in targets):
                 unfinished.add(about.modality)

@@ -54,7 +54,7 @@ from kg_api.spaces.images import ImageSpaceRegistry, OpenImageSpace
 from kg_api.spaces.open_spaces import FAULTS, Fault, OpenSpace
 from kg_api.spaces.plans import EmbeddingState, activate_complete, read_embedding_states
 from kg_api.spaces.registry import CachedPassages, Passage, SpaceRegistry
-from kg_api.text.contexts import contextual
+from kg_api.text.contexts import add_context
 
 # Models of spaces
 
@@ -112,7 +112,7 @@ class ItemModel(ABC, Generic[OpenT]):
     def characters(self, items: Sequence[PendingItem]) -> int:
         """Return the memory use of items during embedding, in characters."""
 
-    def _checked(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _check(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         for vector in vectors:
             check_vector(vector, self._space.dimensions)
         return vectors
@@ -128,7 +128,7 @@ class SpaceModel(ItemModel[OpenSpace]):
         fresh: bool,
     ) -> None:
         """With `fresh`, re-embed existing vectors without the cache."""
-        super().__init__(space, spaces.of, requests_at_once)
+        super().__init__(space, spaces.get_open, requests_at_once)
         self.fresh = fresh
         self.remembers = passages.keeps and not fresh
         self._passages = passages
@@ -138,7 +138,7 @@ class SpaceModel(ItemModel[OpenSpace]):
         opened = self.opened
         try:
             with self._alone:
-                return self._checked(self._passages.embed(opened, passages, fresh=self.fresh))
+                return self._check(self._passages.embed(opened, passages, fresh=self.fresh))
         except RejectedTexts:
             raise
         except (EmbeddingFailed, InvalidInput) as error:
@@ -146,7 +146,7 @@ class SpaceModel(ItemModel[OpenSpace]):
 
     def embed_items(self, items: Sequence[PendingItem]) -> NDArray[np.float32]:
         """Embed the start of each text, up to the model's limit."""
-        embedder = self.opened.embedder()
+        embedder = self.opened.get_embedder()
         texts = list[str]()
         for each in items:
             spans = embedder.spans(each.text)
@@ -175,7 +175,7 @@ class ImageModel(ItemModel[OpenImageSpace]):
         space: Space,
         fresh: bool,  # noqa: ARG002 - required by `OpenModel`
     ) -> None:
-        super().__init__(space, spaces.of, requests_at_once)
+        super().__init__(space, spaces.get_open, requests_at_once)
         self._spaces = spaces
         self._read = read
 
@@ -183,7 +183,7 @@ class ImageModel(ItemModel[OpenImageSpace]):
         try:
             pixels = [self._spaces.render(self.opened, self._read(each.text)) for each in items]
             with self._alone:
-                return self._checked(self.opened.embed_pixels(pixels))
+                return self._check(self.opened.embed_pixels(pixels))
         except FileLost as error:
             raise LostItem(str(error)) from error
         except RejectedPictures as error:
@@ -211,7 +211,7 @@ class EmbeddingTarget(ABC, Generic[ItemT, BatchT]):
     """True if one transaction may write several batches. Requires a target without `committed`."""
 
     @abstractmethod
-    def due(self, after: str, limit: int) -> Sequence[ItemT]:
+    def read_due(self, after: str, limit: int) -> Sequence[ItemT]:
         """Return the next pending items after a position, in order. "" is the start."""
 
     @abstractmethod
@@ -269,7 +269,7 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
         if place:
             target.resume(place, self._batch_size)
         with self._open_pipeline(target) as flight:
-            for landed in flight.over(self._read(target, place), self.is_current):
+            for landed in flight.run(self._read(target, place), self.is_current):
                 if len(landed) > 1:  # all of them succeeded
                     self._write(target, [(due, embedded()) for due, embedded in landed])
                 else:
@@ -304,7 +304,7 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
         )
 
     def _read(self, target: EmbeddingTarget[ItemT, BatchT], place: str) -> Iterator[Sequence[ItemT]]:
-        for due in iterate_batches(place, target.due, self._batch_size):
+        for due in iterate_batches(place, target.read_due, self._batch_size):
             _ = target.model.opened  # open the model before threads need it
             yield due
 
@@ -374,7 +374,7 @@ def split_in_half(due: Sequence[ItemT]) -> Iterator[Sequence[ItemT]]:
 
 def has_pending(targets: Iterable[EmbeddingTarget[Any, Any]]) -> bool:
     """Check if any target has pending items, at any position."""
-    return any(target.due("", 1) for target in targets)
+    return any(target.read_due("", 1) for target in targets)
 
 
 # Embedding jobs
@@ -402,7 +402,7 @@ class ItemTarget(EmbeddingTarget[PendingItem, EmbeddedItems]):
         self._follow = written
         self._written: list[str] = []
 
-    def due(self, after: str, limit: int) -> list[PendingItem]:
+    def read_due(self, after: str, limit: int) -> list[PendingItem]:
         return list_pending(self._graph, self._wanted, after=after, limit=limit)
 
     def count(self) -> int:
@@ -457,7 +457,7 @@ class EmbeddingJob:
             ItemTarget(
                 self._graph,
                 plan,
-                plan.wanted(job.selection, job.forced_at),
+                plan.build_query(job.selection, job.forced_at),
                 self._models(plan.space, job.forced_at is not None),
                 self._written,
             )
@@ -534,7 +534,7 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
         self._contexts = contexts
         self._planning = threading.Lock()
 
-    def due(self, after: str, limit: int) -> list[SourceText]:
+    def read_due(self, after: str, limit: int) -> list[SourceText]:
         return list_pending_sources(self._graph, self._wanted, after=parse_reading_place(after), limit=limit)
 
     def count(self) -> int:
@@ -542,11 +542,11 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
 
     def embed(self, items: Sequence[SourceText]) -> EmbeddedBatch:
         """Embed sources. A source that exceeds the model's limit is split into chunks, never truncated."""
-        planned, versions = self._planned(items)
+        planned, versions = self._plan_chunks(items)
         key = self._plan.space.key
         alone = _map_whole_sources(planned)
         chunks = [each for each in planned if id(each) not in {id(one) for one in alone.values()}]
-        places = [each.place(key) for each in chunks]
+        places = [each.build_place(key) for each in chunks]
         there = set[str]()
         if chunks and not self._model.fresh:
             ids = {source.source_id for each in chunks for source in each.sources}
@@ -555,14 +555,14 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
             (each, place) for each, place in zip(chunks, places, strict=True) if place.chunk_id not in there
         ]
         texts = (*alone.values(), *(each for each, _ in new))
-        passages = [each.within or contextual(each.before, each.text) for each in texts]
+        passages = [each.within or add_context(each.before, each.text) for each in texts]
         try:
             vectors = self._model.embed(passages)
         except RejectedTexts as error:
             pairs = zip(texts, passages, strict=True)
             named = ((source.source_id, passage) for each, passage in pairs for source in each.sources)
             raise convert_rejected_texts(error, named) from error
-        parents = _parents(chunks, key)
+        parents = _list_parents(chunks, key)
         around = [each.parent for each in chunks if each.parent]
         covered = [source for each in (*chunks, *around) for source in each.sources]
         return EmbeddedBatch(
@@ -589,16 +589,16 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
 
     @cached_property
     def _planner(self) -> Planner:
-        config, embedder = self._plan.config, self._model.opened.embedder()
-        return Planner(self._graph, config, embedder, self._contexts.sentence_vectors(config))
+        config, embedder = self._plan.config, self._model.opened.get_embedder()
+        return Planner(self._graph, config, embedder, self._contexts.get_sentence_vectors(config))
 
-    def _planned(self, items: Sequence[SourceText]) -> tuple[list[PlannedChunk], dict[str, str | None]]:
+    def _plan_chunks(self, items: Sequence[SourceText]) -> tuple[list[PlannedChunk], dict[str, str | None]]:
         """Return the chunks of sources and the document versions used for chunking."""
         # One thread at a time, because the planner caches its current document.
         with self._planning:
             wait(0)  # stop here if the job ends, because contexts from a language model may cost money
             try:
-                planned = self._planner.chunks(items, self._contexts.of(self._plan))
+                planned = self._planner.plan_due(items, self._contexts.get_function(self._plan))
             except LlmFailed as error:
                 raise RejectedText(str(error)) from error
             return planned, self._planner.versions
@@ -614,12 +614,18 @@ def _map_whole_sources(planned: Sequence[PlannedChunk]) -> dict[str, PlannedChun
     return {each.sources[0].source_id: each for each in whole if touched[each.sources[0].source_id] == 1}
 
 
-def _parents(chunks: Sequence[PlannedChunk], space: str) -> list[NewParent]:
+def _list_parents(chunks: Sequence[PlannedChunk], space: str) -> list[NewParent]:
     children: dict[str, list[str]] = {}
-    places = {each.parent.place(space).chunk_id: each.parent.place(space) for each in chunks if each.parent}
+    places = {
+        each.parent.build_place(space).chunk_id: each.parent.build_place(space)
+        for each in chunks
+        if each.parent
+    }
     for each in chunks:
         if each.parent:
-            children.setdefault(each.parent.place(space).chunk_id, []).append(each.place(space).chunk_id)
+            children.setdefault(each.parent.build_place(space).chunk_id, []).append(
+                each.build_place(space).chunk_id
+            )
     return [NewParent(place, tuple(children[identity])) for identity, place in places.items()]
 
 
@@ -653,7 +659,7 @@ class SourceEmbedding(EmbeddingJob):
             SourceTarget(
                 self._graph,
                 plan,
-                plan.wanted(job.selection, job.forced_at, (first, end)),
+                plan.build_query(job.selection, job.forced_at, (first, end)),
                 self._texts(plan.space, job.forced_at is not None),
                 self._contexts,
                 new_only=new_only,
@@ -688,7 +694,7 @@ class SourceEmbedding(EmbeddingJob):
         # With parallel requests, the provider is the bottleneck, not the worker's CPU.
         if run.job.part:
             return False
-        if run.unfinished_parts():
+        if run.read_unfinished_parts():
             return True
         few = run.job.total - run.job.done < DIVIDED_FROM and state.serving is None
         if run.cursor or few or self._texts(state.target.space, False).at_once > 1:

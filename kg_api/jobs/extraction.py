@@ -75,13 +75,13 @@ class ConceptExtraction:
         size = LLM_BATCH if extractor.name == "llm" else self._batch_size
         over = ExtractionPass(self._graph, run, stored.ontology, extractor, wanted)
         is_current = CircuitState(lambda: not self._has_changed(stored))
-        over.through(size, is_current)
+        over.run(size, is_current)
         if not is_current():
             return True
-        if stored.asked == extractor.mark and not over.left():
+        if stored.asked == extractor.mark and not over.has_pending():
             read = partial(note_all_read, ontology=stored.ontology, mark=extractor.mark)
             run.commit(read, after=run.cursor, done=0)
-        return (resumed or over.passed_over > 0) and over.left() and (over.written > 0 or resumed)
+        return (resumed or over.passed_over > 0) and over.has_pending() and (over.written > 0 or resumed)
 
     def _read_stored(self, ontology: str) -> StoredExtraction | None:
         try:
@@ -92,7 +92,7 @@ class ConceptExtraction:
     def _has_changed(self, stored: StoredExtraction) -> bool:
         """Check if the ontology was reconfigured or deleted."""
         now = self._read_stored(stored.ontology)
-        return now is None or (_plain(now.config), now.asked) != (_plain(stored.config), stored.asked)
+        return now is None or (_to_plain(now.config), now.asked) != (_to_plain(stored.config), stored.asked)
 
 
 class ExtractionPass:
@@ -110,23 +110,23 @@ class ExtractionPass:
         self._found = False
         self._document: tuple[str, Sequence[SourceText]] = ("", ())
 
-    def _due(self, after: str, limit: int) -> list[SourceText]:
+    def _read_due(self, after: str, limit: int) -> list[SourceText]:
         place, wanted = parse_reading_place(after), self._selection
         return list_pending_extractions(
             self._graph, self._ontology, self._mark, place, limit, selection=wanted
         )
 
-    def through(self, size: int, is_current: Callable[[], bool]) -> None:
-        read = iterate_batches(parse_cursor_place(self._run.cursor, self._mark), self._due, size)
+    def run(self, size: int, is_current: Callable[[], bool]) -> None:
+        read = iterate_batches(parse_cursor_place(self._run.cursor, self._mark), self._read_due, size)
         room = 1 if self._extractor.name == "llm" else READ_AHEAD
         with BatchPipeline(self._run, self._extract, room=room) as flight:
-            for landed in flight.over(read, is_current):
+            for landed in flight.run(read, is_current):
                 for due, extracted in landed:
                     self._write(extracted(), due[-1])
 
-    def left(self) -> bool:
+    def has_pending(self) -> bool:
         """Check if any source is pending, at any position."""
-        return bool(self._due("", 1))
+        return bool(self._read_due("", 1))
 
     def _extract(self, due: Sequence[SourceText]) -> list[Extraction]:
         about = read_document_facts(self._graph, [source.document_id for source in due])
@@ -134,14 +134,14 @@ class ExtractionPass:
         for document_id, group in groupby(due, key=lambda source: source.document_id):
             mine = list(group)
             known = about.get(document_id, NO_DOCUMENT)
-            asked.append((mine, self._sources(document_id, mine), known))
+            asked.append((mine, self._read_sources(document_id, mine), known))
         if self._extractor.name != "llm":
             return [each for one in asked for each in self._extractor.extract(*one)]
         # keep the model busy even if documents are short
         found = ask_at_once([partial(self._extractor.extract, *one) for one in asked], AT_ONCE)
         return [each for one in found for each in one]
 
-    def _sources(self, document_id: str, due: Sequence[SourceText]) -> Sequence[SourceText]:
+    def _read_sources(self, document_id: str, due: Sequence[SourceText]) -> Sequence[SourceText]:
         """Return the cached sources of a document, and read them again after a change."""
         known = {source.source_id: source for source in self._document[1]}
         if self._document[0] != document_id or any(known.get(each.source_id) != each for each in due):
@@ -170,5 +170,5 @@ class ExtractionPass:
             log.warning("source not extracted", source_id=each.source_id, reason=each.refused)
 
 
-def _plain(config: ExtractionConfig) -> dict[str, object]:
+def _to_plain(config: ExtractionConfig) -> dict[str, object]:
     return config.model_dump(exclude_none=True)

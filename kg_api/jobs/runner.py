@@ -33,7 +33,7 @@ from kg_api.errors import (
 from kg_api.graph import jobs
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.jobs import FIRST
-from kg_api.metrics import meters
+from kg_api.metrics import get_meters
 from kg_api.providers.remote_embedding import list_learned
 from kg_api.providers.retrying import RejectedText, RetryCancelled, cancel_waits_on
 from kg_api.schemas.vocabulary import JobState
@@ -215,8 +215,8 @@ class JobRun:
         jobs.add_parts(self._graph, self._owner, self.job.kind, self.job.ontology or "", parts)
         self.commit(lambda _: None, after=after, done=0)
 
-    def unfinished_parts(self) -> list[str]:
-        return jobs.unfinished_parts(self._graph, self.job.job_id)
+    def read_unfinished_parts(self) -> list[str]:
+        return jobs.read_unfinished_parts(self._graph, self.job.job_id)
 
     def finish(self) -> bool:
         """End the job. Return False if new work was requested, so that another round is necessary."""
@@ -308,13 +308,13 @@ class Runner:
         ):
             owner = jobs.Owner(job.job_id, self._worker, job.fence, self._settings.lease_seconds)
             log.info("job taken", job_id=job.job_id, kind=job.kind, ontology=job.ontology, fence=job.fence)
-            meters().count("job_runs_begun", job.kind)
+            get_meters().count("job_runs_begun", job.kind)
             begun, outcome = time.perf_counter(), "interrupted"
             try:
                 outcome = self._run(job, owner)
             finally:
-                meters().count("job_runs", job.kind, outcome)
-                meters().observe("job_run_seconds", job.kind, seconds=time.perf_counter() - begun)
+                get_meters().count("job_runs", job.kind, outcome)
+                get_meters().observe("job_run_seconds", job.kind, seconds=time.perf_counter() - begun)
             span.set_attribute("kg.job_outcome", outcome)
         return True
 
@@ -524,7 +524,7 @@ class BatchPipeline(Generic[ItemT, BatchT]):
         self._ends.set()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def over(
+    def run(
         self, read: Iterator[Sequence[ItemT]], is_current: Callable[[], bool]
     ) -> Generator[list[CompletedBatch[ItemT, BatchT]]]:
         """Submit batches while `is_current` holds, and yield their results in order, some together."""
@@ -577,7 +577,7 @@ class BatchPipeline(Generic[ItemT, BatchT]):
         while self._is_next_done(done) and items + len(self._sent[0][0]) <= MAX_TOGETHER:
             landed.append(self._sent.popleft())
             items += len(landed[-1][0])
-        return [(due, partial(self._outcome, done)) for due, done in landed]
+        return [(due, partial(self._get_outcome, done)) for due, done in landed]
 
     def _is_next_done(self, first: Future[BatchT]) -> bool:
         """Check if the next batch can be written with the first. A failed batch is returned separately."""
@@ -586,7 +586,7 @@ class BatchPipeline(Generic[ItemT, BatchT]):
         following = self._sent[0][1]
         return following.done() and not (first.exception() or following.exception())
 
-    def _outcome(self, done: Future[BatchT]) -> BatchT:
+    def _get_outcome(self, done: Future[BatchT]) -> BatchT:
         try:
             return done.result()
         except RetryCancelled:

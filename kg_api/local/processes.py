@@ -144,19 +144,19 @@ class Home:
             ) from error
         return self
 
-    def pid_file(self, role: str) -> Path:
+    def get_pid_file(self, role: str) -> Path:
         return self.run / f"{role}.pid"
 
     def log_file(self, role: str) -> Path:
         return self.logs / f"{role}.log"
 
-    def password(self) -> str | None:
+    def read_password(self) -> str | None:
         """Return the password of the managed Neo4j, or None before its first start."""
         return (read_text(self.password_file) or "").strip() or None
 
     def ensure_password(self) -> str:
         """Return the password, or generate one on first use."""
-        if known := self.password():
+        if known := self.read_password():
             return known
         if self.has_data():
             raise ConfigurationError(
@@ -166,7 +166,7 @@ class Home:
         write_text(self.password_file, secrets.token_hex(24) + "\n")
         return self.ensure_password()
 
-    def folder_key(self) -> str | None:
+    def read_folder_key(self) -> str | None:
         """Return the key for folder grants, or None if no service has run or the file is unreadable."""
         with contextlib.suppress(OSError):
             return (read_text(self.folder_key_file) or "").strip() or None
@@ -176,10 +176,10 @@ class Home:
         """Create the id and the key by which the service and commands of this home recognise each other."""
         make_folder(self.run)
         self._ensure_id()
-        if self.folder_key() is None:
+        if self.read_folder_key() is None:
             write_text(self.folder_key_file, secrets.token_hex(32) + "\n")
 
-    def instance(self) -> str | None:
+    def read_instance(self) -> str | None:
         """Return the id by which commands recognise the service of this home, or None before the first start.
 
         The id keeps a command from the service of another home. The id is not a credential. The hash includes
@@ -195,7 +195,7 @@ class Home:
 
     def _ensure_id(self) -> None:
         """Write a random id, unless one exists. Another process may write one at the same time."""
-        if self.instance() is not None:
+        if self.read_instance() is not None:
             return
         new = secrets.token_hex(16) + "\n"
         try:
@@ -207,18 +207,18 @@ class Home:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(new)
 
-    def service_entries(self) -> list[dict[str, Any]]:
+    def read_service_entries(self) -> list[dict[str, Any]]:
         """Return the service records of `announce`, the latest last."""
         entries: object = read_json(self.service_file).get("services")
         if not isinstance(entries, list):
             return []
         return [entry for entry in cast("list[Any]", entries) if isinstance(entry, dict)]
 
-    def services(self) -> list[ServiceAddress]:
+    def list_services(self) -> list[ServiceAddress]:
         """Return current or former addresses of this home's services, the latest last."""
         return [
             ServiceAddress(str(entry.get("host") or "").lower(), entry["port"])
-            for entry in self.service_entries()
+            for entry in self.read_service_entries()
             if isinstance(entry.get("port"), int)
         ]
 
@@ -226,20 +226,20 @@ class Home:
         """Check if Neo4j has run in this home, so that its system database exists."""
         return (self.neo4j_data / "databases" / "system").exists()
 
-    def bolt_port(self) -> int | None:
+    def read_bolt_port(self) -> int | None:
         """Return the stored Bolt port, or None before the first start."""
-        return self._port("neo4j")
+        return self._read_port("neo4j")
 
-    def bolt_uri(self) -> str | None:
-        port = self.bolt_port()
+    def build_bolt_uri(self) -> str | None:
+        port = self.read_bolt_port()
         return None if port is None else f"bolt://127.0.0.1:{port}"
 
-    def api_port(self) -> int | None:
+    def read_api_port(self) -> int | None:
         """Return the stored port of the REST service, or None before the first start."""
-        return self._port("api")
+        return self._read_port("api")
 
-    def api_url(self) -> str | None:
-        port = self.api_port()
+    def build_api_url(self) -> str | None:
+        port = self.read_api_port()
         host = read_json(self.ports_file).get("api_host", "127.0.0.1")
         return None if port is None else f"http://{host}:{port}"
 
@@ -247,7 +247,7 @@ class Home:
         """Store ports (`neo4j`, `api`) and `api_host` for the next start."""
         write_json(self.ports_file, read_json(self.ports_file) | entries)
 
-    def _port(self, role: str) -> int | None:
+    def _read_port(self, role: str) -> int | None:
         port = read_json(self.ports_file).get(role)
         return port if isinstance(port, int) else None
 
@@ -273,7 +273,7 @@ def limit(path: Path, max_bytes: int = MAX_BYTES) -> bool:
     return True
 
 
-def tail(path: Path, lines: int) -> list[str]:
+def read_tail(path: Path, lines: int) -> list[str]:
     """Return the last lines of a log, or an empty list if the file is missing."""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
@@ -286,7 +286,7 @@ def select_crash_lines(paths: Iterable[Path], markers: Sequence[str] = (), lines
     """Return the log lines that explain a crash: the last lines with a marker, or the last lines."""
     found: list[str] = []
     for path in paths:
-        end = tail(path, 200)
+        end = read_tail(path, 200)
         marked = [line for line in end if any(word in line for word in markers)]
         found += (marked or end)[-lines:]
     return "\n".join(line.strip()[:400] for line in dict.fromkeys(found) if line.strip())
@@ -358,15 +358,15 @@ def choose_port(
         return next(usual, None) or find_free_port()
     if not is_free(wanted, host):
         raise ConfigurationError(
-            f"port {wanted} of {variable} is in use by {holder(wanted)}. Stop that process, set "
+            f"port {wanted} of {variable} is in use by {describe_holder(wanted)}. Stop that process, set "
             f"{variable} to another port, or unset it: kg then picks a free one."
         )
     return wanted
 
 
-def holder(port: int) -> str:
+def describe_holder(port: int) -> str:
     """Return a description of the process that listens on a port, with the home if the process is kg."""
-    if (process := _listener(port)) is None:
+    if (process := _find_listener(port)) is None:
         return "another process"
     home = find_holder_home(port)
     name = f"the kg of the home {home}" if home else process.name()
@@ -376,7 +376,7 @@ def holder(port: int) -> str:
 def find_holder_home(port: int) -> str | None:
     """Return the home of the kg that listens on a port, or None for other programs and other users."""
     try:
-        process = _listener(port)
+        process = _find_listener(port)
         return process and (_find_process_home(process) or _find_process_home(process.parent()))
     except psutil.Error:
         return None
@@ -388,7 +388,7 @@ def is_port_held_by_home(home: Path, port: int) -> bool:
     return found is not None and os.path.realpath(found) == os.path.realpath(home)
 
 
-def _listener(port: int) -> psutil.Process | None:
+def _find_listener(port: int) -> psutil.Process | None:
     with contextlib.suppress(psutil.Error):  # macOS shows other users' sockets only to root
         for connection in psutil.net_connections("tcp"):
             listens = connection.status == psutil.CONN_LISTEN and connection.laddr[1:2] == (port,)
@@ -435,13 +435,13 @@ def ask_ready(
     """
     sent = {"Accept": "application/json", **(headers or {})}
     try:
-        status, body = exchange(url, "/ready", sent, timeout=timeout, instance=home and home.instance())
+        status, body = exchange(url, "/ready", sent, timeout=timeout, instance=home and home.read_instance())
     except TimeoutError:
         waits = f"the service at {url}, which did not respond within {timeout:g} s and may be busy"
         return ApiAnswer(reached=False, waiting_for=waits, slow=True)
     except OtherHomeError:
         port = urlsplit(url).port or 0
-        waits = f"the service at {url}, where {holder(port)} answers instead"
+        waits = f"the service at {url}, where {describe_holder(port)} answers instead"
         return ApiAnswer(reached=False, waiting_for=waits)
     except (OSError, http.client.HTTPException):
         return ApiAnswer(reached=False, waiting_for=f"the service to answer at {url}")
@@ -499,7 +499,7 @@ class ProcessId:
     pid: int
     created: float  # start time, seconds since 1970
 
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         """Check if the process runs. A zombie does not."""
         return self._process() is not None
 
@@ -512,7 +512,7 @@ class ProcessId:
     def wait(self, seconds: float) -> bool:
         """Wait for the end of the process and return whether it came in time."""
         deadline = time.monotonic() + seconds
-        while (alive := self.alive()) and time.monotonic() < deadline:
+        while (alive := self.is_alive()) and time.monotonic() < deadline:
             time.sleep(0.02)
         return not alive
 
@@ -527,7 +527,7 @@ class ProcessId:
         self.signal(signal.SIGKILL)
         self.wait(seconds=10)
 
-    def listens(self, port: int) -> bool:
+    def is_listening(self, port: int) -> bool:
         """Check if the process listens on a port, or True if the system denies access."""
         try:
             found = self._process()
@@ -557,7 +557,7 @@ def identify(pid: int) -> ProcessId | None:
         found = ProcessId(pid, psutil.Process(pid).create_time())
     except psutil.NoSuchProcess:
         return None
-    return found if found.alive() else None
+    return found if found.is_alive() else None
 
 
 def save(pid_file: Path, process: ProcessId) -> None:
@@ -574,7 +574,7 @@ def _read_process_id(entry: Mapping[str, Any]) -> ProcessId | None:
         known = ProcessId(int(entry["pid"]), float(entry["created"]))
     except (KeyError, TypeError, ValueError):
         return None
-    return known if known.alive() else None
+    return known if known.is_alive() else None
 
 
 def spawn(argv: Sequence[str], *, env: Mapping[str, str], log: Path, cwd: Path) -> ProcessId:
@@ -621,7 +621,7 @@ COMPLAINT, COMPLAINT_LINES = "kg: ", 50
 OnWait = Callable[[str], None]  # called repeatedly with the reason for waiting
 
 
-def nothing() -> None:
+def do_nothing() -> None:
     """Do nothing. Default of a role's optional hooks."""
 
 
@@ -637,25 +637,25 @@ class Role:
     pid_file: Path
     waiting_for: Callable[[], str | None]
     """Returns the reason why the role is not ready, for the user, or None."""
-    prepare: Callable[[], None] = nothing  # runs before each start
+    prepare: Callable[[], None] = do_nothing  # runs before each start
     after: tuple[str, ...] = ()  # roles that must be ready first
     more_logs: tuple[Path, ...] = ()  # other logs that may explain a crash
     markers: tuple[str, ...] = ()  # words that mark the relevant log lines (default: the last lines)
     grace_seconds: float = 30
-    blocked: Callable[[], str | None] = nothing
+    blocked: Callable[[], str | None] = do_nothing
     """Returns the reason why the role cannot start yet, for the user, or None."""
-    broken: Callable[[], str | None] = nothing
+    broken: Callable[[], str | None] = do_nothing
     """Returns the reason why the running process needs a restart, or None."""
 
 
-def running(role: Role) -> ProcessId | None:
+def find_running(role: Role) -> ProcessId | None:
     """Return the running process of the role's pid file, or None."""
     return load(role.pid_file)
 
 
 def start(role: Role) -> ProcessId:
     """Start the role's process in the background, or return the process that already runs."""
-    if found := running(role):
+    if found := find_running(role):
         return found
     role.prepare()
     make_folder(role.log.parent)
@@ -682,7 +682,7 @@ def wait(role: Role, process: ProcessId, *, timeout: float, on_wait: OnWait | No
     while (reason := role.waiting_for()) is not None:
         if on_wait:
             on_wait(reason)
-        if not process.alive():
+        if not process.is_alive():
             raise ManagedProcessError(describe_death(role))
         if time.monotonic() > deadline:
             raise ManagedProcessError(
@@ -693,7 +693,7 @@ def wait(role: Role, process: ProcessId, *, timeout: float, on_wait: OnWait | No
 
 def stop(role: Role, *, grace_seconds: float | None = None) -> bool:
     """End the role's process and return whether one ran."""
-    process = running(role)
+    process = find_running(role)
     if process is not None:
         process.end(role.grace_seconds if grace_seconds is None else grace_seconds)
     role.pid_file.unlink(missing_ok=True)
@@ -702,7 +702,7 @@ def stop(role: Role, *, grace_seconds: float | None = None) -> bool:
 
 def read_complaint(role: Role) -> str | None:
     """Return the last error message of a kg command in the role's log, or None."""
-    lines = tail(role.log, COMPLAINT_LINES)
+    lines = read_tail(role.log, COMPLAINT_LINES)
     begins = [at for at, line in enumerate(lines) if line.startswith(COMPLAINT)]
     return "\n".join(lines[begins[-1] :]).removeprefix(COMPLAINT) if begins else None
 
@@ -723,7 +723,9 @@ def announce(home: Home, host: str, port: int) -> None:
     me = identify(os.getpid())
     with _changing(home):
         others = [
-            each for each in home.service_entries() if _read_process_id(each) and each.get("port") != port
+            each
+            for each in home.read_service_entries()
+            if _read_process_id(each) and each.get("port") != port
         ]
         mine = {"host": host, "port": port, **(asdict(me) if me else {})}
         write_json(home.service_file, {"services": [*others, mine]})
@@ -732,7 +734,7 @@ def announce(home: Home, host: str, port: int) -> None:
 def withdraw(home: Home) -> None:
     """Remove the record of this process if another service of the home runs."""
     with _changing(home):
-        entries = [each for each in home.service_entries() if _read_process_id(each)]
+        entries = [each for each in home.read_service_entries() if _read_process_id(each)]
         if others := [each for each in entries if each.get("pid") != os.getpid()]:
             write_json(home.service_file, {"services": others})
 

@@ -100,7 +100,7 @@ class Watch:
 
     def _attend(self, working: set[str]) -> None:
         if self.process is not None:
-            if self.process.alive():
+            if self.process.is_alive():
                 self._check(self.process)
             else:
                 self._record_death(self.process)
@@ -242,7 +242,7 @@ class State:
     neo4j_uri: str = ""
     roles: dict[str, RoleStatus] = field(default_factory=dict[str, RoleStatus])
 
-    def failed(self) -> str | None:
+    def describe_failure(self) -> str | None:
         """Return the message of a role that has failed or has died `MANY_DEATHS` times, or None."""
         for each in self.roles.values():
             if each.state == "failed" or (each.state == "pausing" and each.deaths >= MANY_DEATHS):
@@ -270,10 +270,10 @@ def describe_trouble(name: str, status: RoleStatus) -> str | None:
         return None
     last = f" ({status.last_exit})" if status.last_exit else ""
     person = ". A person has to change its settings" if status.state == "failed" else ""
-    return f"{name} restarts in {seconds:.0f} s: it died {times(status.deaths)}{last}{person}"
+    return f"{name} restarts in {seconds:.0f} s: it died {format_times(status.deaths)}{last}{person}"
 
 
-def times(count: int) -> str:
+def format_times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 

@@ -35,7 +35,7 @@ class CitationPlace:
     def __str__(self) -> str:
         return f"{self.source_id}#{self.start}-{self.end}"
 
-    def part(self, start: int, end: int) -> CitationPlace:
+    def get_part(self, start: int, end: int) -> CitationPlace:
         """Return a part of the place. `start` and `end` are relative to the start of the place."""
         return CitationPlace(self.source_id, self.start + start, self.start + end)
 
@@ -54,7 +54,7 @@ def read_citation(text: str) -> tuple[str, CitationPlace | None]:
     return found["source"], CitationPlace(found["source"], start, end)
 
 
-def called(text: str) -> tuple[str, CitationPlace | None]:
+def parse_citation(text: str) -> tuple[str, CitationPlace | None]:
     """Return the source id and the place of a citation, or other text as the name of a source or document."""
     try:
         return read_citation(text)
@@ -110,14 +110,16 @@ class InlineImage:
     content_type: str
 
 
-def item(**fields: Any) -> Item:
+def build_item(**fields: Any) -> Item:
     """Return an object of the fields that are not None."""
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def passage(citation: str, text: str, **fields: Any) -> Item:
+def build_passage(citation: str, text: str, **fields: Any) -> Item:
     """Return an object with the unchanged text of a document and its citation."""
-    return item(citation=citation, text=text, invisible=find_invisible_characters(text) or None, **fields)
+    return build_item(
+        citation=citation, text=text, invisible=find_invisible_characters(text) or None, **fields
+    )
 
 
 def parse_citation_place(source: SourcePlace) -> str:
@@ -142,8 +144,8 @@ def cut(found: Item, start: int, end: int) -> Item:
         "invisible": find_invisible_characters(text) or None,
     }
     if cited is not None:
-        part["citation"] = str(cited.part(start, end))
-    return item(**part)
+        part["citation"] = str(cited.get_part(start, end))
+    return build_item(**part)
 
 
 # Token budget of an answer
@@ -154,7 +156,7 @@ FOR_MORE = 100  # tokens of the `more` field
 MIN_ROOM = 64  # tokens of items that fit in any case, so that each answer makes progress
 
 
-def tokens_of(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """Return a conservative estimate, because the agent's tokenizer is unknown."""
     other = len(text.encode("utf-8", "replace")) - (plain := sum(map(str.isascii, text)))
     return math.ceil(plain / ASCII_A_TOKEN + other / OTHER_BYTES_A_TOKEN)
@@ -165,7 +167,7 @@ def to_json(value: object) -> str:
 
 
 def count_json_tokens(value: object) -> int:
-    return tokens_of(to_json(value))
+    return estimate_tokens(to_json(value))
 
 
 def fill(items: Sequence[Item], position: Position, room: int) -> tuple[list[Item], Position]:
@@ -186,14 +188,14 @@ def fill(items: Sequence[Item], position: Position, room: int) -> tuple[list[Ite
             continue
         if taken:
             break
-        length = _fitting_length(found, room)
+        length = _count_fitting(found, room)
         if length is None:
             return [found], Position(at + 1)
         return [cut(found, 0, length)], Position(at, offset + length)
     return taken, Position(at)
 
 
-def _fitting_length(found: Item, room: int) -> int | None:
+def _count_fitting(found: Item, room: int) -> int | None:
     """Count the code points of a passage that fit, up to a word boundary. None means no split."""
     if "text" not in found:
         return None
@@ -202,7 +204,7 @@ def _fitting_length(found: Item, room: int) -> int | None:
     low, high = 1, len(text)
     while low < high:
         middle = (low + high + 1) // 2
-        fits = tokens_of(json.dumps(text[:middle], ensure_ascii=False)) <= room
+        fits = estimate_tokens(json.dumps(text[:middle], ensure_ascii=False)) <= room
         low, high = (middle, high) if fits else (low, middle - 1)
     if low == len(text):
         return None

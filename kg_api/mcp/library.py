@@ -25,7 +25,7 @@ from kg_api.schemas.documents import DocumentContent, DocumentPage, OntologyList
 from kg_api.schemas.filters import DocumentFilter
 from kg_api.schemas.image_search import ImageHits, ImageSearch, RelatedSearch, RelatedSources
 from kg_api.schemas.images import PageImage
-from kg_api.schemas.problems import valid
+from kg_api.schemas.problems import validate
 from kg_api.schemas.search import DocumentReading, SourceContext, SourceHits, SourceSearch
 from kg_api.schemas.similarity import SimilarSearch, SimilarSources
 from kg_api.spaces.plans import list_ontologies
@@ -74,7 +74,7 @@ class Library:
         return container.hybrid.search(limit_to_visible(container.graph, request))
 
     def context(self, source_id: str, window: int) -> SourceContext:
-        return self._container().reading.context(source_id, window)
+        return self._container().reading.read_context(source_id, window)
 
     def concepts(self, query_text: str, ontologies: Sequence[str] | None, limit: int) -> ConceptHits:
         container = self._container()
@@ -87,7 +87,7 @@ class Library:
 
     def similar(self, source_id: str, request: SimilarSearch) -> SimilarSources:
         container = self._container()
-        return container.similarity.similar(source_id, limit_to_visible(container.graph, request))
+        return container.similarity.find_similar(source_id, limit_to_visible(container.graph, request))
 
     def images(self, request: ImageSearch) -> ImageHits:
         container = self._container()
@@ -118,6 +118,6 @@ class Library:
     def documents(
         self, ontology: str | None, offset: int, limit: int, where: Sequence[str] = ()
     ) -> DocumentPage:
-        conditions = valid(DocumentFilter, {"where": list(where)}).where
+        conditions = validate(DocumentFilter, {"where": list(where)}).where
         graph = self._container().graph
         return library.list_documents(graph, ontology=ontology, offset=offset, limit=limit, where=conditions)

@@ -57,7 +57,7 @@ Call = Callable[[Tool[Any], dict[str, Any]], CallToolResult]
 
 
 def make_server(call: Call) -> Server[Any]:
-    described = [tool.described() for tool in TOOLS.values()]
+    described = [tool.describe() for tool in TOOLS.values()]
     turns: list[anyio.CapacityLimiter] = []
 
     async def list_tools(_: ServerRequestContext[Any], __: PaginatedRequestParams | None) -> ListToolsResult:

@@ -16,7 +16,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core.core_schema import NullableSchema, WithDefaultSchema
 
 from kg_api.mcp.answers import InlineImage, Item, Paged, Pager
-from kg_api.schemas.problems import valid
+from kg_api.schemas.problems import validate
 from kg_api.schemas.search import Degradation
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def read_arguments(model: type[BaseModel], given: Mapping[str, Any]) -> dict[str
         if field is None:
             read[name] = value
         elif field.is_required() or not _is_nothing(value):
-            read[name] = _as_declared(_plain(field.annotation), value)
+            read[name] = _as_declared(_strip_annotation(field.annotation), value)
     return read
 
 
@@ -96,20 +96,20 @@ def _is_nothing(value: object) -> bool:
     return value is None or value == {}
 
 
-def _plain(annotation: Any) -> Any:
+def _strip_annotation(annotation: Any) -> Any:
     """Return a type without its limits and without None."""
     origin = get_origin(annotation)
     if origin is Annotated:
-        return _plain(get_args(annotation)[0])
+        return _strip_annotation(get_args(annotation)[0])
     if origin in {Union, UnionType}:
         kinds = [each for each in get_args(annotation) if each is not NoneType]
-        return _plain(kinds[0]) if len(kinds) == 1 else annotation
+        return _strip_annotation(kinds[0]) if len(kinds) == 1 else annotation
     return annotation
 
 
 def _as_declared(kind: Any, value: object) -> object:
     if get_origin(kind) is list:
-        item, several = _plain(get_args(kind)[0]), _read_list(value)
+        item, several = _strip_annotation(get_args(kind)[0]), _read_list(value)
         return value if several is None else [_as_declared(item, each) for each in several]
     if kind is str or get_origin(kind) is Literal:
         return _as_text(value)
@@ -183,7 +183,7 @@ class Tool(Generic[ArgumentsT]):
     run: Run[ArgumentsT]
 
     def call(self, library: Library, given: Mapping[str, Any]) -> tuple[Item, list[InlineImage]]:
-        arguments = valid(self.arguments, read_arguments(self.arguments, given))
+        arguments = validate(self.arguments, read_arguments(self.arguments, given))
         pager = Pager(self.name, arguments)
         answer = self.run(library, arguments, pager)
         for name in ("degraded", "more"):  # these come last
@@ -191,7 +191,7 @@ class Tool(Generic[ArgumentsT]):
                 answer[name] = answer.pop(name)
         return answer, pager.shown
 
-    def described(self) -> Described:
+    def describe(self) -> Described:
         """Return the tool's listing, without the schema of its answers, which took 60 % of the list."""
         return Described(
             name=self.name,
@@ -202,7 +202,7 @@ class Tool(Generic[ArgumentsT]):
         )
 
 
-def degradations(found: Sequence[Degradation]) -> list[Item]:
+def list_degradations(found: Sequence[Degradation]) -> list[Item]:
     """Return degradations as messages for agents."""
     items = [each.model_dump(mode="json", exclude_none=True) for each in found]
     return [{**each, "effect": rephrase_for_agents(each["effect"])} for each in items]

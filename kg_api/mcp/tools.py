@@ -16,13 +16,13 @@ from kg_api.mcp.answers import (
     Item,
     Paged,
     Pager,
-    called,
+    build_item,
+    build_passage,
     get_source_kind,
-    item,
+    parse_citation,
     parse_citation_place,
-    passage,
 )
-from kg_api.mcp.tool import ArgumentsT, Run, Tool, degradations
+from kg_api.mcp.tool import ArgumentsT, Run, Tool, list_degradations
 from kg_api.schemas.answers import HybridSearch
 from kg_api.schemas.base import ID_DIGITS, MAX_REFERENCE, Body, Flag, OntologyName, Text
 from kg_api.schemas.concepts import describe_choice, find_meant, format_nearest_labels
@@ -30,7 +30,7 @@ from kg_api.schemas.embedding import find_document_date
 from kg_api.schemas.filters import Limit, Window
 from kg_api.schemas.image_search import ImageHit, ImageSearch, RelatedSearch, RelatedSource
 from kg_api.schemas.metadata import MODIFIED
-from kg_api.schemas.problems import valid
+from kg_api.schemas.problems import validate
 from kg_api.schemas.search import Degradation, MatchedChunk, Place, SourceHit, SourceSearch
 from kg_api.schemas.similarity import SimilarSearch
 from kg_api.schemas.vocabulary import (
@@ -82,7 +82,7 @@ class _Scope(Body):
 
 def _build_passage(found: Place, **fields: Any) -> Item:
     where = {"ontology": found.ontology, "document": found.document, "heading": found.heading}
-    return passage(parse_citation_place(found), found.full_text, **where, **fields)
+    return build_passage(parse_citation_place(found), found.full_text, **where, **fields)
 
 
 class Scoped(Paged):
@@ -133,9 +133,9 @@ def search_sources(library: Library, arguments: SearchArguments, pager: Pager) -
         "collapse_duplicates": not arguments.all_copies,
         **options,
     }
-    found = library.search(valid(SourceSearch, fields))
+    found = library.search(validate(SourceSearch, fields))
     hits = [build_hit(each) for each in found.sources]
-    frame = item(note=found.note, hits=[], degraded=degradations(found.degraded))
+    frame = build_item(note=found.note, hits=[], degraded=list_degradations(found.degraded))
     frame["hits"] = pager.step(frame, hits, [hit["citation"] for hit in hits], "hits")
     return frame
 
@@ -199,9 +199,9 @@ concept, use get_concept_context with its concept_id. For a plain question, use 
 def hybrid_search(library: Library, arguments: HybridArguments, pager: Pager) -> Item:
     options = arguments.model_dump(include={"documents", "where", "mode", "concept_limit", "source_limit"})
     fields = {"query_text": arguments.query, "ontology": arguments.ontologies}
-    found = library.hybrid(valid(HybridSearch, {**fields, "collapse_duplicates": True, **options}))
+    found = library.hybrid(validate(HybridSearch, {**fields, "collapse_duplicates": True, **options}))
     concepts = [
-        item(
+        build_item(
             concept_id=each.concept_id,
             label=each.label,
             ontology=each.ontology,
@@ -219,11 +219,11 @@ def hybrid_search(library: Library, arguments: HybridArguments, pager: Pager) ->
         )
         for each in found.sources
     ]
-    frame = item(
+    frame = build_item(
         notes=[each for each in (found.note, found.concepts_note) if each] or None,
         concepts=concepts if arguments.cursor is None else [],  # only in the first answer
         hits=[],
-        degraded=degradations(found.degraded),
+        degraded=list_degradations(found.degraded),
     )
     frame["hits"] = pager.step(frame, hits, [hit["citation"] for hit in hits], "hits")
     return frame
@@ -256,12 +256,12 @@ documents, which start at the first paragraph. To read further, cite the last pa
 window. `page` shows a page of a PDF as an image: tables, formulas, figures.""",
 )
 def get_source_context(library: Library, arguments: ContextArguments, pager: Pager) -> Item:
-    source_id, citation = called(arguments.citation)
+    source_id, citation = parse_citation(arguments.citation)
     context = library.context(source_id, arguments.window)
     sources = context.sources
     source = next(each for each in sources if each.source_id == context.source_id)
     current = citation and _find_current_place(citation, source)
-    frame = item(
+    frame = build_item(
         ontology=source.ontology,
         document=source.document,
         document_id=source.document_id,
@@ -274,13 +274,15 @@ def get_source_context(library: Library, arguments: ContextArguments, pager: Pag
     items, keys = list[Item](), list[str]()
     if current is not None:
         items.append(
-            passage(str(current), _get_place_text(library, current, sources), kind=get_source_kind(source))
+            build_passage(
+                str(current), _get_place_text(library, current, sources), kind=get_source_kind(source)
+            )
         )
         keys.append(f"CitedPassage {current}")
     for each in sources:
         if current is None or parse_citation_place(each) != str(current):
             details = {"paragraph": each.paragraph, "heading": each.heading, "kind": get_source_kind(each)}
-            items.append(passage(parse_citation_place(each), each.full_text, **details))
+            items.append(build_passage(parse_citation_place(each), each.full_text, **details))
             keys.append(f"ContextParagraph {parse_citation_place(each)}")
     passages = pager.step(frame, items, keys, "passages")
     frame["paragraphs"] = [each for each in passages if "paragraph" in each]
@@ -340,7 +342,7 @@ Use this tool for any document from list_documents or a hit. For a few paragraph
 get_source_context. To find a passage, use search_sources.""",
 )
 def read_document(library: Library, arguments: ReadArguments, pager: Pager) -> Item:
-    name, _ = called(arguments.document)
+    name, _ = parse_citation(arguments.document)
     first = arguments.start if arguments.cursor is None else pager.page_start
     try:
         part = library.reading(name, arguments.ontology, first, MAX_TOKEN_BUDGET)
@@ -353,7 +355,7 @@ def read_document(library: Library, arguments: ReadArguments, pager: Pager) -> I
         )
         raise Conflict(effect) from None
     record = part.document
-    frame = item(
+    frame = build_item(
         ontology=record.ontology,
         document=record.document,
         document_id=record.document_id,
@@ -362,11 +364,11 @@ def read_document(library: Library, arguments: ReadArguments, pager: Pager) -> I
         modified=record.metadata.get(MODIFIED),
         uri=record.uri,
         paragraphs=[],
-        degraded=degradations(part.degraded),
+        degraded=list_degradations(part.degraded),
     )
     headings = [None, *(each.heading for each in part.sources)]
     paragraphs = [
-        passage(
+        build_passage(
             parse_citation_place(each),
             each.full_text,
             paragraph=each.paragraph,
@@ -430,7 +432,7 @@ def get_concept_context(library: Library, arguments: ConceptArguments, pager: Pa
                 if each.source.source_id == identity
             ]
             paragraphs.append(
-                passage(
+                build_passage(
                     parse_citation_place(place),
                     place.full_text,
                     document=place.document,
@@ -443,7 +445,7 @@ def get_concept_context(library: Library, arguments: ConceptArguments, pager: Pa
             )
     paragraphs.sort(key=lambda each: ("quotes" not in each, "carries" not in each))  # evidence comes first
     concept = found.concept
-    frame = item(
+    frame = build_item(
         concept_id=concept.concept_id,
         label=concept.label,
         ontology=concept.ontology,
@@ -452,7 +454,7 @@ def get_concept_context(library: Library, arguments: ConceptArguments, pager: Pa
         unverified=not concept.verified or None,
         sources=concept.sources,
         paragraphs=[],
-        degraded=degradations(notes),
+        degraded=list_degradations(notes),
     )
     keys = [each["citation"] for each in paragraphs]
     frame["paragraphs"] = pager.step(frame, paragraphs, keys, "paragraphs")
@@ -502,9 +504,9 @@ Use this tool after search_sources, with the citation of a hit: to find the same
 documents, to compare documents, or to find copies (`near_duplicate`). For a question, use search_sources.""",
 )
 def find_similar_sources(library: Library, arguments: SimilarArguments, pager: Pager) -> Item:
-    source_id, _ = called(arguments.citation)
+    source_id, _ = parse_citation(arguments.citation)
     options = arguments.model_dump(include={"limit", "min_similarity", "same_document", "where"})
-    found = library.similar(source_id, valid(SimilarSearch, {"ontology": arguments.ontologies, **options}))
+    found = library.similar(source_id, validate(SimilarSearch, {"ontology": arguments.ontologies, **options}))
     passages = [
         _build_passage(
             each,
@@ -515,7 +517,9 @@ def find_similar_sources(library: Library, arguments: SimilarArguments, pager: P
         )
         for each in found.sources
     ]
-    frame = item(source=parse_citation_place(found.source), similar=[], degraded=degradations(found.degraded))
+    frame = build_item(
+        source=parse_citation_place(found.source), similar=[], degraded=list_degradations(found.degraded)
+    )
     frame["similar"] = pager.step(frame, passages, [each["citation"] for each in passages], "passages")
     return frame
 
@@ -548,17 +552,17 @@ def search_images(library: Library, arguments: ImageArguments, pager: Pager) -> 
     found: Sequence[ImageHit | RelatedSource]
     source_id, kind = None, "image"
     if arguments.like is not None:
-        (source,) = library.context(called(arguments.like)[0], 0).sources
+        (source,) = library.context(parse_citation(arguments.like)[0], 0).sources
         source_id, kind = source.source_id, source.kind
     if source_id is not None and kind == "passage":
-        related = library.related(source_id, valid(RelatedSearch, {"kinds": ["image"], **options}))
+        related = library.related(source_id, validate(RelatedSearch, {"kinds": ["image"], **options}))
         found, degraded, note = related.sources, related.degraded, related.note
     else:
         fields = {"query_text": arguments.query} if source_id is None else {"source_id": source_id}
-        images = library.images(valid(ImageSearch, {**fields, **options}))
+        images = library.images(validate(ImageSearch, {**fields, **options}))
         found, degraded, note = images.images, images.degraded, images.note
     hits = [_build_image_hit(each) for each in found]
-    frame = item(note=note, hits=[], degraded=degradations(degraded))
+    frame = build_item(note=note, hits=[], degraded=list_degradations(degraded))
     frame["hits"] = pager.step(frame, hits, [hit["citation"] for hit in hits], "pictures")
     _show_thumbnails(library, frame, pager, arguments.image_bytes)
     return frame
@@ -644,11 +648,11 @@ Use this tool for an overview, or to find a name for `documents` of search_sourc
 read_document. To search the content of documents, use search_sources.""",
 )
 def list_documents(library: Library, arguments: DocumentsArguments, pager: Pager) -> Item:
-    ontology = valid(_Scope, {"ontology": arguments.ontology}).ontology
+    ontology = validate(_Scope, {"ontology": arguments.ontology}).ontology
     page = library.documents(ontology, pager.page_start, DOCUMENTS_AT_ONCE, arguments.where or ())
     fields = {"ontology", "document", "document_id", "title", "uri", "characters", "sources", "updated_at"}
     entries = [
-        item(
+        build_item(
             **each.model_dump(mode="json", include=fields),
             date=find_document_date(each.metadata),
             modified=each.metadata.get(MODIFIED),

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, Final, cast
 
 from kg_api.errors import LlmFailed
-from kg_api.schemas.base import digest
+from kg_api.schemas.base import compute_digest
 from kg_api.schemas.metadata import MODIFIED, MetadataValue
 from kg_api.sections import LlmSettings
 
@@ -33,14 +33,14 @@ class Reply:
     written: int | None = None
 
 
-def tokens_of(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """Estimate how many tokens a text has."""
     size = len(text.encode(errors="replace"))
     other = size - len(text.encode("ascii", "ignore"))
     return math.ceil((size - other) / _ASCII_A_TOKEN + other / _OTHER_BYTES_A_TOKEN)
 
 
-def price_of(settings: LlmSettings, read: int, written: int) -> float | None:
+def compute_price(settings: LlmSettings, read: int, written: int) -> float | None:
     """Compute the price in US dollars. If there is no price in the settings, return None."""
     if settings.price_input is None or settings.price_output is None:
         return None
@@ -98,12 +98,12 @@ def divide_document(
     """
     about = title[:MAX_TITLE_LENGTH], select_short_metadata(metadata)
     text = "".join(paragraph.text for paragraph in paragraphs)
-    if _size(text) <= WHOLE:
+    if _estimate_size(text) <= WHOLE:
         return [DocumentPart(*about, "", text)], [0] * len(paragraphs)
     parts: list[DocumentPart] = []
     numbers: list[int] = []
     at = 0
-    for start, end in _stretches(paragraphs):
+    for start, end in _group_paragraphs(paragraphs):
         numbers += [len(parts)] * (end - start)
         stop = at + sum(len(paragraph.text) for paragraph in paragraphs[start:end])
         excerpt = text[max(0, at - MARGIN) : stop + MARGIN]
@@ -112,10 +112,10 @@ def divide_document(
     return parts, numbers
 
 
-def _stretches(paragraphs: Sequence[HeadedParagraph]) -> Iterator[tuple[int, int]]:
+def _group_paragraphs(paragraphs: Sequence[HeadedParagraph]) -> Iterator[tuple[int, int]]:
     begin = used = 0
     for at, paragraph in enumerate(paragraphs):
-        size = _size(paragraph.text)
+        size = _estimate_size(paragraph.text)
         new_section = at > begin and paragraph.headings != paragraphs[at - 1].headings
         if at > begin and (used + size > MAX_BYTES or (used >= ENOUGH and new_section)):
             yield begin, at
@@ -137,7 +137,7 @@ def select_short_metadata(metadata: Mapping[str, MetadataValue]) -> tuple[tuple[
     return tuple(islice(short, _MAX_METADATA))
 
 
-def _size(text: str) -> int:
+def _estimate_size(text: str) -> int:
     return len(text.encode(errors="replace"))
 
 
@@ -165,7 +165,7 @@ class ObjectReader:
         """Whether the reply is empty if you ignore thoughts."""
         return not _THOUGHTS.sub("", self._text).strip()
 
-    def objects(self, pieces: Iterable[str]) -> Iterator[dict[str, Any]]:
+    def read(self, pieces: Iterable[str]) -> Iterator[dict[str, Any]]:
         """Yield objects from the first list in a reply, as soon as each is complete.
 
         Thoughts and other text around the list are ignored. A truncated list yields its complete objects.
@@ -198,7 +198,7 @@ class ObjectReader:
 
 def parse_objects(answer: str) -> Iterator[dict[str, Any]]:
     """Parse the JSON objects at the first braces of a reply."""
-    return _dicts(_values(answer, r"\{"))
+    return _keep_dicts(_parse_values(answer, r"\{"))
 
 
 def parse_entries(answer: str, name: str) -> dict[str, dict[str, Any]]:
@@ -207,9 +207,9 @@ def parse_entries(answer: str, name: str) -> dict[str, dict[str, Any]]:
     Objects with a duplicate id are skipped. Without a list the result is empty.
     """
     reply = _WHOLE_THOUGHTS.sub("", answer[:MAX_CHARACTERS])
-    for value in _values(reply, r"[{\[]"):
+    for value in _parse_values(reply, r"[{\[]"):
         entries = as_list(cast("dict[str, object]", value).get(name) if isinstance(value, dict) else value)
-        if found := [*_dicts(entries)]:
+        if found := [*_keep_dicts(entries)]:
             ids = Counter(str(each.get("id")) for each in found)
             return {own: each for each in found if ids[own := str(each.get("id"))] == 1}
     return {}
@@ -219,18 +219,18 @@ def as_list(value: object) -> list[object]:
     return cast("list[object]", value) if isinstance(value, list) else []
 
 
-def _values(said: str, brackets: str) -> Iterator[object]:
+def _parse_values(said: str, brackets: str) -> Iterator[object]:
     decoder = json.JSONDecoder(strict=False)
     for bracket in islice(re.finditer(brackets, said), _LOOKED_AT):
         with contextlib.suppress(ValueError, RecursionError):
             yield decoder.raw_decode(said, bracket.start())[0]
 
 
-def _dicts(values: Iterable[object]) -> Iterator[dict[str, Any]]:
+def _keep_dicts(values: Iterable[object]) -> Iterator[dict[str, Any]]:
     return (cast("dict[str, Any]", each) for each in values if isinstance(each, dict))
 
 
-def line(value: object, longest: int) -> str:
+def clean_line(value: object, longest: int) -> str:
     """Get a string from a reply on one line, without control characters. Use '' for other values."""
     return " ".join(_CONTROLS.sub(" ", value).split())[:longest].rstrip() if isinstance(value, str) else ""
 
@@ -254,7 +254,7 @@ def build_list_schema(entry: Schema) -> Schema:
     return {"type": "array", "items": entry}
 
 
-def object_of(**fields: Schema) -> Schema:
+def build_object_schema(**fields: Schema) -> Schema:
     return {"type": "object", "properties": fields, "required": [*fields], "additionalProperties": False}
 
 
@@ -272,7 +272,7 @@ about, and what the passage adds. Name what the passage only refers to (it, the 
 not repeat the passage, and do not begin with words like "This passage".
 Answer with JSON only, each passage exactly once, its id copied:
 {"contexts": [{"id": "...", "context": "..."}]}"""
-PROMPTS_SCHEMA = object_of(contexts=build_list_schema(object_of(id=TEXT, context=TEXT)))
+PROMPTS_SCHEMA = build_object_schema(contexts=build_list_schema(build_object_schema(id=TEXT, context=TEXT)))
 _MAX_PATH_LENGTH = 600  # characters of the path of headings
 
 
@@ -294,13 +294,13 @@ class Chunk:
 
 def hash_context_inputs(model: str, part: DocumentPart, chunk: Chunk) -> str:
     """Hash everything that determines a context: model, instruction, document part, chunk."""
-    return digest("context", model, PROMPTS_INSTRUCTION, part.identity(), *chunk.headings, chunk.text)
+    return compute_digest("context", model, PROMPTS_INSTRUCTION, part.identity(), *chunk.headings, chunk.text)
 
 
-def question(part: DocumentPart, chunks: Sequence[Chunk]) -> Prompt:
+def build_question(part: DocumentPart, chunks: Sequence[Chunk]) -> Prompt:
     """Build the prompt for chunks in a part. The common text is first, so that providers can cache it."""
     passages = [
-        {"id": name, "headings": join_headings(chunk.headings), "text": _excerpt(chunk.text)}
+        {"id": name, "headings": join_headings(chunk.headings), "text": _cut_excerpt(chunk.text)}
         for name, chunk in zip(list_unguessable_ids(chunks), chunks, strict=True)
     ]
     data = json.dumps({**part.data(), "passages": passages}, ensure_ascii=False)
@@ -309,14 +309,14 @@ def question(part: DocumentPart, chunks: Sequence[Chunk]) -> Prompt:
 
 def list_unguessable_ids(chunks: Sequence[Chunk]) -> list[str]:
     """List ids that a model cannot guess by counting. This can be used to detect wrong ids."""
-    return [f"{at}-{digest('name', chunk.text)[:4]}" for at, chunk in enumerate(chunks, 1)]
+    return [f"{at}-{compute_digest('name', chunk.text)[:4]}" for at, chunk in enumerate(chunks, 1)]
 
 
 def join_headings(headings: Sequence[str]) -> str:
     return " > ".join(headings)[:_MAX_PATH_LENGTH]
 
 
-def _excerpt(text: str) -> str:
+def _cut_excerpt(text: str) -> str:
     if len(text) <= FIRST_CHARACTERS + LAST_CHARACTERS:
         return text
     return f"{text[:FIRST_CHARACTERS]} […] {text[-LAST_CHARACTERS:]}"
@@ -330,7 +330,7 @@ TOGETHER = 10  # chunks per prompt, so that the document is sent and billed once
 
 def write_chunk_contexts(ask: Ask, part: DocumentPart, chunks: Sequence[Chunk]) -> list[str]:
     """Write one-line contexts for chunks, using one prompt. If a context is missing, request it again."""
-    found = read(ask(question(part, chunks)))
+    found = read(ask(build_question(part, chunks)))
     names = list_unguessable_ids(chunks)
     return [
         found.get(name) or _write_single_context(ask, part, chunk)
@@ -341,12 +341,12 @@ def write_chunk_contexts(ask: Ask, part: DocumentPart, chunks: Sequence[Chunk]) 
 def read(answer: str) -> dict[str, str]:
     """Read the contexts from a reply by id. Empty contexts and ids that are not unique are omitted."""
     entries = parse_entries(answer, "contexts").items()
-    lines = {name: line(entry.get("context"), MAX_CHARACTERS) for name, entry in entries}
+    lines = {name: clean_line(entry.get("context"), MAX_CHARACTERS) for name, entry in entries}
     return {name: text for name, text in lines.items() if text}
 
 
 def _write_single_context(ask: Ask, part: DocumentPart, chunk: Chunk) -> str:
-    contexts = list(read(ask(question(part, [chunk]))).values())
+    contexts = list(read(ask(build_question(part, [chunk]))).values())
     if len(contexts) != 1:
         raise LlmFailed(
             "the language model returns no context for a passage after two requests. Choose another "
@@ -370,7 +370,7 @@ answers the question: plain statements in the language of the question and in th
 not addressed to anybody. Where you do not know a fact, write what is likely: the passages are never shown \
 as true, they are compared with real ones. Let the passages differ from each other in what they say.
 Answer with JSON only: {"passages": [{"text": "..."}]}"""
-HYPOTHETICAL_SCHEMA = object_of(passages=build_list_schema(object_of(text=TEXT)))
+HYPOTHETICAL_SCHEMA = build_object_schema(passages=build_list_schema(build_object_schema(text=TEXT)))
 
 
 def write_hypothetical_answers(ask: Ask, question: str, count: int) -> list[str]:
@@ -378,7 +378,7 @@ def write_hypothetical_answers(ask: Ask, question: str, count: int) -> list[str]
     data = json.dumps({"question": question, "passages": count}, ensure_ascii=False)
     reply = ask(Prompt(HYPOTHETICAL_INSTRUCTION, data, "passages", HYPOTHETICAL_SCHEMA))
     lines = dict.fromkeys(
-        line(item.get("text"), MAX_ANSWER_LENGTH) for item in ObjectReader().objects([reply])
+        clean_line(item.get("text"), MAX_ANSWER_LENGTH) for item in ObjectReader().read([reply])
     )
     if not (written := [text for text in lines if text]):
         raise LlmFailed(

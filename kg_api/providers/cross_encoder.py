@@ -50,13 +50,13 @@ class CrossEncoder:
     def score(self, question: str, passage: str, until: float | None = None) -> float:
         """Score a pair, of any sign. If a passage is long, the score is from the best window."""
         best = -np.inf
-        for window in self._pairs(question, passage):
+        for window in self._build_pairs(question, passage):
             if until is not None and time.monotonic() > until:
                 raise TimeoutError
             best = max(best, self._run(window))
         return float(best)
 
-    def _pairs(self, question: str, passage: str) -> Iterator[Encoding]:
+    def _build_pairs(self, question: str, passage: str) -> Iterator[Encoding]:
         for at in range(0, max(len(passage), 1), _PIECE):
             first = self._windows.encode(question, passage[at : at + _PIECE])
             yield first

@@ -15,7 +15,7 @@ import numpy as np
 import structlog
 
 from kg_api.errors import ConfigurationError, KgError
-from kg_api.metrics import Meters, meters
+from kg_api.metrics import Meters, get_meters
 from kg_api.providers.embedding_port import (
     CATALOGUE,
     DEFAULT_MODELS,
@@ -27,14 +27,14 @@ from kg_api.providers.embedding_port import (
     counting,
     embed_probed,
     is_token_embedder,
+    normalize_vector,
     own_model,
+    report_too_long,
     require_packaged_model,
     require_text,
     spend,
-    too_long,
-    unit,
 )
-from kg_api.providers.model_files import by_text, describe, ensure_packaged, find_model, join_vectors
+from kg_api.providers.model_files import describe, ensure_packaged, find_model, group_by_text, join_vectors
 from kg_api.schemas.spaces import ModelChoice, SpaceIdentity
 from kg_api.settings import Settings
 
@@ -53,35 +53,35 @@ class DeterministicEmbedder(TokenizedEmbedder):
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         vectors = np.empty((len(texts), self._identity.dimensions), dtype=np.float32)
         for i, text in enumerate(texts):
-            vectors[i] = self._vector(text)
+            vectors[i] = self._compute_vector(text)
         spend(self.count_tokens(texts))
         return vectors
 
     def embed_parts(self, parts: Sequence[TextPart]) -> Vectors:
         """Embed parts with the texts. All words in a text have the same influence."""
-        numbers = by_text(parts)
+        numbers = group_by_text(parts)
         around = self.embed_passages(list(numbers))
         within = {at: row for mine, row in zip(numbers.values(), around, strict=True) for at in mine}
         return join_vectors(self.embed_passages([part.separate_text for part in parts]), within)
 
     def embed_query(self, text: str) -> Vectors:
-        pieces = self.embed_passages(self._pieces(text))
-        return unit(pieces.mean(axis=0, dtype=np.float64), self._identity.dimensions)
+        pieces = self.embed_passages(self._split_pieces(text))
+        return normalize_vector(pieces.mean(axis=0, dtype=np.float64), self._identity.dimensions)
 
     def close(self) -> None:
         """Do nothing."""
 
-    def _vector(self, text: str) -> Vectors:
+    def _compute_vector(self, text: str) -> Vectors:
         require_text(text)
         words = _WORD.findall(text.casefold())
         if len(words) > self._identity.max_tokens:
-            raise too_long(self._identity.max_tokens)
-        counts = self._counts(CollectionsCounter([*words, *map(" ".join, pairwise(words))]))
+            raise report_too_long(self._identity.max_tokens)
+        counts = self._count_features(CollectionsCounter([*words, *map(" ".join, pairwise(words))]))
         if not counts.any():  # no words, or all signs cancel out
-            counts = self._counts(CollectionsCounter([text]))
-        return unit(counts, self._identity.dimensions)
+            counts = self._count_features(CollectionsCounter([text]))
+        return normalize_vector(counts, self._identity.dimensions)
 
-    def _counts(self, features: CollectionsCounter[str]) -> Vectors:
+    def _count_features(self, features: CollectionsCounter[str]) -> Vectors:
         counts = np.zeros(self._identity.dimensions, dtype=np.float32)
         for feature, count in features.items():
             number = int.from_bytes(hashlib.blake2b(feature.encode(), digest_size=8).digest(), "little")
@@ -105,7 +105,7 @@ class _Words:
 # Embedder of the settings or a space
 
 
-def default_choice(settings: Settings) -> ModelChoice:
+def get_default_choice(settings: Settings) -> ModelChoice:
     """Get the model from the settings. If it is in a user's folder, it has no name here."""
     own = settings.embedding
     match own.provider:
@@ -122,7 +122,7 @@ def open_embedder(settings: Settings, choice: ModelChoice | None = None) -> Embe
 
     A missing local model is downloaded. No request is sent to a provider.
     """
-    choice = choice or default_choice(settings)
+    choice = choice or get_default_choice(settings)
     match choice.provider:
         case "deterministic":
             usual = DEFAULT_MODELS["deterministic"]
@@ -214,7 +214,7 @@ class MeteredEmbedder:
             self._metrics.count("embedding_errors", error.slug())
             self._metrics.observe("embedding_latency_seconds", model, seconds=seconds)
             log.warning(
-                "not embedded", of=what, model=model, texts=texts, ms=_ms(seconds), error=error.slug()
+                "not embedded", of=what, model=model, texts=texts, ms=_to_ms(seconds), error=error.slug()
             )
             raise
         self._record_success(what, texts, time.perf_counter() - begun, tally.tokens)
@@ -228,13 +228,13 @@ class MeteredEmbedder:
         self._metrics.observe("embedding_latency_seconds", identity.model, seconds=seconds)
         self._metrics.count("embedding_tokens", identity.model, by=tokens)
         write = log.debug if what == "query" else log.info
-        write("embedded", of=what, model=identity.model, texts=texts, tokens=tokens, ms=_ms(seconds))
+        write("embedded", of=what, model=identity.model, texts=texts, tokens=tokens, ms=_to_ms(seconds))
 
 
 def open_metered(settings: Settings, choice: ModelChoice | None) -> Embedder:
     """Open a model using `open_embedder`, and measure it."""
-    return MeteredEmbedder(open_embedder(settings, choice), meters())
+    return MeteredEmbedder(open_embedder(settings, choice), get_meters())
 
 
-def _ms(seconds: float) -> float:
+def _to_ms(seconds: float) -> float:
     return round(1000 * seconds, 1)

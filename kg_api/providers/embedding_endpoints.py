@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 from kg_api.errors import ConfigurationError, ProviderMissing
 from kg_api.metrics import spend_tokens
-from kg_api.providers.embedding_port import RemoteModel, build_remote_model, price_of
-from kg_api.providers.http import JsonClient, Provider, Reply, Service, Variables, fields_of, get_reply_items
+from kg_api.providers.embedding_port import RemoteModel, build_remote_model, get_price
+from kg_api.providers.http import JsonClient, Provider, Reply, Service, Variables, get_fields, get_reply_items
 from kg_api.providers.model_files import open_tokenizer
 from kg_api.providers.remote_embedding import (
     EMBEDDING,
@@ -30,8 +30,8 @@ from kg_api.providers.remote_embedding import (
     decode_vector,
     get_server_traits,
     get_vector_size,
-    in_order,
     normalize_rows,
+    sort_vectors,
 )
 from kg_api.providers.retrying import Limiter, RetryPolicy
 from kg_api.providers.tokens import QUERY_PIECES
@@ -64,7 +64,7 @@ class JsonEndpoint(Generic[ItemT]):
             raise self.provider.report_wrong_service()
         what = "pictures" if self.provider.service is PICTURES else "texts"
         return EmbeddingReply(
-            normalize_rows(found, len(items), self.dimensions, self.hint, what=what), _tokens(reply)
+            normalize_rows(found, len(items), self.dimensions, self.hint, what=what), _read_tokens(reply)
         )
 
     def close(self) -> None:
@@ -83,17 +83,17 @@ class _Files(JsonEndpoint[bytes]):
         return self._client.post_form(fields, files, seconds, max_bytes)
 
 
-def _tokens(reply: object) -> int | None:
-    found = fields_of(fields_of(reply).get("usage")).get("total_tokens")
+def _read_tokens(reply: object) -> int | None:
+    found = get_fields(get_fields(reply).get("usage")).get("total_tokens")
     return found if type(found) is int and found > 0 else None
 
 
-def _data_in_order(reply: object) -> list[Any] | None:
+def _sort_data(reply: object) -> list[Any] | None:
     """Get vectors from a reply in OpenAI's format, sorted by index."""
     if (data := get_reply_items(reply, "data")) is None:
         return None
-    entries = [fields_of(each) for each in data]
-    places = in_order([each.get("index") for each in entries])
+    entries = [get_fields(each) for each in data]
+    places = sort_vectors([each.get("index") for each in entries])
     return [decode_vector(entries[at].get("embedding")) for at in places]
 
 
@@ -136,7 +136,7 @@ class _Remote:
             modality=self._modality,
         )
 
-    def batches(
+    def open_batches(
         self,
         endpoint: Endpoint[ItemT],
         known_good: Callable[[], ItemT],
@@ -162,8 +162,8 @@ class _Remote:
             bill=bill,
         )
 
-    def text_embedder(self, endpoint: Endpoint[str]) -> RemoteEmbedder:
-        price = price_of(ModelChoice(self.name, self.model.name), self._settings)
+    def open_text_embedder(self, endpoint: Endpoint[str]) -> RemoteEmbedder:
+        price = get_price(ModelChoice(self.name, self.model.name), self._settings)
         host = urlsplit(self.own.base_url).hostname or "unknown"
 
         def bill(tokens: int) -> None:
@@ -171,7 +171,7 @@ class _Remote:
             spend_tokens(EMBEDDING.kind, host, read=tokens, written=0, dollars=dollars)
 
         tokenizer = open_tokenizer(self.model.facts, self._settings)
-        batches = self.batches(endpoint, lambda: KNOWN_GOOD, self.own.batch_size, bill=bill)
+        batches = self.open_batches(endpoint, lambda: KNOWN_GOOD, self.own.batch_size, bill=bill)
         return RemoteEmbedder(batches, self.identity(), tokenizer)
 
 
@@ -183,9 +183,9 @@ def open_nomic(settings: Settings, choice: ModelChoice, policy: RetryPolicy | No
     remote = _Remote("nomic", choice, settings, policy)
     model = remote.model
     hint, find = "correct the space's dimensions", partial(get_reply_items, name="embeddings")
-    body = partial(_nomic_words, model.name, model.requested_dimensions)
+    body = partial(_build_nomic_body, model.name, model.requested_dimensions)
     provider, path = remote.provider("KG_EMBEDDING__MODEL"), "/v1/embedding/text"
-    return remote.text_embedder(
+    return remote.open_text_embedder(
         JsonEndpoint[str](provider, path, body=body, find=find, dimensions=model.dimensions, hint=hint)
     )
 
@@ -198,7 +198,7 @@ def open_openai(settings: Settings, choice: ModelChoice, policy: RetryPolicy | N
             "OPENAI_API_KEY is not set where kg runs. Set it, or set OPENAI_BASE_URL to a server "
             "that needs no key, then run `kg down` and `kg up`"
         )
-    return remote.text_embedder(OpenAIEndpoint(remote.provider("OPENAI_EMBED_MODEL"), remote.model))
+    return remote.open_text_embedder(OpenAIEndpoint(remote.provider("OPENAI_EMBED_MODEL"), remote.model))
 
 
 class OpenAIEndpoint:
@@ -236,7 +236,7 @@ class OpenAIEndpoint:
                 break
             changed.add(wrong)
             omitted ^= {wrong}
-        found = _data_in_order(self._client.read(reply))
+        found = _sort_data(self._client.read(reply))
         if found is None:
             raise self._provider.report_wrong_service()
         hint = "set OPENAI_EMBED_DIMS, or the space's dimensions, to the size that the model returns"
@@ -244,7 +244,7 @@ class OpenAIEndpoint:
             hint += " (the server ignores `dimensions`)"
         vectors = normalize_rows(found, len(items), size, hint)
         self._omitted = omitted
-        return EmbeddingReply(vectors, _tokens(reply.body))
+        return EmbeddingReply(vectors, _read_tokens(reply.body))
 
     def close(self) -> None:
         self._client.close()
@@ -256,7 +256,7 @@ class OpenAIEndpoint:
             sent = (name for name in self._OPTIONS if name not in omitted)
             return next((name for name in sent if self._OPTIONS[name].search(said)), "")
         data = [] if reply.failed_as else get_reply_items(reply.body, "data") or []
-        sizes = {get_vector_size(fields_of(each).get("embedding")) for each in data}
+        sizes = {get_vector_size(get_fields(each).get("embedding")) for each in data}
         is_other = len(sizes) == 1 and sizes.isdisjoint({None, self._model.dimensions})
         return "dimensions" if is_other and "dimensions" in omitted else ""
 
@@ -292,15 +292,15 @@ def open_remote_images(
         find = partial(get_reply_items, name="embeddings")
         of_images = partial(_build_nomic_image_body, model.name)
         pictures = endpoint(_Files, PICTURES, "/v1/embedding/image", of_images)
-        of_words = partial(_nomic_words, text_model, None)
+        of_words = partial(_build_nomic_body, text_model, None)
         words = endpoint(JsonEndpoint[str], EMBEDDING, "/v1/embedding/text", of_words, text_model)
     else:
-        batch, find, body = min(remote.own.batch_size, batch), _data_in_order, partial(_openai_body, model)
+        batch, find, body = min(remote.own.batch_size, batch), _sort_data, partial(_build_openai_body, model)
         pictures = endpoint(JsonEndpoint[bytes], PICTURES, "/embeddings", body)
         words = endpoint(JsonEndpoint[str], EMBEDDING, "/embeddings", body)
     return RemoteImageEmbedder(
-        remote.batches(pictures, build_valid_image, batch, seconds, service=PICTURES, what=" pictures"),
-        remote.batches(words, lambda: KNOWN_GOOD, QUERY_PIECES, seconds, what=" words"),
+        remote.open_batches(pictures, build_valid_image, batch, seconds, service=PICTURES, what=" pictures"),
+        remote.open_batches(words, lambda: KNOWN_GOOD, QUERY_PIECES, seconds, what=" words"),
         remote.identity(),
         batch,
     )
@@ -310,7 +310,9 @@ def _build_nomic_image_body(model: str, *_: object) -> dict[str, object]:
     return {"model": model}
 
 
-def _nomic_words(model: str, dimensions: int | None, texts: Sequence[str], query: bool) -> dict[str, object]:
+def _build_nomic_body(
+    model: str, dimensions: int | None, texts: Sequence[str], query: bool
+) -> dict[str, object]:
     """Build the request for texts. The prefix is added by the service, according to the task type."""
     return {
         "texts": list(texts),
@@ -321,7 +323,9 @@ def _nomic_words(model: str, dimensions: int | None, texts: Sequence[str], query
     }
 
 
-def _openai_body(model: RemoteModel, items: Sequence[str] | Sequence[bytes], _: bool) -> dict[str, object]:
+def _build_openai_body(
+    model: RemoteModel, items: Sequence[str] | Sequence[bytes], _: bool
+) -> dict[str, object]:
     """Return the request body of Jina and SGLang. OpenAI's interface has no images."""
     inputs = [
         {"text": model.facts.query_prefix + each}

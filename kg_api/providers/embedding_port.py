@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field
 
 from kg_api.errors import ConfigurationError, EmbeddingFailed, InvalidInput
-from kg_api.providers.tokens import Span, Tokenizer, cut, query_pieces, total
+from kg_api.providers.tokens import Span, Tokenizer, count_tokens, cut, query_pieces
 from kg_api.schemas.spaces import ModelChoice, SpaceIdentity
 from kg_api.settings import EmbeddingSettings, Settings
 from kg_api.wording import are, pluralize
@@ -115,12 +115,12 @@ class TokenizedEmbedder:
         return self._cut(text, self._identity.passage_prefix + before)
 
     def count_tokens(self, texts: Sequence[str]) -> int:
-        return total(self._tokenizer, self._identity.max_tokens, self._identity.passage_prefix, texts)
+        return count_tokens(self._tokenizer, self._identity.max_tokens, self._identity.passage_prefix, texts)
 
     def _cut(self, text: str, before: str) -> list[Span]:
         return cut(self._tokenizer, self._identity.max_tokens, before, text)
 
-    def _pieces(self, text: str) -> list[str]:
+    def _split_pieces(self, text: str) -> list[str]:
         require_text(text)
         return query_pieces(text, self._cut(text, self._identity.query_prefix))
 
@@ -138,7 +138,7 @@ def require_text(text: str) -> None:
         raise InvalidInput(f"the text is not valid Unicode at character {error.start}") from None
 
 
-def too_long(max_tokens: int) -> InvalidInput:
+def report_too_long(max_tokens: int) -> InvalidInput:
     """Build the error for a text that would be truncated."""
     return InvalidInput(
         f"the text is longer than the {max_tokens} tokens of the model. Split the text with `spans` first"
@@ -147,10 +147,10 @@ def too_long(max_tokens: int) -> InvalidInput:
 
 def average_pieces(rows: Vectors) -> Vectors:
     """Compute the mean vector for the pieces in a query, shape (dimensions,)."""
-    return rows[0] if len(rows) == 1 else unit(rows.mean(axis=0, dtype=np.float64), rows.shape[1])
+    return rows[0] if len(rows) == 1 else normalize_vector(rows.mean(axis=0, dtype=np.float64), rows.shape[1])
 
 
-def unit(vector: NDArray[np.floating[Any]], dimensions: int) -> Vectors:
+def normalize_vector(vector: NDArray[np.floating[Any]], dimensions: int) -> Vectors:
     """Scale to length 1 in float64, so that rounding is equal on all machines."""
     if vector.shape != (dimensions,):
         raise EmbeddingFailed(
@@ -357,7 +357,7 @@ MIN_UNKNOWN = 0.05
 
 def knows_language(model: str, language: str) -> bool:
     """Check if a language can be used with a model. If the model is unknown, this is true."""
-    languages = _languages_of(model)
+    languages = _list_languages(model)
     return not languages or language in languages
 
 
@@ -380,14 +380,14 @@ def describe_unknown_languages(model: str, documents: Mapping[str, int]) -> list
 
 def advise_on_languages(model: str) -> str:
     """Describe the languages of a model, and suggest a model for other texts."""
-    supported = " and ".join(map(str.capitalize, _languages_of(model)))
+    supported = " and ".join(map(str.capitalize, _list_languages(model)))
     return (
         f"{model} supports {supported}. Full-text search finds such texts, but vector search may miss them. "
         "To switch the model, see docs/operations/models.md"
     )
 
 
-def _languages_of(model: str) -> Languages:
+def _list_languages(model: str) -> Languages:
     known = CATALOGUE.get(model) or NOMIC.get(model) or OPENAI.get(model)
     return known.languages if known else ()
 
@@ -426,7 +426,7 @@ def build_remote_model(choice: ModelChoice, settings: Settings) -> RemoteModel:
         )
     facts = known.get(name)
     if facts is None and choice.provider == "nomic":
-        raise _unknown(variable, name, known)
+        raise _report_unknown(variable, name, known)
     if facts is None and dimensions is None:
         raise ConfigurationError(
             f"kg does not know the model {name}: set {size_variable} (or the space's dimensions) to the size "
@@ -437,7 +437,7 @@ def build_remote_model(choice: ModelChoice, settings: Settings) -> RemoteModel:
         facts = KnownModel(dimensions or 0, max_tokens, query_prefix=own.query_prefix if is_own else "")
         if is_own and isinstance(own, EmbeddingSettings):
             facts = replace(facts, passage_prefix=own.passage_prefix, price=own.price)
-    return RemoteModel(name, facts, _size(name, facts, dimensions, size_variable))
+    return RemoteModel(name, facts, _choose_size(name, facts, dimensions, size_variable))
 
 
 def own_model(settings: Settings) -> str:
@@ -446,7 +446,7 @@ def own_model(settings: Settings) -> str:
     return named or settings.openai.embed_model
 
 
-def price_of(choice: ModelChoice, settings: Settings) -> float | None:
+def get_price(choice: ModelChoice, settings: Settings) -> float | None:
     """Get US dollars for a million tokens. On this machine, this is 0. None if unknown."""
     if choice.provider in IN_PROCESS:
         return 0.0
@@ -479,11 +479,11 @@ def require_tokens(embedder: Embedder) -> TokenEmbedder:
 
 def require_packaged_model(name: str) -> str:
     if name not in CATALOGUE:
-        raise _unknown("KG_EMBEDDING__MODEL", name, CATALOGUE)
+        raise _report_unknown("KG_EMBEDDING__MODEL", name, CATALOGUE)
     return name
 
 
-def _size(name: str, facts: KnownModel, wanted: int | None, variable: str) -> int:
+def _choose_size(name: str, facts: KnownModel, wanted: int | None, variable: str) -> int:
     most, least = facts.dimensions, facts.shortest
     if wanted is None or wanted in {most, *facts.sizes} or (least is not None and least <= wanted <= most):
         return wanted or most
@@ -494,7 +494,7 @@ def _size(name: str, facts: KnownModel, wanted: int | None, variable: str) -> in
     )
 
 
-def _unknown(variable: str, name: str, known: Iterable[str]) -> ConfigurationError:
+def _report_unknown(variable: str, name: str, known: Iterable[str]) -> ConfigurationError:
     return ConfigurationError(f"{variable}: unknown model {name}. Choose one of {', '.join(known)}")
 
 

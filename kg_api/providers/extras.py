@@ -33,7 +33,7 @@ def describe_installation(extras: Iterable[str]) -> str:
     return f"Install them in kg's checkout: {build_install_command(*extras)}"
 
 
-def missing(extra: str) -> ConfigurationError:
+def describe_missing(extra: str) -> ConfigurationError:
     return ConfigurationError(
         f"the packages for {extra} are not installed. {describe_installation([extra])}, then run `kg down` "
         "and `kg up`"

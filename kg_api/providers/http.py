@@ -22,7 +22,7 @@ import httpx
 from pydantic import SecretStr
 
 from kg_api.errors import ConfigurationError, InvalidInput, KgError, ModelUnavailable
-from kg_api.metrics import meters
+from kg_api.metrics import get_meters
 from kg_api.providers.retrying import RejectedText, RetryableError
 from kg_api.tracing import SpanKind, annotate, carry_trace, span
 
@@ -106,7 +106,7 @@ def classify(
     - 400, 413, 422, 424: texts, unless the reply names the model or its dimensions.
     - Others: not a service of this kind.
     """
-    error = fields_of(fields_of(body).get("error")) or fields_of(body)
+    error = get_fields(get_fields(body).get("error")) or get_fields(body)
     codes = (error.get("code"), error.get("type"))
     code = next((f" {each}" for each in codes if isinstance(each, str) and _CODE.fullmatch(each)), "")
     parameter = error.get("param")
@@ -142,11 +142,11 @@ def read_error_status(body: object) -> int | None:
 
     Proxies send errors with status 200. The error's code counts. Without a code, the result is 400 or 500.
     """
-    fields = fields_of(body)
+    fields = get_fields(body)
     error = fields.get("error")
     if not error or any(isinstance(each, list) for each in fields.values()):
         return None
-    of_error = fields_of(error)
+    of_error = get_fields(error)
     for each in (of_error, fields):
         for name in ("code", "status"):
             if re.fullmatch(r"[45]\d\d", str(each.get(name))):
@@ -167,13 +167,13 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
     return min(max((moment - (now or datetime.now(UTC))).total_seconds(), 0.0), _A_DAY)
 
 
-def fields_of(body: object) -> dict[str, object]:
+def get_fields(body: object) -> dict[str, object]:
     """Get the fields from parsed JSON, or an empty dict."""
     return cast("dict[str, object]", body) if isinstance(body, dict) else {}
 
 
 def get_reply_items(body: object, name: str) -> list[object] | None:
-    found = fields_of(body).get(name)
+    found = get_fields(body).get(name)
     return cast("list[object]", found) if isinstance(found, list) else None
 
 
@@ -274,7 +274,7 @@ class JsonClient:
         )
         response = self._client.send(request, stream=True)
         annotate(response.status_code)
-        pieces = _bounded(response, until, max_bytes)
+        pieces = _read_bounded(response, until, max_bytes)
         return ReplyStream(response.status_code, response.headers, pieces, response.close)
 
     def _send(self, receive: Callable[[], T]) -> T:
@@ -282,7 +282,7 @@ class JsonClient:
         about = {"server__address": to.host, "gen_ai__request__model": to.model}
         try:
             with (
-                meters().timing("provider_request_seconds", kind, to.host),
+                get_meters().timing("provider_request_seconds", kind, to.host),
                 span(f"{kind} {to.host}", SpanKind.CLIENT, **about),
             ):
                 return receive()
@@ -301,7 +301,7 @@ class JsonClient:
         raise failure
 
     def _count(self, reason: str) -> None:
-        meters().count("provider_failures", self.provider.service.kind, self.provider.host, reason)
+        get_meters().count("provider_failures", self.provider.service.kind, self.provider.host, reason)
 
 
 def _read(stream: ReplyStream) -> Reply:
@@ -316,7 +316,7 @@ def _parse(text: bytes) -> object:
         return None
 
 
-def _bounded(response: httpx.Response, until: float, max_bytes: int) -> Iterator[bytes]:
+def _read_bounded(response: httpx.Response, until: float, max_bytes: int) -> Iterator[bytes]:
     """Yield content from a reply, within the limits for size and time."""
     if response.headers.get("content-encoding", "identity").lower() not in {"identity", ""}:
         raise httpx.RemoteProtocolError("the reply has an unexpected encoding")

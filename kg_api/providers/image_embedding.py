@@ -8,14 +8,14 @@ from kg_api.schemas.spaces import ModelChoice
 from kg_api.settings import Settings
 
 
-def default_image_choice(settings: Settings) -> ModelChoice:
+def get_default_image_choice(settings: Settings) -> ModelChoice:
     own = settings.image_embedding
     return ModelChoice(own.provider, own.model, own.dimensions, "image")
 
 
 def open_image_embedder(settings: Settings, choice: ModelChoice | None = None) -> ImageEmbedder:
     """Open an embedder (default: from the settings). This does not send a request."""
-    choice = choice or default_image_choice(settings)
+    choice = choice or get_default_image_choice(settings)
     match choice.provider:
         case "histogram":
             from kg_api.providers.pixels import DIMENSIONS, MODEL, HistogramEmbedder  # noqa: PLC0415 - builds tables

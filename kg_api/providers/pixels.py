@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kg_api.errors import ConfigurationError, InvalidInput
-from kg_api.providers.embedding_port import Pixels, Rendering, Vectors, unit
+from kg_api.providers.embedding_port import Pixels, Rendering, Vectors, normalize_vector
 from kg_api.schemas.spaces import SpaceIdentity
 
 Plane = NDArray[np.float64]  # one number per pixel: shape (height, width)
@@ -46,70 +46,70 @@ def to_lab(pixels: Pixels) -> Lab:
     return 116 * y - 16, 500 * (x - y), 200 * (y - z)
 
 
-def colours(lab: Lab) -> Plane:
+def compute_colours(lab: Lab) -> Plane:
     """Compute the histogram for colours without lightness, shape (64,)."""
-    at_a, share_a = _bins(lab[1], -_CHROMA, _CHROMA, COLOURS)
-    at_b, share_b = _bins(lab[2], -_CHROMA, _CHROMA, COLOURS)
+    at_a, share_a = _find_bins(lab[1], -_CHROMA, _CHROMA, COLOURS)
+    at_b, share_b = _find_bins(lab[2], -_CHROMA, _CHROMA, COLOURS)
     found = np.zeros(COLOURS * COLOURS)
     for step_a, weight_a in ((0, 1 - share_a), (1, share_a)):
         for step_b, weight_b in ((0, 1 - share_b), (1, share_b)):
             found += _count((at_a + step_a) * COLOURS + at_b + step_b, weight_a * weight_b, found.size)
-    return _centred(found)
+    return _center(found)
 
 
 def compute_lightness_histogram(lab: Lab) -> Plane:
     """Compute the histogram for lightness, shape (16,)."""
-    return _centred(_spread(lab[0], 0.0, 100.0, LIGHTS))
+    return _center(_spread(lab[0], 0.0, 100.0, LIGHTS))
 
 
-def cells(lab: Lab) -> Plane:
+def compute_cells(lab: Lab) -> Plane:
     """Compute the directions of edges in each quarter, shape (64,). Mirrored images differ."""
-    strength, directions = _edges(_smoothed(lab[0]))
+    strength, directions = _find_edges(_smooth(lab[0]))
     height, width = strength.shape
-    down, across = _nearness(height), _nearness(width)
+    down, across = _compute_weights(height), _compute_weights(width)
     each = [
-        _directed(strength * down[row][:, None] * across[column], directions)
+        _sum_by_direction(strength * down[row][:, None] * across[column], directions)
         for row in range(CELLS)
         for column in range(CELLS)
     ]
-    return _centred(np.concatenate(each))
+    return _center(np.concatenate(each))
 
 
-def directions(lab: Lab) -> Plane:
+def compute_directions(lab: Lab) -> Plane:
     """Compute the directions of edges at all scales, fine to coarse, shape (64,)."""
-    found = np.concatenate([_directed(*_edges(plane)) for plane in _scales(lab[0])])
-    return _centred(found, SCALES)
+    found = np.concatenate([_sum_by_direction(*_find_edges(plane)) for plane in _build_scales(lab[0])])
+    return _center(found, SCALES)
 
 
 def compute_edge_histogram(lab: Lab) -> Plane:
     """Compute the distribution of edge strengths at all scales, fine to coarse, shape (32,)."""
-    return _centred(np.concatenate([_strengths(plane) for plane in _scales(lab[0])]), SCALES)
+    return _center(np.concatenate([_compute_strengths(plane) for plane in _build_scales(lab[0])]), SCALES)
 
 
-def _strengths(plane: Plane) -> Plane:
-    strength, _ = _edges(plane)
+def _compute_strengths(plane: Plane) -> Plane:
+    strength, _ = _find_edges(plane)
     beside_mean = np.log((strength + _FLOOR) / (strength.mean() + _FLOOR))
     return _spread(beside_mean, _FAINT, _STRONG, STRENGTHS)
 
 
-def _scales(plane: Plane) -> list[Plane]:
+def _build_scales(plane: Plane) -> list[Plane]:
     found = [plane]
     for _ in range(SCALES - 1):
-        found.append(_smoothed(_smoothed(found[-1]))[::2, ::2])
+        found.append(_smooth(_smooth(found[-1]))[::2, ::2])
     return found
 
 
-def _smoothed(plane: Plane) -> Plane:
-    return _across(_across(plane).T).T
+def _smooth(plane: Plane) -> Plane:
+    return _smooth_rows(_smooth_rows(plane).T).T
 
 
-def _across(plane: Plane) -> Plane:
+def _smooth_rows(plane: Plane) -> Plane:
     """Smooth each row."""
     wide, width = np.pad(plane, ((0, 0), (2, 2)), mode="edge"), plane.shape[1]
     return np.sum([weight * wide[:, at : at + width] for at, weight in enumerate(_SMOOTH)], axis=0)
 
 
-def _edges(plane: Plane) -> tuple[Plane, Plane]:
+def _find_edges(plane: Plane) -> tuple[Plane, Plane]:
     """Compute the strength and direction of the edge at each pixel, in sixteenths of a turn."""
     wide = np.pad(plane, 1, mode="edge")
     right, down = wide[1:-1, 2:] - wide[1:-1, :-2], wide[2:, 1:-1] - wide[:-2, 1:-1]
@@ -117,7 +117,7 @@ def _edges(plane: Plane) -> tuple[Plane, Plane]:
     return np.hypot(right, down) / 2, turns * DIRECTIONS
 
 
-def _directed(strength: Plane, turns: Plane) -> Plane:
+def _sum_by_direction(strength: Plane, turns: Plane) -> Plane:
     """Sum strengths by direction. If a value is between two bins, it is divided."""
     at = np.floor(turns)
     share, first = turns - at, at.astype(np.intp) % DIRECTIONS
@@ -125,7 +125,7 @@ def _directed(strength: Plane, turns: Plane) -> Plane:
     return one + _count((first + 1) % DIRECTIONS, strength * share, DIRECTIONS)
 
 
-def _nearness(side: int) -> Plane:
+def _compute_weights(side: int) -> Plane:
     """Compute linear weights from the pixels on a side to each cell, shape (cells, side)."""
     places = (np.arange(side) + 0.5) / side * CELLS - 0.5
     clipped = np.clip(places, 0, CELLS - 1)
@@ -133,11 +133,11 @@ def _nearness(side: int) -> Plane:
 
 
 def _spread(values: Plane, low: float, high: float, bins: int) -> Plane:
-    at, share = _bins(values, low, high, bins)
+    at, share = _find_bins(values, low, high, bins)
     return _count(at, 1 - share, bins) + _count(at + 1, share, bins)
 
 
-def _bins(values: Plane, low: float, high: float, bins: int) -> tuple[NDArray[np.intp], Plane]:
+def _find_bins(values: Plane, low: float, high: float, bins: int) -> tuple[NDArray[np.intp], Plane]:
     """Find the lower bin for each value, and the share to use in the next bin."""
     places = np.clip((values - low) / (high - low) * (bins - 1), 0, bins - 1)
     at = np.minimum(places.astype(np.intp), bins - 2)
@@ -149,7 +149,7 @@ def _count(at: NDArray[np.intp], weights: Plane, bins: int) -> Plane:
     return counted
 
 
-def _centred(amounts: Plane, parts: int = 1) -> Plane:
+def _center(amounts: Plane, parts: int = 1) -> Plane:
     """Use square roots to limit large amounts, subtract the mean from each part, and scale to length 1.
 
     An image without such features, such as a white page without edges, gives zeros.
@@ -198,14 +198,14 @@ DIMENSIONS: Final = 240
 BATCH = 64
 
 
-def blocks(pixels: Pixels) -> dict[str, NDArray[np.float64]]:
+def compute_blocks(pixels: Pixels) -> dict[str, NDArray[np.float64]]:
     """Compute the blocks of features by name, without weights."""
     lab = to_lab(pixels)
     return {
-        "colours": colours(lab),
+        "colours": compute_colours(lab),
         "lights": compute_lightness_histogram(lab),
-        "cells": cells(lab),
-        "directions": directions(lab),
+        "cells": compute_cells(lab),
+        "directions": compute_directions(lab),
         "strengths": compute_edge_histogram(lab),
     }
 
@@ -225,8 +225,8 @@ class HistogramEmbedder:
         require_rendered(images, RENDERING)
         vectors = np.empty((len(images), DIMENSIONS), dtype=np.float32)
         for i, image in enumerate(images):
-            weighted = [WEIGHTS[name] * block for name, block in blocks(image).items()]
-            vectors[i] = unit(np.concatenate(weighted), DIMENSIONS)
+            weighted = [WEIGHTS[name] * block for name, block in compute_blocks(image).items()]
+            vectors[i] = normalize_vector(np.concatenate(weighted), DIMENSIONS)
         return vectors
 
     def embed_query(self, text: str) -> NDArray[np.float32]:  # noqa: ARG002 - the model reads no text

@@ -26,10 +26,10 @@ from kg_api.providers.embedding_port import (
     Vectors,
     average_pieces,
     draw_probe_image,
+    normalize_vector,
+    report_too_long,
     require_text,
     spend,
-    too_long,
-    unit,
 )
 from kg_api.providers.http import MIB, Service
 from kg_api.providers.pixels import require_rendered
@@ -303,12 +303,12 @@ class RemoteEmbedder(TokenizedEmbedder):
 
     def embed_query(self, text: str) -> Vectors:
         """Embed a query within the time limit for queries."""
-        return average_pieces(self._embed_texts(self._pieces(text), query=True))
+        return average_pieces(self._embed_texts(self._split_pieces(text), query=True))
 
     def embed_probed(self, texts: Sequence[str], probe: str, *, query: bool) -> Vectors:
         if not query:
             return self._embed_texts([*texts, probe], query=False, probes=1)
-        pieces = [self._pieces(text) for text in texts]
+        pieces = [self._split_pieces(text) for text in texts]
         rows = self._embed_texts([*chain.from_iterable(pieces), probe], query=True, probes=1)
         ends = accumulate(map(len, pieces))
         queries = [
@@ -331,7 +331,7 @@ class RemoteEmbedder(TokenizedEmbedder):
     def _count_tokens(self, text: str, prefix: str) -> int:
         require_text(text)
         if not fits(self._tokenizer, prefix + text, self._identity.max_tokens):
-            raise too_long(self._identity.max_tokens)
+            raise report_too_long(self._identity.max_tokens)
         return self._tokenizer.count(prefix + text) + self._tokenizer.special
 
 
@@ -369,7 +369,7 @@ class RemoteImageEmbedder(TokenizedEmbedder):
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Embed a query within the time limit for queries."""
-        pieces = self._pieces(text)
+        pieces = self._split_pieces(text)
         vectors, rejected = self._words.embed(pieces, [1] * len(pieces), query=True)
         if rejected:
             raise InvalidInput(next(iter(rejected.values())))
@@ -409,7 +409,7 @@ def normalize_rows(
         raise EmbeddingFailed(f"{texts} {what} were sent, but the server returned {len(found)} vectors")
     rows = np.empty((texts, dimensions), dtype=np.float32)
     for i, embedding in enumerate(found):
-        vector = _numbers(embedding)
+        vector = _parse_numbers(embedding)
         if vector.ndim > 1:
             raise EmbeddingFailed(
                 f"the reply has {len(vector)} vectors for one of the {what}, perhaps one for each "
@@ -419,18 +419,18 @@ def normalize_rows(
             raise EmbeddingFailed(
                 f"the vectors have {vector.size} dimensions, not {dimensions}. To fix this, {hint}"
             )
-        rows[i] = unit(vector, dimensions)
+        rows[i] = normalize_vector(vector, dimensions)
     return rows
 
 
-def in_order(indexes: Sequence[object]) -> list[int]:
+def sort_vectors(indexes: Sequence[object]) -> list[int]:
     """Return the position of each text's vector from the indexes in a reply.
 
     If one index is missing, it is the only unused position, because servers in Go omit zeros. If several are
     missing, the vectors must be in the order of the texts, and the other indexes must confirm this order.
     """
     shown = str(list(indexes[:MAX_SHOWN]))
-    indexes = [_index(index) for index in indexes]
+    indexes = [_parse_index(index) for index in indexes]
     known = [index for index in indexes if index is not None]
     missing = len(indexes) - len(known)
     if missing == 1:
@@ -446,7 +446,7 @@ def in_order(indexes: Sequence[object]) -> list[int]:
     return [positions[i] for i in range(len(indexes))]
 
 
-def _index(value: object) -> object:
+def _parse_index(value: object) -> object:
     """Convert an index that a server sends as text or float."""
     if isinstance(value, str) and value.isdecimal():
         return int(value)
@@ -466,12 +466,12 @@ def decode_vector(embedding: object) -> object:
 def get_vector_size(embedding: object) -> int | None:
     """Count the dimensions of a vector in a reply, or return None."""
     try:
-        return _numbers(decode_vector(embedding)).size
+        return _parse_numbers(decode_vector(embedding)).size
     except EmbeddingFailed:
         return None
 
 
-def _numbers(value: object) -> NDArray[np.float64]:
+def _parse_numbers(value: object) -> NDArray[np.float64]:
     """Convert a vector to an array. Some servers nest it in a list."""
     try:
         with np.errstate(over="ignore"):

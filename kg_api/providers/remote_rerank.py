@@ -10,7 +10,7 @@ from itertools import accumulate, pairwise
 from typing import cast
 
 from kg_api.errors import ConfigurationError, RerankUnavailable
-from kg_api.providers.http import MIB, JsonClient, Provider, Reply, Service, Variables, fields_of
+from kg_api.providers.http import MIB, JsonClient, Provider, Reply, Service, Variables, get_fields
 from kg_api.providers.rerank import scale_scores
 from kg_api.providers.retrying import RetryPolicy
 from kg_api.sections import RerankSettings
@@ -66,7 +66,7 @@ class RemoteReranker:
     def score(self, query: str, texts: Sequence[str], *, seconds: float) -> list[float]:
         """Score all texts by parallel requests, which all have to succeed."""
         until = self._policy.clock() + seconds
-        cut = [windows(text, self._settings.max_characters) for text in texts]
+        cut = [cut_windows(text, self._settings.max_characters) for text in texts]
         pieces = [piece for windowed in cut for piece in windowed]
         each = self._settings.batch_size
         batches = [pieces[at : at + each] for at in range(0, len(pieces), each)]
@@ -96,8 +96,10 @@ class RemoteReranker:
             if other.status not in _OTHER_FORM:
                 reply, speaks_tei = other, True
         body = self._client.read(reply)
-        found = fields_of(body).get("results", body)
-        scores = self._scores(cast("list[object]", found) if isinstance(found, list) else None, len(texts))
+        found = get_fields(body).get("results", body)
+        scores = self._read_scores(
+            cast("list[object]", found) if isinstance(found, list) else None, len(texts)
+        )
         self._speaks_tei = speaks_tei
         return scores
 
@@ -108,12 +110,12 @@ class RemoteReranker:
             body = {**model, **self._fields, "query": query, "documents": list(texts), "top_n": len(texts)}
         return self._client.post(body, seconds, max_bytes)
 
-    def _scores(self, found: list[object] | None, texts: int) -> list[float]:
-        entries = [fields_of(each) for each in found or []]
+    def _read_scores(self, found: list[object] | None, texts: int) -> list[float]:
+        entries = [get_fields(each) for each in found or []]
         if found is None or not all(entries):
             raise self._provider.report_wrong_service()
         pairs = [(each.get("index"), each.get("relevance_score", each.get("score"))) for each in entries]
-        return in_order(pairs, texts)
+        return sort_scores(pairs, texts)
 
     def _await_result(
         self, future: Future[list[float]], until: float, all_asked: Sequence[Future[list[float]]]
@@ -129,7 +131,7 @@ class RemoteReranker:
             ) from None
 
 
-def windows(text: str, most: int) -> list[str]:
+def cut_windows(text: str, most: int) -> list[str]:
     """Cut a text into overlapping windows of up to `most` characters."""
     step = max(1, most - int(most * RERANKER_OVERLAP))
     starts = range(0, max(1, len(text) - (most - step)), step)
@@ -142,7 +144,7 @@ def select_best_scores(scores: Sequence[float], counts: Sequence[int]) -> list[f
     return [max(scores[start:end]) for start, end in pairwise(borders)]
 
 
-def in_order(items: Sequence[tuple[object, object]], texts: int) -> list[float]:
+def sort_scores(items: Sequence[tuple[object, object]], texts: int) -> list[float]:
     """Return the scores of (index, score) pairs in the order of the texts.
 
     A missing index is 0, because servers in Go omit zeros.
@@ -152,13 +154,13 @@ def in_order(items: Sequence[tuple[object, object]], texts: int) -> list[float]:
         index = 0 if position is None else position
         if type(index) is not int or not 0 <= index < texts or index in found:
             raise RerankUnavailable(f"the reply of the reranker has a wrong index for {texts} passages")
-        found[index] = _number(score)
+        found[index] = _parse_number(score)
     if len(found) != texts:
         raise RerankUnavailable(f"the reranker returned {len(found)} scores for {texts} passages")
     return [found[at] for at in range(texts)]
 
 
-def _number(score: object) -> float:
+def _parse_number(score: object) -> float:
     if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
         raise RerankUnavailable("a score in the reply of the reranker is not a finite number")
     return float(score)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Protocol
 import structlog
 
 from kg_api.errors import ConfigurationError, RerankUnavailable
-from kg_api.machine import cores
-from kg_api.providers.extras import missing
+from kg_api.machine import count_cores
+from kg_api.providers.extras import describe_missing
 from kg_api.providers.model_files import TOKENIZER, WEIGHTS, hash_file
 from kg_api.settings import Settings
 
@@ -45,7 +45,7 @@ def _log_odds(score: float) -> float:
     return math.log(sure / (1 - sure))
 
 
-def relevance(logit: float) -> float:
+def to_relevance(logit: float) -> float:
     """Convert a logit to a number from 0 to 1, without overflow."""
     if logit >= 0:
         return 1 / (1 + math.exp(-logit))
@@ -57,7 +57,7 @@ def scale_scores(scores: Sequence[float]) -> list[float]:
     """Convert the scores of a reply to the range 0 to 1. Most servers return it, some return logits."""
     if all(0 <= score <= 1 for score in scores):
         return list(scores)
-    return [relevance(score) for score in scores]
+    return [to_relevance(score) for score in scores]
 
 
 # Interface of rerankers
@@ -110,7 +110,7 @@ def require_packaged() -> Path:
     """Return the folder of the packaged model after a check of its checksums (0.03 s)."""
     folder = find_packaged_folder()
     if folder is None:
-        raise missing("rerank")
+        raise describe_missing("rerank")
     require_files(folder)
     wrong = [name for name, expected in _CHECKSUMS.items() if hash_file(folder / name) != expected]
     if wrong:
@@ -142,7 +142,7 @@ class LocalReranker:
     def __init__(self, folder: Path, name: str, threads: int | None = None) -> None:
         self._folder = folder
         self._name = f"local:{name}"
-        self._threads = threads or cores()
+        self._threads = threads or count_cores()
         self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="rerank")
         self._loading = threading.Lock()
         self._model: CrossEncoder | None = None
@@ -195,7 +195,7 @@ def _take(waiting: deque[Future[float]], found: list[float], until: float) -> bo
         waiting.clear()
         return False
     waiting.popleft()
-    found.append(relevance(logit))
+    found.append(to_relevance(logit))
     return True
 
 

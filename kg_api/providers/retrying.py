@@ -18,7 +18,7 @@ import structlog
 import tenacity
 
 from kg_api.errors import KgError
-from kg_api.metrics import meters
+from kg_api.metrics import get_meters
 
 # Waits that end when the caller no longer needs the result
 
@@ -155,7 +155,7 @@ def _read_retry_after(state: tenacity.RetryCallState) -> float | None:
 def _log_retry(kind: str, state: tenacity.RetryCallState) -> None:
     reason = str(state.outcome.exception()) if state.outcome else ""
     seconds = round(state.upcoming_sleep, 2)
-    meters().count("provider_retries", kind)
+    get_meters().count("provider_retries", kind)
     log.warning("retrying", reason=reason, tries=state.attempt_number, wait_seconds=seconds)
 
 

@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from typing import Any, Protocol
 
 from kg_api.errors import InvalidInput
-from kg_api.providers.extras import missing
+from kg_api.providers.extras import describe_missing
 from kg_api.text.borders import divide
 
 Span = tuple[int, int]  # (start, end) in code points, end excluded
@@ -75,7 +75,7 @@ def cut(tokenizer: Tokenizer, max_tokens: int, before: str, text: str) -> list[S
     return done
 
 
-def total(tokenizer: Tokenizer, max_tokens: int, prefix: str, texts: Iterable[str]) -> int:
+def count_tokens(tokenizer: Tokenizer, max_tokens: int, prefix: str, texts: Iterable[str]) -> int:
     """Count the tokens of texts with a prefix. Long texts are counted in pieces, which adds a few tokens."""
     most = tokenizer.max_characters(max_tokens)
     each = (prefix + text for text in texts)
@@ -113,7 +113,7 @@ class Cl100k:
 
     def __init__(self) -> None:
         """Load the tokenizer: 0.6 s for the first instance of a process."""
-        self._encoding = _cl100k()
+        self._encoding = _load_cl100k()
 
     def max_characters(self, max_tokens: int) -> int:
         """Limit the length: bpe-openai accepts 200,000 tokens per call, and a character has up to four."""
@@ -124,7 +124,7 @@ class Cl100k:
 
 
 @cache
-def _cl100k() -> Any:
+def _load_cl100k() -> Any:
     """Return the shared encoding of the process, which takes 96 MB."""
     try:
         with warnings.catch_warnings():
@@ -133,7 +133,7 @@ def _cl100k() -> Any:
 
             return bpe_openai.get_encoding("cl100k_base")
     except ImportError:
-        raise missing("openai") from None
+        raise describe_missing("openai") from None
 
 
 def query_pieces(text: str, spans: list[tuple[int, int]]) -> list[str]:

@@ -36,7 +36,7 @@ class WordPiece:
     def max_characters(self, max_tokens: int) -> int:
         return CHARS_PER_TOKEN * min(max_tokens, 1000)
 
-    def encoded(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+    def encode(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """Return token ids with special tokens, and their offsets. Special tokens have (0, 0)."""
         found = self._tokenizer.encode(text)
         return found.ids, found.offsets

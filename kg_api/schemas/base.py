@@ -24,7 +24,7 @@ _BETWEEN_WORDS = re.compile(r"(?<![\w+#])[+#]+|!(?!=)|(?<=\w)-|-(?!\d)|[^\w+#=<>
 """Separators between words. Other signs distinguish names: C and C++, P = NP and P != NP, -1 and 1."""
 
 
-def digest(*parts: str) -> str:
+def compute_digest(*parts: str) -> str:
     """Return 32 hexadecimal digits. ("ab", "c") and ("a", "bc") have different digests."""
     joined = "".join(f"{len(part)}:{part}" for part in parts)
     return hashlib.sha256(joined.encode()).hexdigest()[:ID_DIGITS]
@@ -40,30 +40,30 @@ def list_spellings(name: str) -> list[str]:
     return list(dict.fromkeys([name, normalize_document_name(name), unicodedata.normalize("NFD", name)]))
 
 
-def document_id(ontology: str, document: str) -> str:
-    return digest("document", ontology, document)
+def build_document_id(ontology: str, document: str) -> str:
+    return compute_digest("document", ontology, document)
 
 
-def content_hash(text: str) -> str:
+def hash_content(text: str) -> str:
     """Return the hash of a source's text without trailing whitespace."""
-    return digest("content", text.rstrip())
+    return compute_digest("content", text.rstrip())
 
 
-def text_hash(preface: str, passages: Iterable[str]) -> str:
-    return digest("text", preface, *passages)
+def hash_text(preface: str, passages: Iterable[str]) -> str:
+    return compute_digest("text", preface, *passages)
 
 
-def source_ids(document: str, hashes: Iterable[str]) -> Iterator[str]:
+def build_source_ids(document: str, hashes: Iterable[str]) -> Iterator[str]:
     """Yield the ids of sources. An id depends on text, not position. Equal paragraphs get a number."""
     seen: Counter[str] = Counter()
     for content in hashes:
-        yield digest("source", document, content, str(seen[content]))
+        yield compute_digest("source", document, content, str(seen[content]))
         seen[content] += 1
 
 
 def build_ontology_scope(name: str) -> str:
     """Build the full-text token of an ontology. No analyzer splits it."""
-    return "kgo" + digest("ontology", name)
+    return "kgo" + compute_digest("ontology", name)
 
 
 def build_document_scope(identity: str) -> str:
@@ -72,7 +72,7 @@ def build_document_scope(identity: str) -> str:
 
 def build_alias_scope(alias: str) -> str:
     """Build the full-text token of a document alias. It ignores case and whitespace."""
-    return "kga" + digest("alias", " ".join(normalise_text(alias).casefold().split()))
+    return "kga" + compute_digest("alias", " ".join(normalise_text(alias).casefold().split()))
 
 
 @lru_cache(maxsize=8192)  # each step of writing a batch needs the same names
@@ -99,63 +99,63 @@ def _is_mark(character: str) -> bool:
     return unicodedata.category(character).startswith("M") and not "\ufe00" <= character <= "\ufe0f"
 
 
-def name_id(ontology: str, label: str) -> str:
-    return digest("concept name", ontology, normalize_concept_name(label))
+def build_name_id(ontology: str, label: str) -> str:
+    return compute_digest("concept name", ontology, normalize_concept_name(label))
 
 
-def concept_id(ontology: str, label: str) -> str:
-    return digest("concept", ontology, normalize_concept_name(label))
+def build_concept_id(ontology: str, label: str) -> str:
+    return compute_digest("concept", ontology, normalize_concept_name(label))
 
 
 def build_concept_text(label: str, description: str, search_terms: Iterable[str]) -> str:
     """Build the text of a concept to embed. Names of code lose their underscores (ADR 29)."""
-    names = ", ".join(map(_words_of_name, search_terms))
-    return "\n".join(part for part in (_words_of_name(label), description, names) if part)
+    names = ", ".join(map(_list_name_words, search_terms))
+    return "\n".join(part for part in (_list_name_words(label), description, names) if part)
 
 
-def _words_of_name(name: str) -> str:
+def _list_name_words(name: str) -> str:
     return name.replace("_", " ").strip() or name
 
 
 def hash_concept_text(label: str, description: str, search_terms: Iterable[str]) -> str:
     """Compute a hash that changes with the embedded text of the concept."""
-    return digest("concept text", build_concept_text(label, description, search_terms))
+    return compute_digest("concept text", build_concept_text(label, description, search_terms))
 
 
-def instance_id(concept: str, source: str, start: int, end: int) -> str:
-    return digest("instance", concept, source, str(start), str(end))
+def build_instance_id(concept: str, source: str, start: int, end: int) -> str:
+    return compute_digest("instance", concept, source, str(start), str(end))
 
 
-def relation_id(ontology: str, subject: str, kind: str, target: str, source: str) -> str:
+def build_relation_id(ontology: str, subject: str, kind: str, target: str, source: str) -> str:
     """Return the id of a relationship. It contains names, so merging concepts does not change it."""
     names = (normalize_concept_name(subject), normalize_concept_name(kind), normalize_concept_name(target))
-    return digest("relation", ontology, *names, source)
+    return compute_digest("relation", ontology, *names, source)
 
 
 def build_relation_type_id(ontology: str, kind: str) -> str:
-    return digest("relation type", ontology, normalize_concept_name(kind))
+    return compute_digest("relation type", ontology, normalize_concept_name(kind))
 
 
 def hash_type_text(name: str) -> str:
-    return digest("relation type text", name)
+    return compute_digest("relation type text", name)
 
 
-def proposal_id(ontology: str, kind: str, first: str, second: str) -> str:
+def build_proposal_id(ontology: str, kind: str, first: str, second: str) -> str:
     """Return the id of a proposed link between content hashes or concepts in any order."""
-    return digest("proposal", ontology, kind, *sorted((first, second)))
+    return compute_digest("proposal", ontology, kind, *sorted((first, second)))
 
 
 def build_judged_question_id(ontology: str, question: str) -> str:
-    return digest("judged question", ontology, question)
+    return compute_digest("judged question", ontology, question)
 
 
-def judgement_id(ontology: str, question: str, source: str) -> str:
-    return digest("judgement", ontology, question, source)
+def build_judgement_id(ontology: str, question: str, source: str) -> str:
+    return compute_digest("judgement", ontology, question, source)
 
 
-def community_id(ontology: str, concept_ids: Iterable[str]) -> str:
+def build_community_id(ontology: str, concept_ids: Iterable[str]) -> str:
     """Return the id of a community. A community with the same members gets the same id again."""
-    return digest("community", ontology, *sorted(concept_ids))
+    return compute_digest("community", ontology, *sorted(concept_ids))
 
 
 # Base classes of requests and answers
@@ -200,14 +200,14 @@ Called = Annotated[
 """Id, prefix of an id, name, `ONTOLOGY/NAME`, or for a source `ONTOLOGY/DOCUMENT#PARAGRAPH`."""
 
 
-def visible(text: str) -> str:
+def require_visible(text: str) -> str:
     """Return the text. Raise ValueError if the text has only whitespace and byte order marks."""
     if not text.replace("\ufeff", "").strip():
         raise ValueError("is blank")
     return text
 
 
-VISIBLE = (AfterValidator(visible), Field(json_schema_extra={"pattern": r"\S"}))
+VISIBLE = (AfterValidator(require_visible), Field(json_schema_extra={"pattern": r"\S"}))
 """Validators for a text with at least one visible character."""
 
 
@@ -254,10 +254,10 @@ _JOINERS = "\u200c\u200d"  # Joiners. Between letters, they are part of the spel
 
 def normalize_spaces(text: str) -> str:
     """Normalize the text with single spaces and without invisible characters."""
-    return " ".join((text if text.isprintable() else "".join(_visible_characters(text))).split())
+    return " ".join((text if text.isprintable() else "".join(_list_visible_characters(text))).split())
 
 
-def _visible_characters(text: str) -> Iterator[str]:
+def _list_visible_characters(text: str) -> Iterator[str]:
     for at, character in enumerate(text):
         kind = unicodedata.category(character)
         if kind in _BLANK:
@@ -294,13 +294,13 @@ class CursorForm:
     def seal(self, call: bytes, held: bytes) -> str:
         """Return a cursor with the given content for the call with this digest."""
         body = bytes([self.version]) + call + held
-        return _encode(body + _checksum(body))
+        return _encode(body + _compute_checksum(body))
 
     def unseal(self, text: str, call: bytes) -> bytes:
         """Return the content of a cursor. Raise InvalidInput if it is damaged or belongs to another call."""
         whole = _decode(text)
         body, checksum = whole[:-DIGEST], whole[-DIGEST:]
-        if len(body) <= DIGEST or checksum != _checksum(body) or body[0] != self.version:
+        if len(body) <= DIGEST or checksum != _compute_checksum(body) or body[0] != self.version:
             raise InvalidInput(
                 f"cursor: invalid or changed. Copy the cursor from `{self.given_as}`, or omit it"
             )
@@ -325,5 +325,5 @@ def _decode(text: str) -> bytes:
     return whole if _encode(whole) == text else b""
 
 
-def _checksum(body: bytes) -> bytes:
+def _compute_checksum(body: bytes) -> bytes:
     return hashlib.blake2b(body, digest_size=DIGEST, person=b"kg cursor").digest()

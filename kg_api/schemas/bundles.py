@@ -36,7 +36,7 @@ def _is_base64(text: str) -> str:
     return text
 
 
-def _storable(metadata: dict[str, MetadataValue]) -> dict[str, MetadataValue]:
+def _require_storable(metadata: dict[str, MetadataValue]) -> dict[str, MetadataValue]:
     for key, value in metadata.items():
         for each in value if isinstance(value, list) else [value]:
             check_value(key, each)
@@ -58,7 +58,7 @@ BundledVector = Annotated[
 BundledMetadata = Annotated[
     dict[Annotated[Text, StringConstraints(max_length=1000)], MetadataValue],
     Field(max_length=MAX_KEYS),
-    AfterValidator(_storable),
+    AfterValidator(_require_storable),
 ]
 
 _Ignored = SkipJsonSchema[object]

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import AwareDatetime, BeforeValidator, Field, StringConstraints, model_validator
 
-from kg_api.schemas.base import VISIBLE, Answer, Body, DocumentName, Flag, OntologyName, Page, Text, text_hash
+from kg_api.schemas.base import VISIBLE, Answer, Body, DocumentName, Flag, OntologyName, Page, Text, hash_text
 from kg_api.schemas.formats import Format, OcrMode
 from kg_api.schemas.images import FoundImage, StoredImage
 from kg_api.schemas.metadata import FileTime, GivenMetadata, MetadataValue
@@ -161,8 +161,8 @@ class DocumentRecord:
     def text_hash(self) -> str:
         images = (source.image.storage_key for source in self.sources if source.image)
         if self.format == "image":
-            return text_hash("", images)
-        return text_hash(self.preface, chain((source.content_hash for source in self.sources), images))
+            return hash_text("", images)
+        return hash_text(self.preface, chain((source.content_hash for source in self.sources), images))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, AliasChoices, ConfigDict, Field, StringCons
 from kg_api.schemas.base import Answer, Body, Flag, OntologyName, Text
 from kg_api.schemas.documents import Change, SourceChanges, VectorCounts
 from kg_api.schemas.metadata import DATES, MODIFIED, MetadataValue
-from kg_api.schemas.problems import valid
+from kg_api.schemas.problems import validate
 from kg_api.schemas.spaces import FIRST_SLUG, Slug
 from kg_api.schemas.vocabulary import MAX_NAMES, ContextMode, EmbeddedKind, Selection, Strategy
 
@@ -79,19 +79,19 @@ def select_context_fields(
 def find_date_and_people(metadata: Mapping[str, MetadataValue]) -> tuple[str, str]:
     """Find the date of writing and the authors of a document. Unknown values are empty."""
     folded = {key.casefold(): value for key, value in metadata.items()}
-    return _first(folded, DATES), _first(folded, _PEOPLE)
+    return _find_first(folded, DATES), _find_first(folded, _PEOPLE)
 
 
 def find_document_date(metadata: Mapping[str, MetadataValue]) -> str | None:
     return find_date_and_people(metadata)[0] or None
 
 
-def _first(folded: Mapping[str, MetadataValue], names: Iterable[str]) -> str:
-    texts = (_text(folded.get(name)) for name in names)
+def _find_first(folded: Mapping[str, MetadataValue], names: Iterable[str]) -> str:
+    texts = (_read_text(folded.get(name)) for name in names)
     return next(filter(None, texts), "")
 
 
-def _text(value: MetadataValue) -> str:
+def _read_text(value: MetadataValue) -> str:
     if isinstance(value, list):
         value = ", ".join(map(str, value))
     return "" if value is None else " ".join(str(value).split())
@@ -239,7 +239,7 @@ class EmbeddingConfigChange(Body):
     space: Slug | None = None
     embed_on_ingest: Flag | None = None
 
-    def applied(self, present: EmbeddingConfig) -> EmbeddingConfig:
+    def apply(self, present: EmbeddingConfig) -> EmbeddingConfig:
         """Return the changed configuration. Raise InvalidInput if its fields do not fit together."""
         kept = present.model_dump()
         if self.strategy != present.strategy and "strategy" in self.model_fields_set:
@@ -247,7 +247,7 @@ class EmbeddingConfigChange(Body):
         if self.context not in {None, "template", "late_template"}:
             kept.pop("context_template", None)
         fields = {**kept, **self.model_dump(exclude_unset=True)}
-        return valid(EmbeddingConfig, {name: value for name, value in fields.items() if value is not None})
+        return validate(EmbeddingConfig, {name: value for name, value in fields.items() if value is not None})
 
 
 class Cost(Answer):

@@ -18,7 +18,7 @@ from pydantic import (
 
 from kg_api.schemas.base import VISIBLE, Answer, Body, Called, Flag, OntologyName, Text
 from kg_api.schemas.documents import Deleted, DocumentSummary
-from kg_api.schemas.metadata import INT64, LIKE_A_DAY, moment
+from kg_api.schemas.metadata import INT64, LIKE_A_DAY, parse_moment
 from kg_api.schemas.vocabulary import (
     MAX_CURSOR_CHARACTERS,
     MAX_FACET_VALUES,
@@ -156,7 +156,7 @@ def _require_source_value(condition: Condition) -> None:
 def _require_date(condition: Condition, value: str) -> None:
     """Raise ValueError for an invalid date. A comparison as text would match unintended documents."""
     ordered, of_time = condition.op in {"<", "<=", ">", ">="}, condition.field in OF_TIME
-    if moment(value) is not None or not (ordered or of_time):
+    if parse_moment(value) is not None or not (ordered or of_time):
         return
     if LIKE_A_DAY.fullmatch(value.strip()):
         raise ValueError(f"{value!r} is not a calendar day or month")
@@ -233,7 +233,7 @@ def _read_joined(given: Any) -> Any:
     return parse_conditions(given) if isinstance(given, str) else given
 
 
-def _kind(given: Any) -> str:
+def _get_kind(given: Any) -> str:
     return "any_of" if isinstance(given, AnyOf) or (isinstance(given, dict) and "any_of" in given) else "one"
 
 
@@ -258,7 +258,7 @@ Where = Annotated[
     list[
         Annotated[
             Annotated[Condition, Tag("one")] | Annotated[AnyOf, Tag("any_of")],
-            Discriminator(_kind),
+            Discriminator(_get_kind),
             BeforeValidator(_read_joined, json_schema_input_type=Condition | AnyOf | str),
         ]
     ],

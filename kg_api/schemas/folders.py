@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 
-from kg_api.schemas.base import Answer, Body, Flag, OntologyName, Text, digest
+from kg_api.schemas.base import Answer, Body, Flag, OntologyName, Text, compute_digest
 from kg_api.schemas.vocabulary import JobState
 
 SCAN_KIND = "folder_sync"
@@ -19,14 +19,16 @@ MAX_REFUSALS_SHOWN = 100
 MIN_SCAN_SECONDS, MAX_SCAN_SECONDS = 10, 31 * 86_400
 
 
-def _absolute(path: str) -> str:
+def _require_absolute(path: str) -> str:
     """Return the normalized path. Raise ValueError for a relative path."""
     if not PurePath(path).is_absolute() or ".." in PurePath(path).parts:
         raise ValueError("must be an absolute path without '..'")
     return str(PurePath("/", path.lstrip("/")) if path.startswith("//") else PurePath(path))
 
 
-FolderPath = Annotated[Text, StringConstraints(min_length=1, max_length=2000), AfterValidator(_absolute)]
+FolderPath = Annotated[
+    Text, StringConstraints(min_length=1, max_length=2000), AfterValidator(_require_absolute)
+]
 
 
 class NewFolder(Body):
@@ -128,8 +130,8 @@ class FolderRemoved(Answer):
     deleted_sources: int
 
 
-def folder_id(path: str, ontology: str) -> str:
-    return digest("folder", ontology, path)
+def build_folder_id(path: str, ontology: str) -> str:
+    return compute_digest("folder", ontology, path)
 
 
 def build_folder_grant(key: str, path: str, ontology: str) -> str:

@@ -44,7 +44,7 @@ MAX_CHARACTERS = 100
 BETWEEN = "="  # separator between synonyms in storage and in the CLI: `k8s = kubernetes`
 
 
-def _plain(word: str) -> str:
+def _to_plain(word: str) -> str:
     if BETWEEN in word or not any(character.isalnum() for character in word):
         raise ValueError(f"{word!r} has no letter or digit, or contains {BETWEEN!r}")
     return word
@@ -53,7 +53,7 @@ def _plain(word: str) -> str:
 Synonym = Annotated[
     Text,
     StringConstraints(min_length=1, max_length=MAX_CHARACTERS, strip_whitespace=True),
-    AfterValidator(_plain),
+    AfterValidator(_to_plain),
 ]
 Group = Annotated[list[Synonym], Field(min_length=2, max_length=MAX_IN_GROUP)]
 

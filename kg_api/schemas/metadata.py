@@ -39,29 +39,29 @@ class Moment(NamedTuple):
     until: datetime
 
 
-def moment(text: str) -> Moment | None:
+def parse_moment(text: str) -> Moment | None:
     """Return the time span of a text, or None if it is not a date with at least year and month."""
     if len(text) > MAX_CHARACTERS:
         return None
     try:
-        return _moment(text.strip())
+        return _parse_moment(text.strip())
     except (ValueError, OverflowError):
         return None
 
 
 def parse_moments(value: object) -> list[Moment]:
     several = cast("list[object]", value) if isinstance(value, list) else [value]
-    found = (moment(each) for each in several if isinstance(each, str))
+    found = (parse_moment(each) for each in several if isinstance(each, str))
     return [each for each in found if each is not None]
 
 
-def year(number: int) -> Moment | None:
+def parse_year(number: int) -> Moment | None:
     if not 1 <= number < LAST_YEAR:
         return None
     return Moment(datetime(number, 1, 1, tzinfo=UTC), datetime(number + 1, 1, 1, tzinfo=UTC))
 
 
-def _moment(text: str) -> Moment | None:
+def _parse_moment(text: str) -> Moment | None:
     if _MONTH.fullmatch(text):
         start = datetime.fromisoformat(f"{text}-01").replace(tzinfo=UTC)
         return Moment(start, start + timedelta(days=calendar.monthrange(start.year, start.month)[1]))
@@ -92,7 +92,7 @@ DATES: Final = ("date", "published", "updated", "created")
 ALIASES: Final = ("aliases", "alias")
 
 
-def _storable(metadata: dict[str, MetadataValue]) -> dict[str, MetadataValue]:
+def _require_storable(metadata: dict[str, MetadataValue]) -> dict[str, MetadataValue]:
     for key, value in metadata.items():
         if not key.isprintable():
             raise ValueError(f"{key!r} holds characters that cannot be printed")
@@ -133,7 +133,7 @@ Metadata = Annotated[
         Annotated[MetadataValue, WrapValidator(_require_value)],
     ],
     Field(max_length=MAX_METADATA_KEYS),
-    AfterValidator(_storable),
+    AfterValidator(_require_storable),
 ]
 
 
@@ -141,7 +141,7 @@ def _require_calendar_dates(metadata: dict[str, MetadataValue]) -> dict[str, Met
     for key in ("date", MODIFIED):
         value = metadata.get(key)
         for each in value if isinstance(value, list) else [value]:
-            if isinstance(each, str) and LIKE_A_DAY.fullmatch(each.strip()) and moment(each) is None:
+            if isinstance(each, str) and LIKE_A_DAY.fullmatch(each.strip()) and parse_moment(each) is None:
                 raise ValueError(f"{each!r} is not a calendar day or month, so no filter by {key} finds it")
     return metadata
 
@@ -152,16 +152,16 @@ GivenMetadata = Annotated[Metadata, AfterValidator(_require_calendar_dates)]
 
 def read_time(text: str) -> datetime:
     """Return the time of an ISO 8601 text in UTC. Raise ValueError for other texts."""
-    if (found := moment(text)) is None:
+    if (found := parse_moment(text)) is None:
         raise ValueError(f"{text[:100]!r} is not a time. Write 2025-03-31 or 2025-03-31T09:30:00Z")
     return found.start
 
 
 def _to_utc(text: str) -> str:
-    return _iso_utc(read_time(text))
+    return _format_utc(read_time(text))
 
 
-def _iso_utc(at: datetime) -> str:
+def _format_utc(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
@@ -172,7 +172,7 @@ FileTime = Annotated[str, AfterValidator(_to_utc)]
 def format_file_time(seconds: float) -> str | None:
     """Return a file's time as `FileTime`, or None if the calendar does not include it."""
     try:
-        return _iso_utc(datetime.fromtimestamp(seconds, UTC))
+        return _format_utc(datetime.fromtimestamp(seconds, UTC))
     except (ValueError, OverflowError, OSError):
         return None
 
@@ -181,7 +181,7 @@ def add_named_date(metadata: dict[str, MetadataValue], document: str) -> dict[st
     """Add the date at the start of a file's name, unless the metadata contains the date of the document."""
     found = _DAY_IN_NAME.match(PurePosixPath(document).name)
     day = found.expand(r"\1-\3-\4") if found else ""
-    if "date" in metadata or not moment(day) or any(_is_date(metadata.get(key)) for key in DATES):
+    if "date" in metadata or not parse_moment(day) or any(_is_date(metadata.get(key)) for key in DATES):
         return metadata
     return {**metadata, "date": day}
 
@@ -193,7 +193,7 @@ def add_file_time(metadata: dict[str, MetadataValue], modified: str | None) -> d
 
 
 def _is_date(value: MetadataValue) -> bool:
-    is_year = isinstance(value, int) and not isinstance(value, bool) and year(value) is not None
+    is_year = isinstance(value, int) and not isinstance(value, bool) and parse_year(value) is not None
     return is_year or bool(parse_moments(value))
 
 

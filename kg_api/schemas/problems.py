@@ -54,7 +54,7 @@ class FieldProblem(Answer):
     def __str__(self) -> str:
         if self.field == "body":
             return self.message
-        return f"{_STEP.sub(_numbered, self.field)}: {self.message}"
+        return f"{_STEP.sub(_number_step, self.field)}: {self.message}"
 
 
 class Problem(Answer):
@@ -91,7 +91,10 @@ def build_field_problem(errors: Sequence[Any], model: type[BaseModel] | None = N
 
 def list_field_problems(errors: Sequence[Mapping[str, Any]]) -> list[FieldProblem]:
     """Return pydantic's errors, at most twenty, without the values."""
-    return [FieldProblem(field=_field(each["loc"]), message=_message(each)) for each in errors[:MAX_ERRORS]]
+    return [
+        FieldProblem(field=_name_field(each["loc"]), message=_describe_error(each))
+        for each in errors[:MAX_ERRORS]
+    ]
 
 
 def describe_problems(errors: Sequence[Mapping[str, Any]]) -> str:
@@ -106,7 +109,7 @@ def describe_problems(errors: Sequence[Mapping[str, Any]]) -> str:
     return "; ".join(map(str, problems))
 
 
-def valid(model: type[ModelT], values: Mapping[str, Any]) -> ModelT:
+def validate(model: type[ModelT], values: Mapping[str, Any]) -> ModelT:
     """Return values as a model. Raise InvalidInput with the names of invalid fields."""
     try:
         return model.model_validate(values)
@@ -150,19 +153,19 @@ def _find_models(annotation: Any) -> Iterator[type[BaseModel]]:
         yield from _find_models(each)
 
 
-def _message(error: Mapping[str, Any]) -> str:
+def _describe_error(error: Mapping[str, Any]) -> str:
     """Return the message without the name of Python's exception. Explain patterns in words."""
     about: Mapping[str, Any] = error.get("ctx") or {}
-    if text := _length_message(error, about):
+    if text := _describe_length(error, about):
         return text
     if text := _IN_WORDS.get(about.get("pattern", "")):
         return text
     text = _BY_TYPE.get(error["type"], "").format_map(about)
-    whole = error["type"] != "value_error" and _field(error["loc"]) == "body"
+    whole = error["type"] != "value_error" and _name_field(error["loc"]) == "body"
     return ("the body: " if whole else "") + (text or str(error["msg"]).removeprefix("Value error, "))
 
 
-def _length_message(error: Mapping[str, Any], about: Mapping[str, Any]) -> str:
+def _describe_length(error: Mapping[str, Any], about: Mapping[str, Any]) -> str:
     """Return the message about a wrong length, or an empty text for other errors."""
     if "too_" not in error["type"] or error["type"].startswith("bytes_"):
         return ""
@@ -170,7 +173,7 @@ def _length_message(error: Mapping[str, Any], about: Mapping[str, Any]) -> str:
         return _list_message(about)
     if "max_length" in about:
         limit = f"at most {about['max_length']:,} characters are allowed"
-        return limit + _ADVICE.get(_field(error["loc"]), "")
+        return limit + _ADVICE.get(_name_field(error["loc"]), "")
     if "min_length" in about:
         return f"at least {pluralize(about['min_length'], 'character')} must be given"
     return ""
@@ -190,11 +193,11 @@ def _list_message(about: Mapping[str, Any]) -> str:
     return f"give at least {'one' if least == 1 else least}"
 
 
-def _numbered(step: re.Match[str]) -> str:
+def _number_step(step: re.Match[str]) -> str:
     return f"step {int(step[1]) + 1}" + (", " if step[0].endswith(".") else "")
 
 
-def _field(location: Sequence[int | str]) -> str:
+def _name_field(location: Sequence[int | str]) -> str:
     inner = location[1:] if len(location) > 1 and location[0] in _PLACES else location
     names = [str(part)[:100] for part in inner if part != "body" and not _BRANCH.match(str(part))]
     return ".".join(names) or "body"

@@ -23,7 +23,7 @@ Slug = Annotated[str, StringConstraints(pattern=SLUG_PATTERN)]
 """Name of a space: lower-case letters, digits, and `_`, starting with a letter."""
 
 
-def _not_a_slot(slug: str) -> str:
+def _reject_slot(slug: str) -> str:
     if slug.endswith(SECOND_SLOT):
         raise ValueError(f"names that end with {SECOND_SLOT} are kg's own")
     return slug
@@ -101,7 +101,7 @@ SpaceState = Literal["active", "building", "retiring", "idle", "dropping"]
 class NewSpace(Body):
     model_config = ConfigDict(frozen=True)
 
-    slug: Annotated[Slug, AfterValidator(_not_a_slot)]
+    slug: Annotated[Slug, AfterValidator(_reject_slot)]
     modality: Modality = "text"
     provider: Provider | ImageProvider
     model: NodeId | None = None

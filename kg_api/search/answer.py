@@ -23,9 +23,9 @@ from kg_api.providers.chat import (
     Prompt,
     as_list,
     build_list_schema,
+    build_object_schema,
+    clean_line,
     join_headings,
-    line,
-    object_of,
 )
 from kg_api.schemas.answers import (
     AnswerCounts,
@@ -37,7 +37,7 @@ from kg_api.schemas.answers import (
     Statement,
     Threshold,
 )
-from kg_api.schemas.base import digest
+from kg_api.schemas.base import compute_digest
 from kg_api.schemas.search import ContextWindow, Degradation, Place, SourceHit, SourceSearch
 from kg_api.search.fusion import MIN_GAP, USUAL
 from kg_api.search.notes import Stopwatch
@@ -81,7 +81,7 @@ def list_passages(windows: Sequence[ContextWindow], hits: Sequence[SourceHit]) -
     places = {place.source_id: place for hit in hits for place in (*(hit.context or ()), hit)}
     ids = [identity for window in windows for identity in window.source_ids]
     return [
-        PromptPassage(f"{number}-{digest('shown', identity)[:4]}", places[identity])
+        PromptPassage(f"{number}-{compute_digest('shown', identity)[:4]}", places[identity])
         for number, identity in enumerate(ids, start=1)
     ]
 
@@ -112,8 +112,10 @@ When the passages do not answer the question, give no statements.
 Do not write ids, numbers in brackets or links into the statements.
 Answer with JSON only: \
 {"statements": [{"text": "...", "quotes": [{"id": "...", "quote": "..."}]}]}"""
-_STATEMENT = object_of(text=TEXT, quotes=build_list_schema(object_of(id=TEXT, quote=TEXT)))
-SCHEMA = object_of(statements=build_list_schema(_STATEMENT))
+_STATEMENT = build_object_schema(
+    text=TEXT, quotes=build_list_schema(build_object_schema(id=TEXT, quote=TEXT))
+)
+SCHEMA = build_object_schema(statements=build_list_schema(_STATEMENT))
 
 
 def build_prompt(question: str, passages: Sequence[PromptPassage]) -> Prompt:
@@ -182,9 +184,9 @@ class Proving:
             notes.append(f"the answer is cut off or not JSON after {self._read} entries, which kg used")
         return notes
 
-    def statements(self, pieces: Iterable[str]) -> Iterator[Statement]:
+    def read(self, pieces: Iterable[str]) -> Iterator[Statement]:
         """Yield each statement when it is complete and verified."""
-        for item in self._reader.objects(pieces):
+        for item in self._reader.read(pieces):
             self._read += 1
             if self._read > MAX_STATEMENTS:
                 return
@@ -192,11 +194,13 @@ class Proving:
                 yield proved
 
     def _prove(self, item: dict[str, Any]) -> Statement | None:
-        text = line(_MARK.sub("", line(item.get("text"), MAX_STATEMENT_LENGTH)), MAX_STATEMENT_LENGTH)
+        text = clean_line(
+            _MARK.sub("", clean_line(item.get("text"), MAX_STATEMENT_LENGTH)), MAX_STATEMENT_LENGTH
+        )
         if not text or not isinstance(item.get("quotes"), list):
             self._unreadable += 1
             return None
-        found = [self._citation(quote) for quote in as_list(item.get("quotes"))[:MAX_QUOTES]]
+        found = [self._verify_citation(quote) for quote in as_list(item.get("quotes"))[:MAX_QUOTES]]
         self.refused_citations += sum(each is None for each in found)
         cited = {each.number: each for each in found if each is not None}
         if not cited:
@@ -204,7 +208,7 @@ class Proving:
             return None
         return Statement(text=text, citations=list(cited.values()))
 
-    def _citation(self, given: object) -> Citation | None:
+    def _verify_citation(self, given: object) -> Citation | None:
         entry = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
         passage, quote = self._passages.get(str(entry.get("id"))), entry.get("quote")
         if passage is None or not isinstance(quote, str):
@@ -263,7 +267,7 @@ def explain_unproven(proving: Proving) -> Refusal:
     return "no_valid_citation" if proving.without_citation else "not_in_passages"
 
 
-def unreadable(fault: str) -> str:
+def describe_unreadable(fault: str) -> str:
     """Describe output that cannot be read."""
     return (
         f"the answer of the language model is not usable: {fault}. The documents are not the cause. "
@@ -398,8 +402,8 @@ class AnswerService:
 
     def _retrieve(self, request: AnswerRequest) -> RetrievedPassages:
         watch = Stopwatch("answer")
-        name = self.model_name()
-        known = self._snapshots.known(request.ontologies or ())
+        name = self.get_model_name()
+        known = self._snapshots.get(request.ontologies or ())
         spaces = (*known.answering.values(), known.new)
         thresholds = {space.slug: choose_threshold(space, request) for space in spaces}
         with watch.stage("search"):
@@ -408,7 +412,7 @@ class AnswerService:
             )
         asked_in = [thresholds[slug] for slug in found.spaces if slug in thresholds]
         with watch.stage("context"):
-            windows, tokens, beyond, notes = self._windows(found.sources, request, known)
+            windows, tokens, beyond, notes = self._read_windows(found.sources, request, known)
         passages = list_passages(windows, found.sources)
         left_out = found.left_out
         counts = AnswerCounts(
@@ -427,7 +431,7 @@ class AnswerService:
             request, name, found.sources, passages, asked_in, counts, degraded, watch, unmeasured=blind
         )
 
-    def model_name(self) -> str:
+    def get_model_name(self) -> str:
         """Get the name of the language model.
 
         Raises:
@@ -438,7 +442,7 @@ class AnswerService:
         except ConfigurationError as error:
             raise InvalidInput(f"answers need a language model. {error}") from error
 
-    def _windows(
+    def _read_windows(
         self, hits: list[SourceHit], request: AnswerRequest, known: OntologySnapshot
     ) -> tuple[list[ContextWindow], int, int, list[Degradation]]:
         """Read windows that fit into the budget.
@@ -447,7 +451,7 @@ class AnswerService:
         """
         if not hits:
             return [], 0, 0, []
-        counter = build_space_token_counter(self._spaces.of(known.space_of(hits[0].ontology)))
+        counter = build_space_token_counter(self._spaces.get_open(known.get_space(hits[0].ontology)))
         windows, beyond = read_windows(self._graph, hits, counter, request.window_size, request.token_budget)
         notes = [counter.problem] if counter.problem else []
         if beyond:
@@ -461,7 +465,7 @@ class AnswerService:
         if retrieved.refusal is None:
             prompt = build_prompt(retrieved.request.question, retrieved.passages)
             with retrieved.watch.stage("write"), closing(self._model.stream(prompt)) as pieces:
-                for statement in proving.statements(pieces):
+                for statement in proving.read(pieces):
                     statements.append(statement)
                     yield statement
                 # Drain the stream to its end, where the server reports token usage
@@ -469,7 +473,7 @@ class AnswerService:
                     for _ in islice(pieces, MAX_PIECES_BEHIND):
                         pass
             if proving.fault is not None:
-                raise LlmFailed(unreadable(proving.fault))
+                raise LlmFailed(describe_unreadable(proving.fault))
         yield _build_answer(retrieved, proving, statements)
 
 
@@ -482,7 +486,7 @@ def _build_answer(retrieved: RetrievedPassages, proving: Proving, statements: li
         }
     )
     refusal = None if statements else retrieved.refusal or explain_unproven(proving)
-    timings = retrieved.watch.milliseconds()
+    timings = retrieved.watch.get_milliseconds()
     log.info("answered", refusal=refusal, model=retrieved.model, **counts.model_dump(), ms=timings["total"])
     return Answered(
         question=retrieved.request.question,

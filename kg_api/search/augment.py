@@ -17,7 +17,7 @@ import structlog
 from kg_api.errors import Conflict, InvalidInput
 from kg_api.graph.client import Graph
 from kg_api.graph.spaces import Space
-from kg_api.ingest.conversations import consolidate, heading, quote_block
+from kg_api.ingest.conversations import consolidate, format_heading, quote_block
 from kg_api.providers.embedding_port import Embedder
 from kg_api.schemas.answers import (
     AugmentCounts,
@@ -37,8 +37,8 @@ from kg_api.search.service import SearchService
 from kg_api.spaces.open_spaces import FAULTS
 from kg_api.spaces.registry import SpaceRegistry
 from kg_api.spaces.snapshot import OntologySnapshot, get_snapshots
-from kg_api.text.borders import divide, sentences, trim
-from kg_api.text.cutting import Measure, words
+from kg_api.text.borders import divide, split_sentences, trim
+from kg_api.text.cutting import Measure, count_words
 from kg_api.text.documents import parse
 from kg_api.text.lines import is_blank
 from kg_api.text.sources import split
@@ -76,23 +76,25 @@ def cut(text: str, count: Callable[[str], int], most: int, overlap: int) -> list
     room = most - overlap
     parts = (part for each in paragraphs for part in divide(text, (each.start, each.end), measure, room))
     sized = [(part, measure(text, *part)) for part in parts]
-    pieces = (trim(text, *piece) for piece in _pieces(text, sized, measure, most, overlap))
+    pieces = (trim(text, *piece) for piece in _cut_pieces(text, sized, measure, most, overlap))
     return [piece for piece in pieces if piece]
 
 
-def _pieces(text: str, parts: Sequence[Sized], measure: Measure, most: int, overlap: int) -> Iterator[Span]:
+def _cut_pieces(
+    text: str, parts: Sequence[Sized], measure: Measure, most: int, overlap: int
+) -> Iterator[Span]:
     begin, filled = 0, 0
     for at, ((start, _), size) in enumerate(parts):
         if at and filled + size > most:
             yield begin, start
-            before = _backwards(text, parts[:at], measure, overlap)
-            begin, filled = _tail(before, start, min(overlap, most - size))
+            before = _walk_backwards(text, parts[:at], measure, overlap)
+            begin, filled = _find_tail(before, start, min(overlap, most - size))
         filled += size
     if parts:
         yield begin, parts[-1][0][1]
 
 
-def _tail(backwards: Iterator[Sized], end: int, most: int) -> tuple[int, int]:
+def _find_tail(backwards: Iterator[Sized], end: int, most: int) -> tuple[int, int]:
     """Find the longest text before `end` that has up to `most` tokens, to get its start and size."""
     begin, filled = end, 0
     for (start, _), size in backwards:
@@ -102,12 +104,12 @@ def _tail(backwards: Iterator[Sized], end: int, most: int) -> tuple[int, int]:
     return begin, filled
 
 
-def _backwards(text: str, parts: Sequence[Sized], measure: Measure, most: int) -> Iterator[Sized]:
+def _walk_backwards(text: str, parts: Sequence[Sized], measure: Measure, most: int) -> Iterator[Sized]:
     """Yield the parts from last to first. If the last part with text is too long, split it."""
     last = next(at for at in reversed(range(len(parts))) if not at or not is_blank(text, *parts[at][0]))
     if parts[last][1] <= most:
         return reversed(parts)
-    spans = list(sentences(text, *parts[last][0]))
+    spans = list(split_sentences(text, *parts[last][0]))
     return chain(reversed(parts[last + 1 :]), ((span, measure(text, *span)) for span in reversed(spans)))
 
 
@@ -171,22 +173,22 @@ def select(found: Sequence[PieceHit], request: AugmentRequest) -> PassageSelecti
     passages = _merge(best, order)
     left_out["found_again"] = len(best) - len(passages)
     if request.deduplicate:
-        left_out["duplicates"], passages = _shorter(passages, _without_duplicates(passages))
+        left_out["duplicates"], passages = _measure_shortening(passages, _without_duplicates(passages))
     if request.per_document is not None:
         kept = limit_per_group(passages, lambda each: each.nearest.hit.document_id, request.per_document)
-        left_out["beyond_per_document"], passages = _shorter(passages, kept)
-    left_out["beyond_limit"], passages = _shorter(passages, passages[: request.limit])
+        left_out["beyond_per_document"], passages = _measure_shortening(passages, kept)
+    left_out["beyond_limit"], passages = _measure_shortening(passages, passages[: request.limit])
     return PassageSelection(passages, order, left_out)
 
 
 def _merge(found: Iterable[PieceHit], order: Order) -> list[MergedPassage]:
     together: dict[tuple[str | int, ...], list[PieceHit]] = {}
-    for each in sorted(found, key=_nearness):
+    for each in sorted(found, key=_get_nearness):
         together.setdefault(_to_read_merge(each.hit), []).append(each)
     passages = [MergedPassage(tuple(several)) for several in together.values()]
     if order == "similarity":
         return passages
-    return sorted(passages, key=lambda passage: (passage.rank, *_nearness(passage.nearest)))
+    return sorted(passages, key=lambda passage: (passage.rank, *_get_nearness(passage.nearest)))
 
 
 def _to_read_merge(hit: SourceHit) -> tuple[str | int, ...]:
@@ -195,7 +197,7 @@ def _to_read_merge(hit: SourceHit) -> tuple[str | int, ...]:
     return (hit.document_id, parent.start, parent.end) if parent else (hit.source_id,)
 
 
-def _nearness(each: PieceHit) -> tuple[float, int, int, str]:
+def _get_nearness(each: PieceHit) -> tuple[float, int, int, str]:
     """Build the key to sort by similarity, the highest first. This is stable for equal values."""
     similarity = each.hit.similarity
     return 2.0 if similarity is None else -similarity, each.rank, each.piece, each.hit.source_id
@@ -209,7 +211,9 @@ def _without_duplicates(passages: Sequence[MergedPassage]) -> list[MergedPassage
     ]
 
 
-def _shorter(before: Sequence[MergedPassage], after: list[MergedPassage]) -> tuple[int, list[MergedPassage]]:
+def _measure_shortening(
+    before: Sequence[MergedPassage], after: list[MergedPassage]
+) -> tuple[int, list[MergedPassage]]:
     return len(before) - len(after), after
 
 
@@ -239,7 +243,7 @@ def render_context(
     kept: list[Block] = []
     tokens = 0
     for passage in passages:
-        record, block = _block(passage, len(kept) + 1, count)
+        record, block = _build_block(passage, len(kept) + 1, count)
         if budget is None or tokens + record.tokens <= budget:
             tokens += record.tokens
             kept.append((record, block))
@@ -247,19 +251,19 @@ def render_context(
     return PackedContext(text, tokens, [record for record, _ in kept], len(passages) - len(kept))
 
 
-def citation(source_id: str, start: int, end: int) -> str:
+def build_citation(source_id: str, start: int, end: int) -> str:
     """Build the citation from the source id and the range of code points."""
     return f"{source_id}#{start}-{end}"
 
 
-def _block(passage: MergedPassage, number: int, count: Callable[[str], int]) -> Block:
+def _build_block(passage: MergedPassage, number: int, count: Callable[[str], int]) -> Block:
     hit = passage.nearest.hit
     text, start, end = _to_read(hit)
-    cited = citation(hit.source_id, start, end)
+    cited = build_citation(hit.source_id, start, end)
     page = f", {position}" if (position := hit.position) else ""
     page += f", {describe_ocr(hit.ocr_confidence)}" if hit.ocr else ""
     near = page if hit.similarity is None else f"{page}, similarity {hit.similarity:.2f}"
-    place = heading(f"{number}. {' > '.join([hit.ontology + ' / ' + hit.document, *hit.heading])}", 3)
+    place = format_heading(f"{number}. {' > '.join([hit.ontology + ' / ' + hit.document, *hit.heading])}", 3)
     block = f"{place}[{cited}]{near}\n\n{quote_block(text)}\n\n"
     return _record(passage, text, cited, count(block)), block
 
@@ -315,7 +319,7 @@ class AugmentScope:
         found = {space.slug: space.at("") for space in self.of_ontology.values() or [self.new]}
         return sorted(found.values(), key=lambda space: (space.identity.max_tokens, space.slug))
 
-    def ontologies(self, space: Space) -> list[str]:
+    def list_ontologies(self, space: Space) -> list[str]:
         return [name for name, own in self.of_ontology.items() if own.slug == space.slug]
 
     @property
@@ -325,13 +329,15 @@ class AugmentScope:
 
 def resolve_scope(request: AugmentRequest, known: OntologySnapshot) -> AugmentScope:
     names = known.embedding_states if request.ontologies is None else request.ontologies
-    of_ontology = {name: known.space_of(name) for name in names}
+    of_ontology = {name: known.get_space(name) for name in names}
     spaces = {space.slug: space for space in (*of_ontology.values(), known.new)}
-    thresholds = {slug: threshold(slug, space.identity.model, request) for slug, space in spaces.items()}
+    thresholds = {
+        slug: choose_threshold(slug, space.identity.model, request) for slug, space in spaces.items()
+    }
     return AugmentScope(of_ontology, known.new, thresholds)
 
 
-def threshold(space: str, model: str, request: AugmentRequest) -> Threshold:
+def choose_threshold(space: str, model: str, request: AugmentRequest) -> Threshold:
     """Choose the minimum similarity from the request. If it is not set, use a measured value or 0.7."""
     if request.mode == "text":
         return Threshold(space=space, min_similarity=None, source="none")
@@ -358,7 +364,7 @@ class TokenCounter:
 def build_token_counter(embedder: Embedder | None) -> TokenCounter:
     """Build a counter that uses the model's tokenizer. If there is no model, estimate from words."""
     if embedder is None:
-        return TokenCounter(lambda text: TOKENS_A_WORD * words(text), None, estimated=True)
+        return TokenCounter(lambda text: TOKENS_A_WORD * count_words(text), None, estimated=True)
     identity = embedder.identity
     prefix = embedder.count_tokens([identity.query_prefix]) if identity.query_prefix else 0
     return TokenCounter(
@@ -416,11 +422,11 @@ def split_into_pieces(text: str, request: AugmentRequest, counter: TokenCounter)
     one = most if request.one_query_tokens is None else request.one_query_tokens
     only = trim(text, 0, len(text))
     if only and tokens <= one and len(text) <= MAX_QUERY_CHARACTERS:
-        return Pieces([_piece(1, text, only, counter)], 0, tokens)
+        return Pieces([_build_piece(1, text, only, counter)], 0, tokens)
     overlap = request.overlap_tokens * most // request.chunk_tokens  # scales with a smaller piece
     spans = cut(text, counter.count, most, overlap)
     kept = _spread(spans)
-    pieces = [_piece(number, text, span, counter) for number, span in enumerate(kept, start=1)]
+    pieces = [_build_piece(number, text, span, counter) for number, span in enumerate(kept, start=1)]
     if request.whole and only and len(spans) > 1:
         pieces.append(Piece(len(pieces) + 1, text[slice(*only)], *only, tokens, whole=True))
     return Pieces(pieces, len(spans) - len(kept), tokens)
@@ -430,7 +436,7 @@ def get_chunk_token_limit(request: AugmentRequest, counter: TokenCounter) -> int
     return request.chunk_tokens if counter.most is None else min(request.chunk_tokens, counter.most)
 
 
-def _piece(number: int, text: str, span: Span, counter: TokenCounter) -> Piece:
+def _build_piece(number: int, text: str, span: Span, counter: TokenCounter) -> Piece:
     piece_text = text[slice(*span)]
     return Piece(number, piece_text, *span, counter.count(piece_text))
 
@@ -483,21 +489,23 @@ class Asking:
         """
         if len(piece.text) <= MAX_QUERY_CHARACTERS or self.request.mode == "text":
             return PieceResults(piece, [self._search(piece, ontology=self.request.ontology)])
-        searches = [self._by_vector(piece, space) for space in self.where.spaces]
+        searches = [self._search_by_vector(piece, space) for space in self.where.spaces]
         return PieceResults(
             piece,
             [each for each in searches if isinstance(each, SourceHits)],
             [each for each in searches if isinstance(each, Degradation)],
         )
 
-    def _by_vector(self, piece: Piece, space: Space) -> SourceHits | Degradation:
+    def _search_by_vector(self, piece: Piece, space: Space) -> SourceHits | Degradation:
         """Search using the vector for the full text, and the start of the text as keywords.
 
         The full text exceeds the length limit of a query.
         """
         try:
-            vector = [float(value) for value in self.spaces.of(space).embed_query(piece.text)]
-            names = self.request.ontology if len(self.where.spaces) == 1 else self.where.ontologies(space)
+            vector = [float(value) for value in self.spaces.get_open(space).embed_query(piece.text)]
+            names = (
+                self.request.ontology if len(self.where.spaces) == 1 else self.where.list_ontologies(space)
+            )
             return self._search(piece, ontology=names, query_vector=vector, space=space.slug)
         except (*FAULTS, InvalidInput, Conflict) as error:  # Conflict: a switch just activated another space
             effect = f"vector search for the whole text failed ({error}). kg searched its parts"
@@ -519,7 +527,7 @@ class Asking:
         return self.search(search, self.where.similar)
 
 
-def together(told: Iterable[tuple[int, Degradation]]) -> list[AugmentDegradation]:
+def merge_degradations(told: Iterable[tuple[int, Degradation]]) -> list[AugmentDegradation]:
     """Merge equal degradations, and list their pieces. Effects are equal if only numbers are different."""
     first: dict[tuple[str, str], tuple[Degradation, list[int]]] = {}
     for piece, each in told:
@@ -559,10 +567,10 @@ class AugmentService:
             Unavailable: No requested retriever is available.
         """
         watch = Stopwatch("augment")
-        where = resolve_scope(request, self._snapshots.known(request.ontologies or ()))
+        where = resolve_scope(request, self._snapshots.get(request.ontologies or ()))
         with watch.stage("cut"):
             text, notes = consolidate_request(request)
-            counter = self._counter(where.spaces[0])
+            counter = self._get_counter(where.spaces[0])
             pieces = split_into_pieces(text, request, counter)
         with watch.stage("search"):
             asking = Asking(request, where, self._spaces, self._search.search)
@@ -570,8 +578,8 @@ class AugmentService:
         with watch.stage("select"):
             selection = select(_collect_hits(results), request)
             context = render_context(selection.passages, counter.count, request.token_budget)
-        counts = _counts(text, pieces, results, selection, context)
-        log.info("augmented", **counts.model_dump(), ms=watch.milliseconds()["total"])
+        counts = _count_pieces(text, pieces, results, selection, context)
+        log.info("augmented", **counts.model_dump(), ms=watch.get_milliseconds()["total"])
         return Augmented(
             context=context.text,
             context_tokens=context.tokens,
@@ -581,17 +589,17 @@ class AugmentService:
             thresholds=[where.thresholds[space.slug] for space in where.spaces],
             pieces=_present_pieces(results),
             counts=counts,
-            notes=[*notes, *_nothing_near(results, selection, where)],
+            notes=[*notes, *_describe_nothing_near(results, selection, where)],
             degraded=[
                 *_describe_skipped_pieces(pieces),
-                *together(note for each in results for note in each.degradations),
+                *merge_degradations(note for each in results for note in each.degradations),
             ],
-            timings_ms=watch.milliseconds(),
+            timings_ms=watch.get_milliseconds(),
         )
 
-    def _counter(self, space: Space) -> TokenCounter:
+    def _get_counter(self, space: Space) -> TokenCounter:
         try:
-            return build_token_counter(self._spaces.of(space).embedder())
+            return build_token_counter(self._spaces.get_open(space).get_embedder())
         except FAULTS:  # the searches report the fault
             return build_token_counter(None)
 
@@ -627,7 +635,7 @@ def _present_pieces(asked: Sequence[PieceResults]) -> list[AugmentPiece]:
     ]
 
 
-def _counts(
+def _count_pieces(
     text: str,
     pieces: Pieces,
     asked: Sequence[PieceResults],
@@ -657,7 +665,7 @@ def _counts(
     )
 
 
-def _nothing_near(
+def _describe_nothing_near(
     asked: Sequence[PieceResults], selection: PassageSelection, where: AugmentScope
 ) -> list[str]:
     left_out = (answer.left_out.nearest for each in asked for answer in each.answers)

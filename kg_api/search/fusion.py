@@ -11,7 +11,7 @@ from itertools import chain, islice
 from typing import Final, NamedTuple
 
 from kg_api.concepts.search import RRF_K
-from kg_api.graph.fulltext import split_question_terms, terms
+from kg_api.graph.fulltext import list_terms, split_question_terms
 from kg_api.graph.spaces import Space
 from kg_api.graph.spellings import JOINED, Variant, find_dates, list_amounts, write_amounts
 from kg_api.graph.text_analysis import (
@@ -172,7 +172,7 @@ class Nearness:
 UNKNOWN: Final = Nearness()
 
 
-def nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[SourceHit]) -> Nearness:
+def judge_nearness(plan: SearchPlan, candidates: Candidates, shown: Sequence[SourceHit]) -> Nearness:
     """Judge the relevance, using the keywords in the first hit and the nearest passage in each space.
 
     The first hit is relevant if it has half of the content words, and two if there are several. Otherwise,
@@ -313,7 +313,7 @@ def _count_words(text: str, spellings: frozenset[tuple[str, ...]]) -> int:
     dates = [f"{each}" for each in find_dates(text)] if any(map(_may_be_date, chain(*spellings))) else []
     months = [each[:6] for each in dates]
     everything = "\n".join([text, *list_amounts(text), *dates, *months, *find_hidden_parts([text])])
-    text_words = (word for word in terms(everything) if fold(word)[:2] in begin)
+    text_words = (word for word in list_terms(everything) if fold(word)[:2] in begin)
     there = frozenset[str]().union(*map(get_word_forms, text_words))
     return sum(
         not there.isdisjoint(forms) or any(_has_phrase(text, each) for each in spelling if " " in each)
@@ -349,10 +349,10 @@ def get_relevance_floor(space: Space, words: int) -> float | None:
 
 def build_vector_filter(plan: SearchPlan) -> BoundFilter:
     blind = frozenset(vector.space.slug for vector in plan.vectors if vector.vector is None)
-    return BoundFilter(plan.similar, blind, plan.scope.space_of)
+    return BoundFilter(plan.similar, blind, plan.scope.get_space)
 
 
-def left_out(ranking: Ranking) -> LeftOut:
+def count_left_out(ranking: Ranking) -> LeftOut:
     measured = [similarity for hit in ranking.lost if (similarity := hit.found.similarity) is not None]
     return LeftOut(
         below_similarity=len(measured),
@@ -369,7 +369,7 @@ class BoundFilter:
     blind: frozenset[str]  # spaces without a vector
     space_of: Callable[[str], str]  # space slug by ontology
 
-    def passes(self, hit: Hit) -> bool:
+    def keeps(self, hit: Hit) -> bool:
         """Check if a hit can be used with this threshold."""
         slug, similarity = self.space_of(hit.found.source.ontology), hit.found.similarity
         least = self.similar.least.get(slug)
@@ -379,22 +379,22 @@ class BoundFilter:
             return self.similar.keep_unmeasured
         return similarity is not None and similarity >= least
 
-    def strict(self, hits: Iterable[Hit]) -> list[Hit]:
+    def keep_strictly(self, hits: Iterable[Hit]) -> list[Hit]:
         """List the hits that reach the threshold, in order."""
-        return [hit for hit in hits if self.passes(hit)]
+        return [hit for hit in hits if self.keeps(hit)]
 
     def apply(self, hits: Sequence[Hit]) -> Ranking:
         """Divide hits into those to keep and those to drop, in order."""
         if not self.similar.least:
             return Ranking(hits)
-        beside = self.similar.keep_carried and any(self.passes(hit) for hit in hits)
+        beside = self.similar.keep_carried and any(self.keeps(hit) for hit in hits)
         return self.divide(hits, beside=beside)
 
     def divide(self, hits: Iterable[Hit], *, beside: bool) -> Ranking:
         """Keep hits that reach the threshold. To keep hits from concepts, use `beside`."""
         kept, lost = list[Hit](), list[Hit]()
         for hit in hits:
-            (kept if self.passes(hit) or (beside and hit.found.through) else lost).append(hit)
+            (kept if self.keeps(hit) or (beside and hit.found.through) else lost).append(hit)
         return Ranking(kept, lost)
 
     def may_hide(self, candidates: Candidates, spaces: Iterable[str]) -> bool:

@@ -59,7 +59,7 @@ class QueryImage:
             ConfigurationError, EmbeddingUnavailable, EmbeddingFailed: The model is unavailable.
             InvalidInput: The model rejects the image, or its file is unreadable.
         """
-        opened = self._images.of(space)
+        opened = self._images.get_open(space)
         return opened.embed_pixels([self._images.render(opened, self._content())])[0]
 
 
@@ -122,7 +122,7 @@ class ImageLanes:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._snapshots = get_snapshots(graph)
-        self._progress = self._snapshots.progress("image_embedding")
+        self._progress = self._snapshots.get_progress("image_embedding")
 
     def find(
         self, picture: QueryImage, known: OntologySnapshot, names: Sequence[str], filters: Filters, depth: int
@@ -135,13 +135,13 @@ class ImageLanes:
         if blind := [name for name in there if name not in spaces]:
             lanes.leave_out(blind, "they have no image space")
         for space, own in group_by_space(there, spaces):
-            self._by_vector(picture, filters, depth, (space, own), lanes)
+            self._search_by_vector(picture, filters, depth, (space, own), lanes)
             states = known.embedding_states
             settled = [each for each in own if states[each].configured.images.serving is None]
-            lanes.degraded += describe_embedding_progress(self._progress.recent(), settled)
+            lanes.degraded += describe_embedding_progress(self._progress.get(), settled)
         return lanes
 
-    def _by_vector(
+    def _search_by_vector(
         self,
         picture: QueryImage,
         filters: Filters,
@@ -150,7 +150,7 @@ class ImageLanes:
         lanes: LanesFound,
     ) -> None:
         space, names = among
-        if waiting := self._snapshots.populating(space.image_index_name):
+        if waiting := self._snapshots.read_populating(space.image_index_name):
             lanes.leave_out(names, f"the index {space.image_index_name} is {waiting[space.image_index_name]}")
             return
         try:
@@ -260,7 +260,7 @@ class ImageSearchService:
                 f"{request.source_id[:200]!r} is a passage of text, not an image. For images related "
                 "to it, use POST /queries/sources/ID/related (kg images related ID)"
             )
-        return self._like(
+        return self._find_similar(
             StoredPicture(self._images, own, own.image, graph=self._graph, read_blob=self._read_blob), request
         )
 
@@ -273,12 +273,12 @@ class ImageSearchService:
             InvalidInput: A filter is invalid.
         """
         self._reader.read_image(content)  # reject an invalid file even if there are no images
-        return self._like(QueryImage(self._images, lambda: content), request)
+        return self._find_similar(QueryImage(self._images, lambda: content), request)
 
-    def _like(self, picture: QueryImage, request: ImageScope) -> ImageHits:
+    def _find_similar(self, picture: QueryImage, request: ImageScope) -> ImageHits:
         watch = Stopwatch("images")
-        known = self._snapshots.known(request.ontologies or (), fresh=bool(request.documents))
-        names = known.there(request.ontologies)
+        known = self._snapshots.get(request.ontologies or (), fresh=bool(request.documents))
+        names = known.keep_existing(request.ontologies)
         known.require_known(request.ontologies)
         with watch.stage("filter") if request.documents or request.where else nullcontext():
             chosen = choose(self._graph, self._remembered, request, names)
@@ -292,7 +292,7 @@ class ImageSearchService:
             images=self._join(lanes.found, request),
             note=_note_less_similar(lanes.found, request.min_similarity),
             degraded=[*chosen.notes, *lanes.degraded],
-            timings_ms=watch.milliseconds(),
+            timings_ms=watch.get_milliseconds(),
         )
 
     def _join(self, lanes: Sequence[ImageLane], request: ImageScope) -> list[ImageHit]:

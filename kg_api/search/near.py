@@ -158,7 +158,7 @@ class Comparable:
         return [*self.unknown, Degradation(part="vectors", effect=effect)]
 
 
-def comparable(space: Space, wanted: Sequence[str] | None, known: OntologySnapshot) -> Comparable:
+def build_comparable(space: Space, wanted: Sequence[str] | None, known: OntologySnapshot) -> Comparable:
     """Build the scope that can be compared with a space, in each slot.
 
     Raises:

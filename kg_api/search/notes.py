@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Literal, get_args
 
 from kg_api.graph.jobs import Progress
-from kg_api.metrics import meters
+from kg_api.metrics import get_meters
 from kg_api.schemas.search import Degradation, Respelling
 from kg_api.tracing import span
 
@@ -81,8 +81,8 @@ class Stopwatch:
         finally:
             taken = time.perf_counter() - begun
             self._taken[name] = round(self._taken.get(name, 0) + taken * 1000, 2)
-            meters().observe("search_stage_seconds", self._of, name, seconds=taken)
+            get_meters().observe("search_stage_seconds", self._of, name, seconds=taken)
 
-    def milliseconds(self) -> dict[str, float]:
+    def get_milliseconds(self) -> dict[str, float]:
         """Get the milliseconds for each stage, and `total` since the start."""
         return {**self._taken, "total": round((time.perf_counter() - self._begun) * 1000, 2)}

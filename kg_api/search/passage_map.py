@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from kg_api.graph.client import Graph, portions
+from kg_api.graph.client import Graph, split_into_portions
 from kg_api.graph.similar import count_sources, read_search_vectors
 from kg_api.schemas.metadata import parse_moments
 from kg_api.schemas.search import Degradation
@@ -37,7 +37,7 @@ class Projection:
     explained: tuple[float, float]  # share of the variance per axis, 0 to 1
 
     @classmethod
-    def of(cls, vectors: Floats) -> Projection:
+    def fit(cls, vectors: Floats) -> Projection:
         """Compute a principal component analysis (Pearson 1901) by subspace iteration (Halko et al. 2011).
 
         A fixed random basis rotates toward the directions of greatest variance. The covariance matrix
@@ -49,7 +49,7 @@ class Projection:
         """
         middle = vectors.mean(axis=0, dtype=np.float64)
         apart = (vectors - middle).astype(np.float32)
-        basis = _directions(apart)
+        basis = _compute_directions(apart)
         _, lengths, turned = np.linalg.svd(apart @ basis, full_matrices=False)
         axes = np.zeros((AXES, apart.shape[1]))  # a single vector has only one direction
         axes[: len(turned)] = turned[:AXES] @ basis.T
@@ -59,12 +59,12 @@ class Projection:
         first, second, *_ = [*map(float, np.square(lengths) / total), 0.0]
         return cls(middle, axes, (first, second))
 
-    def points(self, vectors: Floats) -> NDArray[np.float64]:
+    def project(self, vectors: Floats) -> NDArray[np.float64]:
         """Compute the coordinates for vectors, shape (vectors, 2)."""
         return (vectors - self.middle) @ self.axes.T
 
 
-def _directions(apart: Floats) -> Floats:
+def _compute_directions(apart: Floats) -> Floats:
     """Compute directions with the greatest variance, shape (dimensions, few)."""
     dimensions = apart.shape[1]
     begin = np.random.default_rng(0).standard_normal((dimensions, min(DIRECTIONS, dimensions)))
@@ -123,25 +123,25 @@ def read_passages(
 def read_documents(graph: Graph, document_ids: Sequence[str]) -> list[MapDocument]:
     rows = [
         row
-        for some in portions(document_ids, PORTION)
+        for some in split_into_portions(document_ids, PORTION)
         for row in graph.read("documents/about", document_ids=list(some))
     ]
     there = {row["document_id"]: row for row in rows}
-    return [_document(each, there.get(each)) for each in document_ids]
+    return [_build_document(each, there.get(each)) for each in document_ids]
 
 
-def _document(document_id: str, row: dict[str, Any] | None) -> MapDocument:
+def _build_document(document_id: str, row: dict[str, Any] | None) -> MapDocument:
     if row is None:
         return MapDocument(document_id=document_id, document=document_id, title=document_id)
     return MapDocument(
         document_id=document_id,
         document=row["document"],
         title=row["title"],
-        date=_day(json.loads(row["metadata"] or "{}").get("date")),
+        date=_get_day(json.loads(row["metadata"] or "{}").get("date")),
     )
 
 
-def _day(given: object) -> str | None:
+def _get_day(given: object) -> str | None:
     """Return the first date of a document."""
     found = parse_moments(given)
     return found[0].start.isoformat()[:DAY] if found else None
@@ -158,14 +158,14 @@ def build_map(graph: Graph, ontology: str, limit: int, known: OntologySnapshot) 
     watch = Stopwatch("passage_map")
     total = count_sources(graph, [ontology])
     with watch.stage("points"):
-        read, points, explained = _points(read_passages(graph, ontology, limit, known))
+        read, points, explained = _compute_points(read_passages(graph, ontology, limit, known))
     with watch.stage("documents"):
         ids = list(dict.fromkeys(chain.from_iterable(each.documents for each in read)))
         documents = read_documents(graph, ids)
     numbers = {each: at for at, each in enumerate(ids)}
     return PassageMap(
         ontology=ontology,
-        space=known.space_of(ontology).slug,
+        space=known.get_space(ontology).slug,
         source_ids=[each for portion in read for each in portion.source_ids],
         x=points[:, 0].round(DIGITS).tolist(),
         y=points[:, 1].round(DIGITS).tolist(),
@@ -174,32 +174,32 @@ def build_map(graph: Graph, ontology: str, limit: int, known: OntologySnapshot) 
         total=total,
         explained=explained,
         degraded=_describe(total, min(limit, total), len(points)),
-        timings_ms=watch.milliseconds(),
+        timings_ms=watch.get_milliseconds(),
     )
 
 
 Pieces = list[PassagePortion]
 
 
-def _points(passages: Iterable[PassagePortion]) -> tuple[Pieces, np.ndarray, tuple[float, float]]:
+def _compute_points(passages: Iterable[PassagePortion]) -> tuple[Pieces, np.ndarray, tuple[float, float]]:
     """Compute the coordinates, and how much of the variance they explain.
 
     The passages no longer have vectors.
     """
     coming = iter(passages)
-    first = _first(coming)
+    first = _collect_first(coming)
     if not first:
         return [], np.empty((0, 2)), (0.0, 0.0)
-    axes = Projection.of(np.concatenate([each.vectors for each in first]))
+    axes = Projection.fit(np.concatenate([each.vectors for each in first]))
     read, points = Pieces(), list[np.ndarray]()
     for each in chain(first, coming):
         if each.source_ids:
-            points.append(axes.points(each.vectors))
+            points.append(axes.project(each.vectors))
             read.append(PassagePortion(each.source_ids, each.documents, each.vectors[:0]))
     return read, scale_points(np.concatenate(points)), axes.explained
 
 
-def _first(coming: Iterator[PassagePortion]) -> Pieces:
+def _collect_first(coming: Iterator[PassagePortion]) -> Pieces:
     """Collect the passages that are used to compute the axes."""
     found, count = Pieces(), 0
     for each in coming:

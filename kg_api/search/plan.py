@@ -50,7 +50,7 @@ from kg_api.search.question import (
     reads_text,
     require_space,
 )
-from kg_api.search.scope import Scope, choose, scope_of
+from kg_api.search.scope import Scope, build_scope, choose
 from kg_api.spaces.registry import SpaceRegistry
 from kg_api.spaces.snapshot import OntologySnapshot, Snapshots
 
@@ -74,18 +74,18 @@ class HitPage:
     may_follow: bool = True  # further pages are available
 
     def has_returned(self, identity: str) -> bool:
-        return bool(self.given) and self._mark(identity) in self.given
+        return bool(self.given) and self._fingerprint(identity) in self.given
 
-    def next_cursor(self, identities: Iterable[str]) -> str:
+    def build_next_cursor(self, identities: Iterable[str]) -> str:
         """Build the cursor to get the next page.
 
         Args:
             identities: Hits of this page.
         """
-        marks = self.given.union(map(self._mark, identities))
+        marks = self.given.union(map(self._fingerprint, identities))
         return _FORM.seal(self.call, b"".join(sorted(marks)))
 
-    def _mark(self, identity: str) -> bytes:
+    def _fingerprint(self, identity: str) -> bytes:
         return hashlib.blake2b(identity.encode(), digest_size=MARK, salt=self.call).digest()
 
 
@@ -278,7 +278,7 @@ class SearchPlan:
             return False
         return self.request.mode != "vector" or (len(self.usable) < len(self.vectors) and bool(self.text))
 
-    def candidates(self, filters: Filters) -> int:
+    def count_candidates(self, filters: Filters) -> int:
         """Compute how many passages to get from a vector index before their scores are exact."""
         crowd = max(1.0, self.known.crowd(filters.ontologies) / MIN_CROWDED_PASSAGES)
         return min(MAX_CHUNKS, int(LANE_DEPTH * math.sqrt(crowd)))
@@ -317,7 +317,7 @@ class SearchPlan:
             parents=self.known.has_parents(self.scope.names),
         )
 
-    def worded(self, wording: Wording) -> SearchPlan:
+    def with_wording(self, wording: Wording) -> SearchPlan:
         return replace(self, wording=wording)
 
     @property
@@ -346,7 +346,7 @@ def describe_degradations(plan: SearchPlan) -> list[Degradation]:
     if plan.concepts_alone:
         return [*plan.unwritten, *describe_concept_degradations(plan.scope, plan.vectors)]
     pictures = [each.degradation for each in plan.pictures if each.degradation is not None]
-    told = [*plan.scope.unknown, *plan.unwritten, *_embedding(plan), *pictures]
+    told = [*plan.scope.unknown, *plan.unwritten, *_describe_embedding(plan), *pictures]
     state = plan.populating.get(TEXT_INDEX)
     if state is not None and plan.request.mode != "vector":
         effect = f"the full-text index is {state}: searched by vector only"
@@ -380,7 +380,7 @@ def describe_concept_degradations(scope: Scope, vectors: Sequence[QueryVector]) 
     return [*scope.unknown, *(Degradation(part="embedding", effect=effect) for effect in effects)]
 
 
-def _embedding(plan: SearchPlan) -> Iterator[Degradation]:
+def _describe_embedding(plan: SearchPlan) -> Iterator[Degradation]:
     alone = len(plan.vectors) == 1
     for vector in plan.vectors:
         slug = vector.space.slug
@@ -444,10 +444,10 @@ class SearchPlanner:
         Args:
             ontologies: Searched ontologies. None: all.
         """
-        known = self._snapshots.known(ontologies or ())
-        names, pictures = known.there(ontologies), known.image_spaces
+        known = self._snapshots.get(ontologies or ())
+        names, pictures = known.keep_existing(ontologies), known.image_spaces
         seeing = [pictures[name] for name in names if name in pictures and reads_text(pictures[name])]
-        return [*map(known.space_of, names), *seeing]
+        return [*map(known.get_space, names), *seeing]
 
     def plan(
         self, request: SourceSearch, similar: SimilarityFilter | None = None, *, concepts_alone: bool = False
@@ -466,22 +466,22 @@ class SearchPlanner:
         text, names, watch = request.query_text or "", request.ontologies, Stopwatch()
         fresh = request.documents is not None or bool(request.where)
         new_too = request.follows_concepts and names is None  # concept names are looked up per ontology
-        known = self._snapshots.known(names or (), fresh=fresh, new_too=new_too)
+        known = self._snapshots.get(names or (), fresh=fresh, new_too=new_too)
         known.require_known(names)
         with watch.stage("filter") if request.documents or request.where else nullcontext():
-            chosen = choose(self._graph, self._remembered, request, known.there(names))
+            chosen = choose(self._graph, self._remembered, request, known.keep_existing(names))
         filters = replace(chosen.filters, sources=chosen.filters.sources.restrict_to_kinds(request.kinds))
-        scope = scope_of(request, filters, known, chosen.notes, chosen.matching)
+        scope = build_scope(request, filters, known, chosen.notes, chosen.matching)
         require_space(request, scope.slugs)
         if request.exact and (request.documents is None or request.where):
             self._require_few(names or list(known.embedding_states), filters)
         indexes = () if request.exact else (each.space.index_name for each in scope.spaces)
-        populating = self._snapshots.populating(TEXT_INDEX, *indexes)
+        populating = self._snapshots.read_populating(TEXT_INDEX, *indexes)
         with watch.stage("hyde") if request.hyde else nullcontext():
             hypothetical, hyde_fault = self._hyde.generate(request)
-        pictured = [] if concepts_alone else self._pictures.spaces(request, known, scope, filters)
+        pictured = [] if concepts_alone else self._pictures.list_spaces(request, known, scope, filters)
         with watch.stage("embed"):
-            embed = partial(self._vector, request, scope, populating, hypothetical)
+            embed = partial(self._get_vector, request, scope, populating, hypothetical)
             texts = [partial(embed, each) for each in scope.models]
             images = [partial(self._pictures.embed, text, *each) for each in pictured]
             found = ask_at_once([*texts, *images], MODELS_AT_ONCE)
@@ -525,7 +525,7 @@ class SearchPlanner:
                 "Name fewer ontologies or documents, or omit exact"
             )
 
-    def _vector(
+    def _get_vector(
         self,
         request: SourceSearch,
         scope: Scope,
@@ -533,5 +533,5 @@ class SearchPlanner:
         hypothetical: list[str],
         space: Space,
     ) -> QueryVector:
-        waiting = [name for name in scope.indexes(space) if name in populating]
-        return query_vector(request, self._spaces.of(space), waiting, hypothetical)
+        waiting = [name for name in scope.list_indexes(space) if name in populating]
+        return query_vector(request, self._spaces.get_open(space), waiting, hypothetical)

@@ -23,7 +23,7 @@ from kg_api.schemas.search import (
     SourceWindow,
     WordMatch,
 )
-from kg_api.search.fusion import UNKNOWN, left_out, nearness
+from kg_api.search.fusion import UNKNOWN, count_left_out, judge_nearness
 from kg_api.search.plan import SearchPlan
 from kg_api.search.rank import KEPT, PlaceReader
 from kg_api.search.retrieve import (
@@ -68,12 +68,12 @@ def merge_windows(
     ranks: dict[str, int] = {}
     for hit in hits:  # two chunks of one source are one hit
         ranks.setdefault(hit.source_id, len(ranks))
-    rooms = [_room(ranks[hit.source_id], hit, hit.context or (), hit.chunk.source_ids) for hit in hits]
+    rooms = [_count_room(ranks[hit.source_id], hit, hit.context or (), hit.chunk.source_ids) for hit in hits]
     wanted = {place.source_id: place for _, places, _, _ in rooms for place in places}
     tokens = dict(zip(wanted, tokens_of([place.full_text for place in wanted.values()]), strict=True))
     taken = set(wanted) if budget is None else _take(rooms, tokens, budget)
     runs = _runs(place for identity, place in wanted.items() if identity in taken)
-    windows = [_window(run, ranks, tokens) for run in runs]
+    windows = [_build_window(run, ranks, tokens) for run in runs]
     best_first = sorted(windows, key=lambda each: min((ranks[hit] for hit in each.hits), default=len(ranks)))
     return best_first, len(ranks.keys() - taken)
 
@@ -86,7 +86,7 @@ def fit_to_budget(context: SourceContext, tokens_of: TokensOf, budget: int) -> S
     places = context.sources
     counted = tokens_of([place.full_text for place in places])
     tokens = {place.source_id: count for place, count in zip(places, counted, strict=True)}
-    own = [_room(0, place, places) for place in places if place.source_id == context.source_id]
+    own = [_count_room(0, place, places) for place in places if place.source_id == context.source_id]
     taken, degraded = _take(own, tokens, budget), list[Degradation]()
     if not taken:
         alone = f"the source has {tokens.get(context.source_id, 0)} tokens"
@@ -103,7 +103,7 @@ def fit_to_budget(context: SourceContext, tokens_of: TokensOf, budget: int) -> S
     )
 
 
-def _room(rank: int, place: Place, context: Sequence[Place], covered: Sequence[str] = ()) -> Room:
+def _count_room(rank: int, place: Place, context: Sequence[Place], covered: Sequence[str] = ()) -> Room:
     known = {each.source_id: each for each in context}
     for run in _runs(known.values()):
         for at, each in enumerate(run):
@@ -156,7 +156,7 @@ def _runs(places: Iterable[Place]) -> Iterator[list[Place]]:
         yield run
 
 
-def _window(run: Sequence[Place], ranks: Mapping[str, int], tokens: Mapping[str, int]) -> ContextWindow:
+def _build_window(run: Sequence[Place], ranks: Mapping[str, int], tokens: Mapping[str, int]) -> ContextWindow:
     first, last = run[0], run[-1]
     ids = [place.source_id for place in run]
     return ContextWindow(
@@ -207,8 +207,8 @@ class Presenter:
             carried = read_concepts_of_sources(self._graph, ids) if request.include_concepts else {}
             texts = read_chunk_texts(self._graph, find_needed_texts(found))
             hits = present_hits(plan, ranking.hits, places.read(ids), texts, carried)
-        told = UNKNOWN if plan.wording.prefix else nearness(plan, candidates, hits)
-        windows = self._windows(plan, hits) if request.expand_context else []
+        told = UNKNOWN if plan.wording.prefix else judge_nearness(plan, candidates, hits)
+        windows = self._add_windows(plan, hits) if request.expand_context else []
         spaces = [vector.space.slug for vector in plan.vectors if vector.vector is not None]
         hypothetical = (list(each.hypothetical) for each in plan.vectors if each.hypothetical)
         # A cursor after an empty first page returns the same page again
@@ -221,21 +221,23 @@ class Presenter:
             picture_spaces=[each.space.slug for each in plan.pictured],
             hypothetical=next(hypothetical, list[str]()),
             sources=hits,
-            next_cursor=plan.page.next_cursor(hit.identity for hit in ranking.hits) if goes_on else None,
-            left_out=left_out(ranking),
+            next_cursor=plan.page.build_next_cursor(hit.identity for hit in ranking.hits)
+            if goes_on
+            else None,
+            left_out=count_left_out(ranking),
             near=told.near,
             note=told.note,
             windows=windows,
             did_you_mean=plan.notes.respelt,
             degraded=plan.notes.all,
-            timings_ms=plan.watch.milliseconds(),
+            timings_ms=plan.watch.get_milliseconds(),
         )
 
-    def _windows(self, plan: SearchPlan, hits: list[SourceHit]) -> list[ContextWindow]:
+    def _add_windows(self, plan: SearchPlan, hits: list[SourceHit]) -> list[ContextWindow]:
         """Add neighbours to each hit, to get windows that fit into the budget."""
         request = plan.request
         with plan.watch.stage("context"):
-            counter = build_space_token_counter(self._spaces.of(plan.scope.models[0]))
+            counter = build_space_token_counter(self._spaces.get_open(plan.scope.models[0]))
             windows, left_out = read_windows(
                 self._graph, hits, counter, request.window_size, request.token_budget
             )
@@ -265,7 +267,7 @@ def present_hits(
             given = SourceHit(
                 **vars(place),
                 similarity=found.similarity,
-                space=None if found.similarity is None else plan.scope.space_of(place.ontology),
+                space=None if found.similarity is None else plan.scope.get_space(place.ontology),
                 score=hit.score,
                 ranks=hit.ranks,
                 chunk=to_matched_chunk(found, place, texts),
@@ -288,7 +290,9 @@ def _explain(plan: SearchPlan, hit: Hit) -> Explanation:
     request = plan.request
     indexes = {TEXT: TEXT_INDEX, CONCEPTS: "concepts"}
     for slug, vector in plan.usable.items():
-        indexes[f"{VECTOR}{slug}"] = EXACT if request.exact else ", ".join(plan.scope.indexes(vector.space))
+        indexes[f"{VECTOR}{slug}"] = (
+            EXACT if request.exact else ", ".join(plan.scope.list_indexes(vector.space))
+        )
     for each in plan.pictured:
         indexes[f"{PICTURES}{each.space.slug}"] = each.space.image_index_name
     steps: list[str] = [request.fusion] if plan.lanes > 1 else []

@@ -23,7 +23,7 @@ from kg_api.search.scope import Scope
 from kg_api.spaces.images import ImageSpaceRegistry, group_by_space
 from kg_api.spaces.open_spaces import FAULTS, OpenSpace
 from kg_api.spaces.snapshot import OntologySnapshot, Snapshots
-from kg_api.text.cutting import words
+from kg_api.text.cutting import count_words
 
 # HyDE: search with hypothetical answers of a language model in addition to the question
 
@@ -79,7 +79,7 @@ def count_wanted(request: SourceSearch) -> int:
     if request.hyde != "auto":
         return request.hyde
     by_words_alone = request.mode == "text" or request.query_vector is not None
-    long = words(request.query_text or "") >= AUTO_WORDS
+    long = count_words(request.query_text or "") >= AUTO_WORDS
     return AUTO_ANSWERS if long and not by_words_alone else 0
 
 
@@ -100,7 +100,7 @@ def average_vectors(
     if not texts:
         return question, None
     try:
-        embedder = opened.embedder()
+        embedder = opened.get_embedder()
         cut = [text[: embedder.spans(text)[0][1]] for text in texts]
         vectors = opened.embed_passages([text for text in cut if text.strip()])
     except OtherModel:  # the question's vector may come from that model as well
@@ -141,15 +141,17 @@ class PictureQuestions:
         self._images = images
         self._snapshots = snapshots
 
-    def spaces(
+    def list_spaces(
         self, request: SourceSearch, known: OntologySnapshot, scope: Scope, filters: Filters
     ) -> list[tuple[Space, list[str]]]:
         """List the image spaces that can be searched, with their ontologies."""
         if self._images is None or not request.query_text or request.mode == "text":
             return []
-        return [] if filters.image is False else self.reading(scope.names, known)
+        return [] if filters.image is False else self.list_text_spaces(scope.names, known)
 
-    def reading(self, names: Sequence[str], known: OntologySnapshot) -> list[tuple[Space, list[str]]]:
+    def list_text_spaces(
+        self, names: Sequence[str], known: OntologySnapshot
+    ) -> list[tuple[Space, list[str]]]:
         """List image spaces that have a model to embed text, with their ontologies."""
         answering = known.image_spaces
         reading = [name for name in names if name in answering and reads_text(answering[name])]
@@ -157,11 +159,11 @@ class PictureQuestions:
 
     def embed(self, text: str, space: Space, names: list[str]) -> PictureVector:
         vector, fault = None, None
-        if waiting := self._snapshots.populating(space.image_index_name):
+        if waiting := self._snapshots.read_populating(space.image_index_name):
             fault = f"the index {space.image_index_name} is {waiting[space.image_index_name]}"
         elif self._images is not None:
             try:
-                vector = self._images.of(space).embed_query(text)
+                vector = self._images.get_open(space).embed_query(text)
             except (*FAULTS, InvalidInput) as error:
                 fault = str(error)
         return PictureVector(space, names, vector, fault)

@@ -32,9 +32,9 @@ from kg_api.search.retrieve import (
     Hit,
     LaneContribution,
     Ranking,
-    below,
     find_needed_texts,
     get_hit_key,
+    scale_below,
     to_matched_chunk,
 )
 from kg_api.suggestions import UNSPACED
@@ -135,13 +135,13 @@ class PlaceReader:
     def __getitem__(self, source_id: str) -> DescribedPlace:
         return self._known[source_id]
 
-    def there(self, hits: Iterable[Hit]) -> list[Hit]:
+    def keep_existing(self, hits: Iterable[Hit]) -> list[Hit]:
         """Read the sources for hits. If a source was deleted after retrieval, the hit is dropped."""
         hits = list(hits)
         known = self.read(hit.found.source.source_id for hit in hits)
         return [hit for hit in hits if hit.found.source.source_id in known]
 
-    def alike(self, source_ids: Sequence[str]) -> list[list[int]]:
+    def group_alike(self, source_ids: Sequence[str]) -> list[list[int]]:
         """Group sources that are nearly the same.
 
         The result is cached, because deeper retrievals repeat the comparison.
@@ -190,12 +190,12 @@ def drop_duplicates(hits: Sequence[Hit], places: PlaceReader) -> list[Hit]:
 
     All chunks of a kept source remain. Deleted sources are dropped.
     """
-    hits = places.there(hits)
+    hits = places.keep_existing(hits)
     known = {hit.found.source.source_id: hit.duplicates for hit in hits}
     sources = list(known)
     copies = {  # include the copies of each copy
         sources[first]: [each for at in others for each in (sources[at], *known[sources[at]])]
-        for first, *others in places.alike(sources)
+        for first, *others in places.group_alike(sources)
     }
     return [
         hit._replace(duplicates=tuple(dict.fromkeys((*hit.duplicates, *copies[source_id]))))
@@ -215,7 +215,7 @@ def limit_per_group(items: Iterable[T], group_of: Callable[[T], Hashable], most:
     return kept
 
 
-def similarities(
+def compute_similarities(
     vectors: Sequence[NDArray[np.float32] | None], spaces: Sequence[str | None]
 ) -> NDArray[np.float64]:
     """Compute the cosine for each pair, shape (n, n). If it cannot be compared, use 0."""
@@ -267,15 +267,15 @@ def _to_unit(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def is_short(plan: SearchPlan, hits: Sequence[Hit]) -> bool:
     """Check if a page is not complete. The first page is not checked."""
-    return bool(plan.page.given) and len(_left(plan, hits)) < plan.request.limit
+    return bool(plan.page.given) and len(_list_left(plan, hits)) < plan.request.limit
 
 
 def can_go_deeper(plan: SearchPlan, candidates: Candidates) -> bool:
     """Check if it is possible to go deeper and find more."""
-    return plan.depth < MAX_CHUNKS and _there_may_be_more(plan, candidates)
+    return plan.depth < MAX_CHUNKS and _may_have_more(plan, candidates)
 
 
-def _there_may_be_more(plan: SearchPlan, candidates: Candidates) -> bool:
+def _may_have_more(plan: SearchPlan, candidates: Candidates) -> bool:
     """Check if a retriever can have more hits.
 
     A vector retriever that passed the similarity threshold has none.
@@ -291,25 +291,25 @@ def take_page(
 
     `found` is the number of hits before deduplication.
     """
-    limit, left = plan.request.limit, _left(plan, ranking.hits)
+    limit, left = plan.request.limit, _list_left(plan, ranking.hits)
     shown, at = list[Hit](), 0
     with plan.watch.stage("tell"):
         while at < len(left) and len(shown) < limit:  # replace hits whose source was deleted
             part = left[at : at + limit - len(shown)]
-            shown += places.there(part)
+            shown += places.keep_existing(part)
             at += len(part)
     # Hits beyond the comparison limit remain for further pages
     uncompared = (
         plan.request.collapse_duplicates and found > MAX_COMPARED and not is_short(plan, ranking.hits)
     )
     more = len(left) > limit or uncompared or can_go_deeper(plan, candidates)
-    if plan.page.given and not more and _there_may_be_more(plan, candidates):
+    if plan.page.given and not more and _may_have_more(plan, candidates):
         effect = f"a search reads only the first {MAX_CHUNKS:,} hits of each retriever, so there may be more"
         plan.notes.record("page", [Degradation(part="query", effect=effect)])
     return replace(ranking, hits=shown, more=more)
 
 
-def _left(plan: SearchPlan, hits: Sequence[Hit]) -> Sequence[Hit]:
+def _list_left(plan: SearchPlan, hits: Sequence[Hit]) -> Sequence[Hit]:
     """List hits that were not on pages before."""
     return [hit for hit in hits if not plan.page.has_returned(hit.identity)] if plan.page.given else hits
 
@@ -351,7 +351,7 @@ def fuse_lanes(plan: SearchPlan, candidates: Candidates) -> list[Hit]:
                 continue
             by_vector, own = name.startswith(VECTOR), dict[str, LaneHit]()
             for each in lane:
-                pointed = _pointing(each, words) if by_vector else each
+                pointed = _point_to_source(each, words) if by_vector else each
                 own.setdefault(get_hit_key(pointed, group_by), pointed)
             found = {**own, **found}  # prefer the first retrievers: vector retrievers know the chunk
             scores = {identity: each.score for identity, each in own.items()}
@@ -362,7 +362,7 @@ def fuse_lanes(plan: SearchPlan, candidates: Candidates) -> list[Hit]:
             further = {
                 get_hit_key(each, group_by): each.similarity
                 for each in words.values()
-                if each.similarity is not None and plan.scope.space_of(each.source.ontology) == slug
+                if each.similarity is not None and plan.scope.get_space(each.source.ontology) == slug
             }
             calibration = plan.scope.calibrations.get(slug) or USUAL
             lanes.append(LaneScores(name, scores, further, calibration))
@@ -378,7 +378,7 @@ def fuse_lanes(plan: SearchPlan, candidates: Candidates) -> list[Hit]:
         )
 
 
-def _pointing(each: LaneHit, words: Mapping[str, LaneHit]) -> LaneHit:
+def _point_to_source(each: LaneHit, words: Mapping[str, LaneHit]) -> LaneHit:
     """Assign a chunk that has several sources to the source that should be shown, using the keywords."""
     if each.chunk is None or len(each.chunk.covers) == 1:
         return each
@@ -428,10 +428,10 @@ def fill_from_graph(
     similar = build_vector_filter(plan)
     # Below the threshold, keep only concept hits that accompany a similar hit. Ranks include hits that are
     # dropped later
-    beside = similar.similar.keep_carried and any(similar.passes(hit) for hit in best)
+    beside = similar.similar.keep_carried and any(similar.keeps(hit) for hit in best)
     joined = similar.divide(join_further(rest, {CONCEPTS: led}), beside=beside)
     every, least = [*best], min((hit.score for hit in best), default=0.0)
-    for rank, hit in enumerate(below(least, joined.hits), start=len(best) + 1):
+    for rank, hit in enumerate(scale_below(least, joined.hits), start=len(best) + 1):
         before = None if hit.passage_rank is None else hit.passage_rank + len(best)
         every.append(hit._replace(fused_rank=rank, passage_rank=before))
     return replace(
@@ -475,13 +475,13 @@ class Ranker:
         If no hit on the first page passes the similarity threshold, drop concept hits as well.
         """
         similar = build_vector_filter(plan)
-        kept = self._kept(plan, ranking.hits, places)
+        kept = self._select(plan, ranking.hits, places)
         best = kept[: plan.request.limit]
-        if best and not any(similar.passes(hit) for hit in best):
-            kept = self._kept(plan, similar.strict(ranking.hits), places)
+        if best and not any(similar.keeps(hit) for hit in best):
+            kept = self._select(plan, similar.keep_strictly(ranking.hits), places)
         return replace(ranking, hits=kept)
 
-    def _kept(self, plan: SearchPlan, hits: Sequence[Hit], places: PlaceReader) -> list[Hit]:
+    def _select(self, plan: SearchPlan, hits: Sequence[Hit], places: PlaceReader) -> list[Hit]:
         """Rerank hits, remove copies, limit them for each document, and diversify."""
         request, notes = plan.request, list[Degradation]()
         every = self._rerank(plan, hits, places, notes) if request.rerank else hits
@@ -491,7 +491,7 @@ class Ranker:
         if request.mmr_lambda is not None:
             first = max(request.first_stage_limit, request.limit)
             with plan.watch.stage("mmr"):
-                kept = [*self._diverse(plan, kept[:first], notes), *kept[first:]]
+                kept = [*self._diversify(plan, kept[:first], notes), *kept[first:]]
         if request.collapse_duplicates and short and len(every) > MAX_COMPARED:
             effect = (
                 f"the best {MAX_COMPARED} hits are near-duplicates of each other. The remaining hits were "
@@ -507,7 +507,7 @@ class Ranker:
         """Rerank the first hits. The order of the others is not changed."""
         question, depth = plan.request.query_text, plan.request.first_stage_limit
         if question is None:
-            notes.append(_not_reranked("a cross-encoder needs query_text"))
+            notes.append(_describe_failed_rerank("a cross-encoder needs query_text"))
             return hits
         with plan.watch.stage("rerank"):
             first = self._read(question, hits[:depth], places, notes)
@@ -519,19 +519,19 @@ class Ranker:
         reranker, seconds = self._reranking.reranker, self._reranking.seconds
         if reranker is None:
             notes.append(
-                _not_reranked(
+                _describe_failed_rerank(
                     "no reranker is configured. See KG_RERANK__PROVIDER in docs/reference/settings.md"
                 )
             )
             return hits
-        hits = places.there(hits)
+        hits = places.keep_existing(hits)
         found = [hit.found for hit in hits]
         texts = read_chunk_texts(self._graph, find_needed_texts(found))
         passages = [to_matched_chunk(each, places[each.source.source_id], texts).text for each in found]
         try:
             scores = reranker.score(question, passages, seconds=seconds)
         except RerankUnavailable as error:
-            notes.append(_not_reranked(str(error)))
+            notes.append(_describe_failed_rerank(str(error)))
             return hits
         if len(scores) < len(hits):
             why = f"{len(scores)} of {len(hits)} hits were read in {seconds:g} s"
@@ -546,7 +546,7 @@ class Ranker:
         placed = [hit._replace(rerank_rank=rank) for rank, hit in enumerate(read, start=1)]
         return [*placed, *_append_below(placed, hits[len(scores) :])]
 
-    def _diverse(self, plan: SearchPlan, hits: Sequence[Hit], notes: list[Degradation]) -> list[Hit]:
+    def _diversify(self, plan: SearchPlan, hits: Sequence[Hit], notes: list[Degradation]) -> list[Hit]:
         """Order by maximal marginal relevance. If a hit has no vector, it is different from all others."""
         properties = {each.space.key: each.space.vector_property for each in plan.scope.spaces}
         wanted = [
@@ -554,13 +554,13 @@ class Ranker:
                 "identity": hit.identity,
                 "source_id": hit.found.source.source_id,
                 "chunk_id": hit.found.chunk.chunk_id if hit.found.chunk else None,
-                "property": properties.get(plan.scope.key_of(hit.found.source.ontology), "embedding"),
+                "property": properties.get(plan.scope.get_key(hit.found.source.ontology), "embedding"),
             }
             for hit in hits
         ]
         vectors = read_hit_vectors(self._graph, wanted)
-        spaces = [plan.scope.space_of(hit.found.source.ontology) for hit in hits]
-        near = similarities([vectors.get(hit.identity) for hit in hits], spaces)
+        spaces = [plan.scope.get_space(hit.found.source.ontology) for hit in hits]
+        near = compute_similarities([vectors.get(hit.identity) for hit in hits], spaces)
         weight = plan.request.mmr_lambda or 0.0
         order = order_by_marginal_relevance([hit.score for hit in hits], near, weight, plan.reach)
         chosen = [
@@ -576,8 +576,8 @@ class Ranker:
 
 def _append_below(first: Sequence[Hit], rest: Sequence[Hit]) -> Sequence[Hit]:
     """Append hits, using scores below those in `first`."""
-    return below(min(hit.score for hit in first), rest) if first else rest
+    return scale_below(min(hit.score for hit in first), rest) if first else rest
 
 
-def _not_reranked(why: str) -> Degradation:
+def _describe_failed_rerank(why: str) -> Degradation:
     return Degradation(part="rerank", effect=f"not reranked, so the fused order applies: {why}")

@@ -24,7 +24,7 @@ class ReadingService:
         self._spaces = spaces
         self._snapshots = get_snapshots(graph)
 
-    def context(self, called: str, window: int, token_budget: int | None = None) -> SourceWindow:
+    def read_context(self, called: str, window: int, token_budget: int | None = None) -> SourceWindow:
         """Read a source with neighbours. If this is a document, use the first source.
 
         Raises:
@@ -42,7 +42,7 @@ class ReadingService:
         whole = SourceWindow(source_id=source.source_id, window_size=window, sources=around)
         if token_budget is None:
             return whole
-        counter = self._counter(source.ontology)
+        counter = self._get_counter(source.ontology)
         kept = fit_to_budget(whole, counter, token_budget)
         if counter.problem is not None:
             kept.degraded.append(Degradation(part="windows", effect=counter.problem))
@@ -79,7 +79,7 @@ class ReadingService:
         first = first if start is None else start
         if first and first >= document.sources:
             raise InvalidInput(describe_missing_paragraph(document.document, first, document.sources))
-        counter = self._counter(document.ontology)
+        counter = self._get_counter(document.ontology)
         kept, spent = list[Place](), 0
         for place in read_paragraphs(self._graph, document.document_id, first, first + AT_ONCE - 1):
             tokens = counter([place.full_text])[0]
@@ -99,7 +99,7 @@ class ReadingService:
             degraded=[Degradation(part="windows", effect=counter.problem)] if counter.problem else [],
         )
 
-    def _counter(self, ontology: str) -> ModelTokenCounter:
+    def _get_counter(self, ontology: str) -> ModelTokenCounter:
         return build_space_token_counter(
-            self._spaces.of(self._snapshots.known([ontology]).space_of(ontology))
+            self._spaces.get_open(self._snapshots.get([ontology]).get_space(ontology))
         )

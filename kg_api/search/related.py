@@ -25,7 +25,7 @@ from kg_api.schemas.image_search import RelatedSearch, RelatedSource, RelatedSou
 from kg_api.schemas.search import Degradation, Place
 from kg_api.schemas.vocabulary import RelatedLane, SourceKind
 from kg_api.search.fusion import MARGIN, get_relevance_floor
-from kg_api.search.near import comparable, sample_evenly
+from kg_api.search.near import build_comparable, sample_evenly
 from kg_api.search.notes import Stopwatch, describe_embedding_progress
 from kg_api.search.question import PictureQuestions, PictureVector
 from kg_api.search.retrieve import PASSAGE
@@ -165,9 +165,9 @@ class SeenLane:
         """Find images in the same image space."""
         own, spaces = query.own, known.image_spaces
         space = spaces.get(own.ontology)
-        if space is None or self._snapshots.populating(space.image_index_name):
+        if space is None or self._snapshots.read_populating(space.image_index_name):
             return {}
-        groups = group_by_space(known.there(query.within.ontologies), spaces)
+        groups = group_by_space(known.keep_existing(query.within.ontologies), spaces)
         names = next((names for each, names in groups if each.slug == space.slug), list[str]())
         parts = read_source_vectors(self._graph, own.source_id, space)
         questions = [PictureVector(space, names, part.vector) for part in parts]
@@ -182,15 +182,19 @@ class SeenLane:
         parts = read_source_vectors(self._graph, own.source_id, space)
         texts = {each.slug: each for each in known.answering.values()}
         one = [each for each in texts.values() if is_one_space(space.identity, each.identity)]
-        slots = [slot for each in one for slot in comparable(each, query.within.ontologies, known).slots]
-        there = [(each, names) for each, names in slots if not self._snapshots.populating(each.index_name)]
+        slots = [
+            slot for each in one for slot in build_comparable(each, query.within.ontologies, known).slots
+        ]
+        there = [
+            (each, names) for each, names in slots if not self._snapshots.read_populating(each.index_name)
+        ]
         return find_near_vectors(self._graph, query, parts, there, "picture_space")
 
     def _find_images_by_text(
         self, query: RelatedQuery, known: OntologySnapshot, degradations: list[Degradation]
     ) -> Found:
         """Find images near the text in a passage."""
-        spaces = self._questions.reading(known.there(query.within.ontologies), known)
+        spaces = self._questions.list_text_spaces(known.keep_existing(query.within.ontologies), known)
         questions = [self._questions.embed(query.own.full_text, *each) for each in spaces]
         degradations += [each.degradation for each in questions if each.degradation is not None]
         near = [hit for each in questions for hit in self._find_near(query, each)]
@@ -212,7 +216,7 @@ class SeenLane:
             yield question.space.slug, hit._replace(similarity=hit.score)
 
 
-def note_no_close_match(space: Space, lanes: Iterable[Found]) -> str | None:
+def add_no_close_match_note(space: Space, lanes: Iterable[Found]) -> str | None:
     """Add a note if sources only have similar text, and none of them has close text."""
     ways = [way for lane in lanes for way in lane.values()]
     floor = get_relevance_floor(space, 0)
@@ -240,7 +244,7 @@ class RelatedService:
         self._seeing = SeenLane(graph, images)
         self._snapshots = get_snapshots(graph)
         self._remembered = self._snapshots.filters
-        self._progress = self._snapshots.progress()
+        self._progress = self._snapshots.get_progress()
 
     def find_related(self, source_id: str, request: RelatedSearch) -> RelatedSources:
         """Find sources that are related to a source. `degraded` lists the retrievers that did not work.
@@ -252,7 +256,7 @@ class RelatedService:
         """
         watch, degradations = Stopwatch("related"), list[Degradation]()
         own = find_source(self._graph, source_id)
-        known = self._snapshots.known([own.ontology, *(request.ontologies or ())])
+        known = self._snapshots.get([own.ontology, *(request.ontologies or ())])
         known.require_known(request.ontologies)
         with watch.stage("filter") if request.where else nullcontext():
             within = self._build_scope(own, request, degradations)
@@ -269,9 +273,9 @@ class RelatedService:
             source=own,
             kinds=within.sources.kinds,
             sources=self._join(lanes, request.limit),
-            note=note_no_close_match(known.space_of(own.ontology), lanes),
+            note=add_no_close_match_note(known.get_space(own.ontology), lanes),
             degraded=degradations,
-            timings_ms=watch.milliseconds(),
+            timings_ms=watch.get_milliseconds(),
         )
 
     def _build_scope(self, own: Place, request: RelatedSearch, degradations: list[Degradation]) -> Filters:
@@ -294,7 +298,9 @@ class RelatedService:
         beside = [each.source_id for each in around if each.source_id != own.source_id]
         found = find_through_concepts(self._graph, query, beside)
         if not found:
-            degradations += describe_missing_concepts(self._graph, known.there(query.within.ontologies))
+            degradations += describe_missing_concepts(
+                self._graph, known.keep_existing(query.within.ontologies)
+            )
         return found
 
     def _find_by_text_vector(
@@ -304,19 +310,21 @@ class RelatedService:
         own = query.own
         vectors = read_search_vectors(self._graph, [own.source_id], known.answering, known.new)
         parts = sample_evenly(vectors.get(own.source_id, []), MAX_PARTS)
-        scope = comparable(known.space_of(own.ontology), query.within.ontologies, known)
+        scope = build_comparable(known.get_space(own.ontology), query.within.ontologies, known)
         if not parts:
             effect = "the source has no vector yet, so kg did not search for similar text"
             degradations.append(Degradation(part="vectors", effect=effect))
             return {}
         names = [] if query.within.image else [space.index_name for space, _ in scope.slots]
-        waiting = self._snapshots.populating(*names)  # images need no index, because all vectors are compared
+        waiting = self._snapshots.read_populating(
+            *names
+        )  # images need no index, because all vectors are compared
         degradations += [
             Degradation(part="vector_index", effect=f"the index {name} is {state}, so it was not searched")
             for name, state in waiting.items()
         ]
         degradations += [each for each in scope.degradations() if each not in degradations]
-        degradations += describe_embedding_progress(self._progress.recent(), scope.ontologies)
+        degradations += describe_embedding_progress(self._progress.get(), scope.ontologies)
         slots = [(space, names) for space, names in scope.slots if space.index_name not in waiting]
         return find_near_vectors(self._graph, query, parts, slots, "words")
 

@@ -36,16 +36,16 @@ from kg_api.graph.search import (
     NearestPassages,
     Seed,
     SeedPassage,
+    build_name_lookup,
     build_vector_lookup,
     build_word_lookup,
-    by_name,
     find_sources_by_concepts,
     find_texts_with_similar_words,
     look_up_concepts,
 )
 from kg_api.graph.similar import NearestPictures
 from kg_api.graph.text_analysis import suggest_words
-from kg_api.schemas.base import name_id, normalize_concept_name
+from kg_api.schemas.base import build_name_id, normalize_concept_name
 from kg_api.schemas.search import Degradation, MatchedChunk, Place, Ranks, Respelling
 from kg_api.schemas.spaces import USUAL, SimilarityCalibration
 from kg_api.schemas.vocabulary import GroupBy
@@ -105,7 +105,7 @@ class Hit(NamedTuple):
         )
 
 
-def below(least: float, hits: Iterable[Hit]) -> list[Hit]:
+def scale_below(least: float, hits: Iterable[Hit]) -> list[Hit]:
     """Change the scores, so that they are below `least`. The order stays the same."""
     return [hit._replace(score=least - number * 1e-6) for number, hit in enumerate(hits, start=1)]
 
@@ -214,7 +214,7 @@ def list_lanes(plan: SearchPlan) -> Iterator[Lane]:
                     wanted=plan.depth if sources else request.limit,
                     exact=request.exact,
                     each_chunk=request.group_by == "chunk",
-                    candidates=plan.candidates(each.filters),
+                    candidates=plan.count_candidates(each.filters),
                 ),
             )
     yield from list_word_lanes(plan)
@@ -280,7 +280,7 @@ def iterate_candidate_names(text: str) -> Iterator[str]:
     A name has up to 6 words, or up to 12 characters in a script without spaces.
     """
     words = normalize_concept_name(text).split()[:MAX_WORDS]
-    yield from dict.fromkeys((*_spaced_names(words), *_unspaced_names(" ".join(words))))
+    yield from dict.fromkeys((*_list_spaced_names(words), *_list_unspaced_names(" ".join(words))))
 
 
 def is_part_of_name(name: str, other: str) -> bool:
@@ -296,7 +296,7 @@ def is_unspaced(text: str) -> bool:
     return 2 * len(_UNSPACED.findall(text)) > letters
 
 
-def _spaced_names(words: Sequence[str]) -> Iterator[str]:
+def _list_spaced_names(words: Sequence[str]) -> Iterator[str]:
     for length in range(min(MAX_NAME_WORDS, len(words)), 0, -1):
         for at in range(len(words) - length + 1):
             name = " ".join(words[at : at + length])
@@ -304,7 +304,7 @@ def _spaced_names(words: Sequence[str]) -> Iterator[str]:
                 yield name
 
 
-def _unspaced_names(text: str) -> Iterator[str]:
+def _list_unspaced_names(text: str) -> Iterator[str]:
     left = MAX_UNSPACED
     for found in _RUN.finditer(text):
         run = found[0][: max(left, 0)]
@@ -347,8 +347,8 @@ class ConceptLane:
     def __init__(self, graph: Graph, snapshots: Snapshots) -> None:
         self._graph = graph
         self._snapshots = snapshots
-        self._extraction = snapshots.progress("concept_extraction")
-        self._embedding = snapshots.progress("concept_embedding")
+        self._extraction = snapshots.get_progress("concept_extraction")
+        self._embedding = snapshots.get_progress("concept_embedding")
 
     def retrieve(self, plan: SearchPlan, seeds: Sequence[Seed], best: Sequence[LaneHit]) -> list[LaneHit]:
         """Find up to `plan.depth` sources.
@@ -367,7 +367,7 @@ class ConceptLane:
             if not plan.image  # concepts in the caption of another image do not help an image search
         ]
         within = Filters(plan.scope.names, plan.filters.document_ids, plan.filters.sources)
-        near = [*self._nearness(plan)]
+        near = [*self._list_nearness(plan)]
         asked = plan.space_vectors
         found = find_sources_by_concepts(
             self._graph, seeds, passages, within, asked, limit=plan.depth, nearness=near
@@ -377,17 +377,17 @@ class ConceptLane:
         )
         return found
 
-    def _nearness(self, plan: SearchPlan) -> Iterator[ConceptNearness]:
+    def _list_nearness(self, plan: SearchPlan) -> Iterator[ConceptNearness]:
         """Yield the spaces that have concept vectors to use."""
         models = plan.scope.models
-        waiting = self._snapshots.populating(*(space.concept_index_name for space in models))
+        waiting = self._snapshots.read_populating(*(space.concept_index_name for space in models))
         for space in models:
             if space.concept_index_name not in waiting:
                 yield ConceptNearness(
                     space, plan.scope.ontologies[space.slug], get_min_neighbour_cosine(space)
                 )
 
-    def seeds(self, plan: SearchPlan) -> list[Seed]:
+    def find_seeds(self, plan: SearchPlan) -> list[Seed]:
         """Find the concepts that are named in the question, or similar to it.
 
         Runs in parallel to the other retrievers. For a script without spaces, only named concepts count: a
@@ -397,12 +397,12 @@ class ConceptLane:
         """
         meanings, names = list_meanings(plan), plan.scope.names
         told = [
-            *describe_running_jobs(self._extraction.recent(), names, EXTRACTION),
-            *describe_running_jobs(self._embedding.recent(), names, EMBEDDING),
+            *describe_running_jobs(self._extraction.get(), names, EXTRACTION),
+            *describe_running_jobs(self._embedding.get(), names, EMBEDDING),
             *(start_embedding(self._graph, plan.known, names) if meanings or plan.request.graph else ()),
         ]
         spaces = plan.scope.models if plan.request.graph else [each.space for each in meanings]
-        waiting = self._snapshots.populating(*(space.concept_index_name for space in spaces))
+        waiting = self._snapshots.read_populating(*(space.concept_index_name for space in spaces))
         usable = [each for each in meanings if each.space.concept_index_name not in waiting]
         named = list(iterate_candidate_names(plan.text))
         weights = self._find_seeds(plan, named, usable)
@@ -417,16 +417,19 @@ class ConceptLane:
         self, plan: SearchPlan, names: Sequence[str], meanings: Sequence[Meaning]
     ) -> dict[str, float]:
         """Find weights for concepts that are named or similar, by concept id."""
-        ids = list(_name_ids(names, plan.scope.names))
+        ids = list(_list_name_ids(names, plan.scope.names))
         unspaced = is_unspaced(plan.text)
         asked = () if unspaced and not plan.concepts_alone else meanings
-        lookups = [by_name(ids, [], MAX_NAMED), *(build_vector_lookup(each, NEAREST) for each in asked)]
+        lookups = [
+            build_name_lookup(ids, [], MAX_NAMED),
+            *(build_vector_lookup(each, NEAREST) for each in asked),
+        ]
         found, *nearest = look_up_concepts(self._graph, lookups)
-        named = {each.concept.concept_id: NAMED for each in _longest(found)}
+        named = {each.concept.concept_id: NAMED for each in _keep_longest(found)}
         if unspaced and named:
             return named
         near = {
-            hit.concept.concept_id: _weight(hit, each.space.calibration or USUAL)
+            hit.concept.concept_id: _to_weight(hit, each.space.calibration or USUAL)
             for each, hits in zip(asked, nearest, strict=True)
             for hit in hits
         }
@@ -437,7 +440,7 @@ def _report_too_many_words(names: Sequence[str], ontologies: Sequence[str]) -> b
     return len(names) * len(ontologies) > MAX_NAMES
 
 
-def _name_ids(names: Sequence[str], ontologies: Sequence[str]) -> Iterator[str]:
+def _list_name_ids(names: Sequence[str], ontologies: Sequence[str]) -> Iterator[str]:
     """Yield the id of each name in each ontology.
 
     Above the limit, names of a typical length come first, with the same selection for each ontology.
@@ -445,10 +448,10 @@ def _name_ids(names: Sequence[str], ontologies: Sequence[str]) -> Iterator[str]:
     if _report_too_many_words(names, ontologies):
         names = sorted(names, key=lambda name: abs(len(name.split()) - USUAL_WORDS))
     each = ((name, ontology) for name in names for ontology in ontologies)
-    return (name_id(ontology, name) for name, ontology in islice(each, MAX_NAMES))
+    return (build_name_id(ontology, name) for name, ontology in islice(each, MAX_NAMES))
 
 
-def _longest(named: Sequence[ConceptLaneHit]) -> Iterator[ConceptLaneHit]:
+def _keep_longest(named: Sequence[ConceptLaneHit]) -> Iterator[ConceptLaneHit]:
     """Yield concepts that have a name which is not part of another name."""
     labels = [normalize_concept_name(each.concept.label) for each in named]
     for each, own in zip(named, labels, strict=True):
@@ -465,7 +468,7 @@ def list_meanings(plan: SearchPlan) -> list[Meaning]:
     ]
 
 
-def _weight(near: ConceptLaneHit, calibration: SimilarityCalibration) -> float:
+def _to_weight(near: ConceptLaneHit, calibration: SimilarityCalibration) -> float:
     """Convert a similarity to a weight from 0 (between unrelated and related texts) to `NAMED`."""
     return min(max(((near.similarity or 0) - calibration.middle) / (2 * calibration.gap), 0), NAMED)
 
@@ -489,18 +492,18 @@ class KnownWords:
         self._known = TTLCache[tuple[Hashable, ...], bool](MAX_KNOWN, KNOWN_SECONDS)
         self._lock = threading.Lock()
 
-    def doubted(self, wording: Wording) -> list[str]:
+    def list_doubted(self, wording: Wording) -> list[str]:
         """List words that may be misspelled. Words that are known from the cache are omitted."""
-        where = self._where(wording)
+        where = self._find_scopes(wording)
         with self._lock:
             return [word for word in wording.watched if (where, word) not in self._known]
 
     def remember(self, wording: Wording, words: Iterable[str]) -> None:
-        where = self._where(wording)
+        where = self._find_scopes(wording)
         with self._lock:
             self._known.update({(where, word): True for word in words})
 
-    def _where(self, wording: Wording) -> Hashable:
+    def _find_scopes(self, wording: Wording) -> Hashable:
         names, ids = wording.ontologies, wording.document_ids
         return None if names is None else tuple(names), None if ids is None else hash(tuple(ids))
 
@@ -536,7 +539,7 @@ class Retriever:
         self._graph = graph
         self._fuse = fuse
         self._concepts = ConceptLane(graph, snapshots)
-        self._progress = snapshots.progress()
+        self._progress = snapshots.get_progress()
         self._words = KnownWords()
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="seeds")
 
@@ -551,23 +554,23 @@ class Retriever:
         Raises:
             Unavailable: No requested retriever is available.
         """
-        seeds = self._seeds(plan, before) if plan.request.follows_concepts else None
+        seeds = self._start_seeds(plan, before) if plan.request.follows_concepts else None
         if before is not None and before.wording is not None:
-            plan = plan.worded(before.wording)
-        candidates = self._lanes(plan, respelt=before is not None)
+            plan = plan.with_wording(before.wording)
+        candidates = self._run_lanes(plan, respelt=before is not None)
         if before is not None:  # keep the wording for deeper retrievals
             candidates = replace(candidates, wording=before.wording)
         if not plan.concepts_alone:
-            plan.notes.record("lanes", self._degradations(plan, candidates))
+            plan.notes.record("lanes", self._list_degradations(plan, candidates))
         return candidates if seeds is None else self._follow(plan, candidates, seeds())
 
-    def _seeds(self, plan: SearchPlan, before: Candidates | None) -> Callable[[], Sequence[Seed]]:
+    def _start_seeds(self, plan: SearchPlan, before: Candidates | None) -> Callable[[], Sequence[Seed]]:
         """Look up concepts for the question in the background. This is only done once."""
         if before is not None:
             return lambda: before.seeds
-        return self._pool.submit(copy_context().run, self._concepts.seeds, plan).result
+        return self._pool.submit(copy_context().run, self._concepts.find_seeds, plan).result
 
-    def _lanes(self, plan: SearchPlan, *, respelt: bool) -> Candidates:
+    def _run_lanes(self, plan: SearchPlan, *, respelt: bool) -> Candidates:
         """Run all retrievers in one request.
 
         If words are unknown, repeat the full-text search with corrections.
@@ -576,22 +579,22 @@ class Retriever:
         if not lanes and not plan.concepts_alone and not plan.asks_text:
             raise Unavailable("the search indexes are still being populated. Try again in a moment")
         looks = not respelt and wording.room > 0 and any(name == TEXT for name, _ in lanes)
-        doubted = self._words.doubted(wording) if looks else []
+        doubted = self._words.list_doubted(wording) if looks else []
         with plan.watch.stage("retrieve"):
             found, known = self._ask(lanes, {word: wording.list_word_queries(word) for word in doubted})
         if not doubted:
-            return _candidates(plan, found)
+            return _build_candidates(plan, found)
         self._words.remember(wording, known)
         with plan.watch.stage("spelling"):
             missing = [word for word in doubted if word not in known]
             wording = respell(self._graph, wording, missing) if missing else wording
             if not wording.respelt:
-                return _candidates(plan, found)
+                return _build_candidates(plan, found)
             # Repeat only the full-text search and keep the other results
             plan.notes.respelt = [*wording.respelt]
             others = [each for each in found if each[0] != TEXT]
-            again, _ = self._ask([*list_word_lanes(plan.worded(wording))])
-            return replace(_candidates(plan, [*others, *again]), wording=wording)
+            again, _ = self._ask([*list_word_lanes(plan.with_wording(wording))])
+            return replace(_build_candidates(plan, [*others, *again]), wording=wording)
 
     def _ask(
         self, lanes: Sequence[Lane], doubted: Mapping[str, Sequence[str]] | None = None
@@ -611,7 +614,7 @@ class Retriever:
         cut = candidates.cut or (plan.concepts_alone and len(carried) >= plan.depth)
         return replace(candidates, cut=cut, seeds=seeds, fused=fused, carried=carried)
 
-    def _degradations(self, plan: SearchPlan, candidates: Candidates) -> Iterator[Degradation]:
+    def _list_degradations(self, plan: SearchPlan, candidates: Candidates) -> Iterator[Degradation]:
         """Yield what was not possible in this retrieval."""
         for each in plan.notes.respelt:
             meant = " and ".join(map(repr, each.meant))
@@ -625,12 +628,12 @@ class Retriever:
             yield Degradation(part="vectors", effect=effect)
         if words is None:  # full-text hits already report missing vectors
             within = {name for each in plan.scope.spaces for name in each.filters.ontologies or ()}
-            progress = self._progress.recent()
+            progress = self._progress.get()
             pending = "are not found by vector search yet"
             yield from describe_embedding_progress(progress, within or progress, pending)
 
 
-def _candidates(plan: SearchPlan, found: Sequence[tuple[str, LaneHits]]) -> Candidates:
+def _build_candidates(plan: SearchPlan, found: Sequence[tuple[str, LaneHits]]) -> Candidates:
     merged = merge(found)
     if plan.asks_text:
         merged.setdefault(TEXT, ())  # report an empty full-text result for a question without words

@@ -84,7 +84,7 @@ def choose_documents(remembered: RememberedFilters, where: Sequence[Clause], wit
     Raises:
         InvalidInput: A condition uses an unknown field that resembles a known one.
     """
-    matching = remembered.matching(where, within.ontologies, within.document_ids)
+    matching = remembered.match(where, within.ontologies, within.document_ids)
     ids = [each for of_ontology in matching.values() for each in of_ontology]
     notes: list[Degradation] = []
     if not ids or matches_absent_field(where):
@@ -111,7 +111,7 @@ def choose_sources(
     of_documents, of_sources = split_clauses(where)
 
     def matching(clauses: Sequence[Clause]) -> list[str]:
-        found = remembered.matching(clauses, within.ontologies, within.document_ids)
+        found = remembered.match(clauses, within.ontologies, within.document_ids)
         return [each for ids in found.values() for each in ids]
 
     chosen = choose_documents(remembered, of_documents, within) if of_documents else Chosen(within, named)
@@ -157,10 +157,10 @@ class Scope:
     def names(self) -> list[str]:
         return [name for names in self.ontologies.values() for name in names]
 
-    def space_of(self, ontology: str) -> str:
+    def get_space(self, ontology: str) -> str:
         return self.answering.get(ontology, self.new)
 
-    def key_of(self, ontology: str) -> str:
+    def get_key(self, ontology: str) -> str:
         """Get the active space and index slot for an ontology."""
         return self.elsewhere.get(ontology, FIRST_SLUG)
 
@@ -173,7 +173,7 @@ class Scope:
     def slugs(self) -> list[str]:
         return list(dict.fromkeys(each.space.slug for each in self.spaces))
 
-    def indexes(self, space: Space) -> list[str]:
+    def list_indexes(self, space: Space) -> list[str]:
         """List the vector indexes to query with a vector from a model."""
         return [each.space.index_name for each in self.spaces if each.space.slug == space.slug]
 
@@ -183,7 +183,7 @@ class Scope:
         return [*{each.space.slug: each.space.at("") for each in self.spaces}.values()]
 
 
-def scope_of(
+def build_scope(
     request: SourceSearch,
     filters: Filters,
     known: OntologySnapshot,
@@ -198,7 +198,7 @@ def scope_of(
     spaces = {space.key: space for space in (known.new, *answering.values())}
     groups: dict[str, list[str]] = {}
     for name in answering if ontologies is None else ontologies:  # a missing ontology returns nothing
-        groups.setdefault(known.space_of(name).key, []).append(name)
+        groups.setdefault(known.get_space(name).key, []).append(name)
     groups = groups or {known.new.key: []}
     vector = request.query_vector
     own = {key: names for key, names in groups.items() if vector is None or spaces[key].slug == request.space}

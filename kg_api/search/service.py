@@ -154,9 +154,9 @@ class HybridService:
             InvalidInput: The question is blank, or a field is invalid in this mode.
             Unavailable: No requested retriever is available.
         """
-        plan = self._search.plan(_of_sources(request), concepts_alone=request.mode == "concept")
+        plan = self._search.plan(_to_source_search(request), concepts_alone=request.mode == "concept")
         found = self._search.answer(plan)
-        concepts = self._concepts(plan, request.concept_limit) if request.cursor is None else []
+        concepts = self._find_concepts(plan, request.concept_limit) if request.cursor is None else []
         return HybridHits(
             query_text=request.query_text,
             mode=request.mode,
@@ -169,14 +169,14 @@ class HybridService:
             windows=found.windows,
             did_you_mean=found.did_you_mean,
             degraded=plan.notes.unique,
-            timings_ms=plan.watch.milliseconds(),
+            timings_ms=plan.watch.get_milliseconds(),
         )
 
-    def _concepts(self, plan: SearchPlan, limit: int) -> list[ConceptHit]:
+    def _find_concepts(self, plan: SearchPlan, limit: int) -> list[ConceptHit]:
         if not limit:
             return []
         meanings, names = list_meanings(plan), plan.scope.names
-        waiting = self._snapshots.populating(
+        waiting = self._snapshots.read_populating(
             WORDS_INDEX, *(each.space.concept_index_name for each in meanings)
         )
         with plan.watch.stage("find_concepts"):
@@ -187,7 +187,7 @@ class HybridService:
         return found.concepts
 
 
-def _of_sources(request: HybridSearch) -> SourceSearch:
+def _to_source_search(request: HybridSearch) -> SourceSearch:
     if request.mode == "text" and request.min_similarity is not None:
         raise InvalidInput(
             "min_similarity needs vectors, but mode 'text' searches without them. Omit one of the two"

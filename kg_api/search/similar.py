@@ -15,7 +15,7 @@ from kg_api.graph.similar import (
     SimilarityQuery,
     VectorPart,
     count_sources,
-    nearest,
+    find_nearest,
     read_search_vectors,
 )
 from kg_api.schemas.search import Degradation, Place
@@ -31,7 +31,7 @@ from kg_api.search.near import MAX_PARTS as PARTS_MAX_PARTS
 from kg_api.search.near import (
     Comparable,
     Group,
-    comparable,
+    build_comparable,
     deduplicate_sources,
     group_duplicates,
     present_similar,
@@ -63,9 +63,9 @@ class SimilarityService:
         self._maps = threading.BoundedSemaphore(MAX_MAPS_AT_ONCE)
         self._snapshots = get_snapshots(graph)
         self._remembered = self._snapshots.filters
-        self._progress = self._snapshots.progress()
+        self._progress = self._snapshots.get_progress()
 
-    def similar(self, source_id: str, request: SimilarSearch) -> SimilarSources:
+    def find_similar(self, source_id: str, request: SimilarSearch) -> SimilarSources:
         """Find passages in other documents that are similar to a source.
 
         You can see limitations in `degraded`.
@@ -76,10 +76,10 @@ class SimilarityService:
         """
         watch = Stopwatch("similar_sources")
         own = find_source(self._graph, source_id)
-        known = self._snapshots.known([own.ontology, *(request.ontologies or ())])
+        known = self._snapshots.get([own.ontology, *(request.ontologies or ())])
         with watch.stage("vectors"):
             parts = self._read_vectors(own, known)
-        scope = comparable(known.space_of(own.ontology), request.ontologies, known)
+        scope = build_comparable(known.get_space(own.ontology), request.ontologies, known)
         with watch.stage("filter") if request.where else nullcontext():
             scope = self._narrow(request, scope, own.document_id)
         if not parts:
@@ -95,12 +95,12 @@ class SimilarityService:
             degraded=[
                 *degraded,
                 *scope.degradations(),
-                *describe_embedding_progress(self._progress.recent(), scope.ontologies),
+                *describe_embedding_progress(self._progress.get(), scope.ontologies),
             ],
-            timings_ms=watch.milliseconds(),
+            timings_ms=watch.get_milliseconds(),
         )
 
-    def graph(self, request: GraphRequest) -> SourceGraph:
+    def build_graph(self, request: GraphRequest) -> SourceGraph:
         """Connect sources to the sources that are most similar.
 
         Raises:
@@ -108,7 +108,7 @@ class SimilarityService:
             InvalidInput: The filters match too many documents.
         """
         named = request.documents is not None or bool(request.where)
-        known = self._snapshots.known(request.ontologies or (), fresh=named)
+        known = self._snapshots.get(request.ontologies or (), fresh=named)
         return build_graph(self._graph, self._remembered, request, known, self._progress)
 
     def map(self, ontology: str, limit: int) -> PassageMap:
@@ -122,7 +122,7 @@ class SimilarityService:
         if not self._maps.acquire(blocking=False):
             raise TooBusy(f"{MAX_MAPS_AT_ONCE} maps are in progress. Try again in a few seconds")
         try:
-            return build_map(self._graph, ontology, limit, self._snapshots.known([state.ontology]))
+            return build_map(self._graph, ontology, limit, self._snapshots.get([state.ontology]))
         finally:
             self._maps.release()
 
@@ -141,7 +141,7 @@ class SimilarityService:
     def _search_by_vectors(
         self, own: Place, parts: list[VectorPart], scope: Comparable, request: SimilarSearch
     ) -> tuple[list[SimilarSource], list[Degradation]]:
-        waiting = self._snapshots.populating(*(space.index_name for space, _ in scope.slots))
+        waiting = self._snapshots.read_populating(*(space.index_name for space, _ in scope.slots))
         query = SimilarityQuery(own, parts, same_document=request.same_document)
         self._require_few(scope, request, waiting)
         groups, more = self._reach(query, scope, request, exact=request.exact or bool(waiting))
@@ -182,7 +182,7 @@ class SimilarityService:
         """
         depth = max(FIRST_DEPTH, 3 * request.limit)
         while True:
-            found, more = self._nearest(query, scope, depth, exact=exact)
+            found, more = self._find_nearest(query, scope, depth, exact=exact)
             own, least = query.place, request.min_similarity
             once = list(deduplicate_sources(found, own.source_id, least))
             groups = group_duplicates(own, once, together=request.group_duplicates)
@@ -196,12 +196,12 @@ class SimilarityService:
                     return groups, more
                 exact = True
 
-    def _nearest(
+    def _find_nearest(
         self, query: SimilarityQuery, scope: Comparable, depth: int, *, exact: bool
     ) -> tuple[list[NearSource], bool]:
         """Search both index slots in the space."""
         slots = [
-            nearest(
+            find_nearest(
                 self._graph,
                 [query],
                 space,

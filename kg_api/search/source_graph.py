@@ -22,13 +22,13 @@ from kg_api.graph.similar import (
     SimilarityQuery,
     VectorPart,
     describe_places,
+    find_nearest,
     list_places,
-    nearest,
     read_search_vectors,
 )
 from kg_api.schemas.search import Degradation, Place
 from kg_api.schemas.similarity import GraphRequest, SourceEdge, SourceGraph, SourceNode
-from kg_api.search.near import MAX_PARTS, Comparable, comparable, deduplicate_sources, sample_evenly
+from kg_api.search.near import MAX_PARTS, Comparable, build_comparable, deduplicate_sources, sample_evenly
 from kg_api.search.notes import Stopwatch, describe_embedding_progress
 from kg_api.search.rank import group_near_duplicates
 from kg_api.search.scope import Chosen, choose_sources
@@ -47,7 +47,7 @@ class Vectors:
     starts: NDArray[np.int64]  # index of the first vector of each source
 
     @classmethod
-    def of(cls, parts: Sequence[Sequence[Floats]]) -> Vectors:
+    def join(cls, parts: Sequence[Sequence[Floats]]) -> Vectors:
         """Normalize and join the vectors, if each source has one or more."""
         counts = [len(each) for each in parts]
         rows = np.stack([vector for each in parts for vector in each])
@@ -74,7 +74,7 @@ def find_nearest_pairs(
     """
     of_document = np.unique(np.asarray(documents), return_inverse=True)[1]
     pairs: dict[tuple[int, int], float] = {}
-    for begin, end in _blocks(vectors):
+    for begin, end in _split_blocks(vectors):
         # Similarity of the block with all sources, shape (block, all)
         starts = vectors.starts
         rows = vectors.rows[starts[begin] : starts[end] if end < len(starts) else None]
@@ -85,12 +85,12 @@ def find_nearest_pairs(
         if across:
             block[of_document[numbers][:, None] == of_document[None, :]] = -np.inf
         for number, row in zip(numbers.tolist(), block, strict=True):
-            for other in _best(row, neighbours, least):
+            for other in _find_best(row, neighbours, least):
                 pairs[min(number, other), max(number, other)] = float(row[other])
     return pairs
 
 
-def _blocks(vectors: Vectors) -> Iterator[tuple[int, int]]:
+def _split_blocks(vectors: Vectors) -> Iterator[tuple[int, int]]:
     """Yield ranges of sources that have about `BLOCK` vectors, at least one source each."""
     begin = 0
     while begin < len(vectors.starts):
@@ -100,7 +100,7 @@ def _blocks(vectors: Vectors) -> Iterator[tuple[int, int]]:
         begin = end
 
 
-def _best(row: Floats, count: int, least: float | None) -> list[int]:
+def _find_best(row: Floats, count: int, least: float | None) -> list[int]:
     """Find the largest values, to get their indexes. If values are equal, use the first."""
     kept = np.flatnonzero(row > -np.inf if least is None else row >= least)
     if len(kept) > count:
@@ -137,27 +137,29 @@ def choose_nodes(
     """
     known.require_known(request.ontologies)
     if request.source_ids is not None:
-        fitting = _fitting(graph, remembered, request, None)
+        fitting = _build_filter(graph, remembered, request, None)
         return _find_neighbourhood(
             graph, request, find_sources_by_name(graph, request.source_ids), known, fitting
         )
     wanted = list(known.embedding_states) if request.ontologies is None else request.ontologies
     named = request.documents
     named_documents = (
-        None if named is None else find_documents_by_name(graph, named, known.there(request.ontologies))
+        None
+        if named is None
+        else find_documents_by_name(graph, named, known.keep_existing(request.ontologies))
     )
     ids = (
         None
         if named_documents is None
         else [each for of_ontology in named_documents.values() for each in of_ontology]
     )
-    fitting = _fitting(graph, remembered, request, ids)
+    fitting = _build_filter(graph, remembered, request, ids)
     filters = fitting.filters
     places, total = list_places(graph, wanted, filters.document_ids, request.max_nodes, filters.sources)
     return ChosenSources(places, total, [*fitting.notes])
 
 
-def _fitting(
+def _build_filter(
     graph: Graph, remembered: RememberedFilters, request: GraphRequest, ids: Sequence[str] | None
 ) -> Chosen:
     """Use the filter from the request, within some documents or all."""
@@ -174,15 +176,15 @@ def _find_neighbourhood(
         names = ", ".join(map(repr, missing[:10]))
         raise NotFound(f"source {names} not found. Its document may have changed since your search")
     parts = read_search_vectors(graph, source_ids, known.answering, known.new)
-    scopes = {space.slug: space for space in (known.space_of(place.ontology) for place in seeds)}
+    scopes = {space.slug: space for space in (known.get_space(place.ontology) for place in seeds)}
     found: list[NearSource] = []
     degraded = [*fitting.notes]
     for space in scopes.values():
         filters = fitting.filters
-        compared = comparable(space, request.ontologies, known)
+        compared = build_comparable(space, request.ontologies, known)
         scope = replace(compared, documents=filters.document_ids, sources=filters.sources)
-        own = [place for place in seeds if known.space_of(place.ontology).slug == space.slug]
-        found += _neighbours(graph, _to_queries(own, parts, request), scope, request)
+        own = [place for place in seeds if known.get_space(place.ontology).slug == space.slug]
+        found += _find_neighbours(graph, _to_queries(own, parts, request), scope, request)
         degraded += scope.degradations()
     nearest_first = sorted(found, key=lambda near: (-near.similarity, near.place.source_id))
     every: dict[str, Place] = {
@@ -205,7 +207,7 @@ def _to_queries(
     ]
 
 
-def _neighbours(
+def _find_neighbours(
     graph: Graph, queries: Sequence[SimilarityQuery], scope: Comparable, request: GraphRequest
 ) -> Iterator[NearSource]:
     """Yield the nearest sources for each query, from both index slots in the space.
@@ -214,13 +216,13 @@ def _neighbours(
     filter list must exclude that document.
     """
     depth = PASSAGES_A_SOURCE * request.neighbours + 1
-    for some, among in _lookups(queries, scope, across=request.across_documents_only):
+    for some, among in _build_lookups(queries, scope, across=request.across_documents_only):
         found = [
             near
             for space, names in scope.slots
-            for near in nearest(graph, some, space, names, depth, document_ids=among, sources=scope.sources)[
-                0
-            ]
+            for near in find_nearest(
+                graph, some, space, names, depth, document_ids=among, sources=scope.sources
+            )[0]
         ]
         for number, each in enumerate(some):
             own = sorted((near for near in found if near.asked == number), key=lambda near: -near.similarity)
@@ -228,7 +230,7 @@ def _neighbours(
             yield from once[: request.neighbours]
 
 
-def _lookups(
+def _build_lookups(
     queries: Sequence[SimilarityQuery], scope: Comparable, *, across: bool
 ) -> Iterator[tuple[Sequence[SimilarityQuery], Sequence[str] | None]]:
     """Yield queries to send together, each with its document filter."""
@@ -286,7 +288,7 @@ def build_graph(
         links = _read_links(graph, places)
         pairs = {**{pair: link.similarity for pair, link in links.items()}, **pairs}
     of_group = {number: at for at, group in enumerate(groups) for number in group}
-    spaces = sorted({known.space_of(place.ontology).slug for place in places})
+    spaces = sorted({known.get_space(place.ontology).slug for place in places})
     return SourceGraph(
         nodes=_build_nodes(places, pairs, of_group),
         edges=_build_edges(places, pairs, of_group, links),
@@ -296,9 +298,9 @@ def build_graph(
         spaces=spaces,
         degraded=[
             *_describe_degradations(nodes, vectors, spaces),
-            *describe_embedding_progress(progress.recent(), {place.ontology for place in places}),
+            *describe_embedding_progress(progress.get(), {place.ontology for place in places}),
         ],
-        timings_ms=watch.milliseconds(),
+        timings_ms=watch.get_milliseconds(),
     )
 
 
@@ -312,11 +314,11 @@ def _find_pairs(
     models: dict[str, list[int]] = {}
     for number, place in enumerate(places):
         if vectors.get(place.source_id):
-            models.setdefault(known.space_of(place.ontology).slug, []).append(number)
+            models.setdefault(known.get_space(place.ontology).slug, []).append(number)
     pairs: dict[tuple[int, int], float] = {}
     for numbers in models.values():
         found = find_nearest_pairs(
-            Vectors.of([[part.vector for part in vectors[places[at].source_id]] for at in numbers]),
+            Vectors.join([[part.vector for part in vectors[places[at].source_id]] for at in numbers]),
             [places[at].document_id for at in numbers],
             request.neighbours,
             request.min_similarity,

@@ -38,7 +38,7 @@ from kg_api.graph.spaces import (
 from kg_api.graph.targets import KINDS, MAIN_KINDS, build_plan, count_embedded
 from kg_api.graph.vectors import DocumentAbout, SourceText, count_due, read_rejected_sources
 from kg_api.providers.embedding_port import describe_unknown_languages
-from kg_api.schemas.base import digest
+from kg_api.schemas.base import compute_digest
 from kg_api.schemas.concepts import ExtractionConfig, ExtractionCost, ExtractionStatus, UsedExtraction
 from kg_api.schemas.documents import (
     ConceptCounts,
@@ -69,7 +69,7 @@ from kg_api.spaces.plans import (
     read_embedding_states,
     report_other_change,
 )
-from kg_api.spaces.registry import space_of_new
+from kg_api.spaces.registry import get_default_space
 from kg_api.wording import are, pluralize
 
 
@@ -83,7 +83,7 @@ class PendingPart:
         plans = self.state.plans(self.type)
         return sum(reset_rejected(tx, plan.ontology, plan.mark) for plan in plans)
 
-    def regenerated(self, *, job_id: str | None = None, cost: Cost | None = None) -> Regenerated:
+    def to_regeneration(self, *, job_id: str | None = None, cost: Cost | None = None) -> Regenerated:
         ontology = self.state.ontology
         return Regenerated(ontology=ontology, type=self.type, due=self.due, job_id=job_id, cost=cost)
 
@@ -96,7 +96,7 @@ def count_parts(graph: Graph, state: EmbeddingState, regeneration: Regeneration)
             continue
         plans = state.targets(kind)
         if not regeneration.force:
-            due = sum(count_due(graph, plan.wanted(regeneration.selection)) for plan in plans)
+            due = sum(count_due(graph, plan.build_query(regeneration.selection)) for plan in plans)
         elif kind == "source":
             due = read_embedding_status(graph, [state.counted], state.ontology).total
         else:
@@ -190,11 +190,11 @@ class EmbeddingRequests:
         if kind == "image":
             return self._estimator.estimate_images(state.images[-1].space, due)
         if kind == "source":
-            return self._estimator.of_ontology(state.target, due=due)
+            return self._estimator.estimate_ontology(state.target, due=due)
         return self._estimator.estimate_texts(kind, state.target, due=due)
 
     def _quote(self, parts: Sequence[PendingPart]) -> RegenerationStarted:
-        quotes = [part.regenerated(cost=self.estimate(part.type, part.state, part.due)) for part in parts]
+        quotes = [part.to_regeneration(cost=self.estimate(part.type, part.state, part.due)) for part in parts]
         notes = ["nothing was changed: this is a dry run"]
         return RegenerationStarted(due=sum(each.due for each in quotes), ontologies=quotes, notes=notes)
 
@@ -202,7 +202,7 @@ class EmbeddingRequests:
         self, tx: Transaction, regeneration: Regeneration, parts: Sequence[PendingPart]
     ) -> RegenerationStarted:
         started = [
-            part.regenerated(job_id=self._request(tx, part, regeneration) if part.due else None)
+            part.to_regeneration(job_id=self._request(tx, part, regeneration) if part.due else None)
             for part in parts
         ]
         return RegenerationStarted(due=sum(part.due for part in parts), ontologies=started)
@@ -221,7 +221,7 @@ def _answer_once(
 ) -> RegenerationStarted:
     if key is None:
         return start(tx)
-    fingerprint = digest("regeneration", asked.model_dump_json())
+    fingerprint = compute_digest("regeneration", asked.model_dump_json())
     answer, _ = process_once(tx, key, fingerprint, lambda: start(tx).model_dump(mode="json"))
     return RegenerationStarted.model_validate(answer)
 
@@ -247,10 +247,10 @@ class ExtractionService:
         config = present.config.model_copy(update=config.model_dump(exclude_unset=True))
         used = self._extractors.get_used_config(config)
         anew = replace(present, config=config)
-        is_other = self._mark(used) != self._mark(self._extractors.get_used_config(present.config))
+        is_other = self._get_mark(used) != self._get_mark(self._extractors.get_used_config(present.config))
         self.require_usable(ontology, config)
         if dry_run:
-            anew = replace(anew, asked=self._mark(used)) if is_other else anew
+            anew = replace(anew, asked=self._get_mark(used)) if is_other else anew
             status = self._to_status(anew, ["nothing was changed: this is a dry run"], with_cost=True)
             return status.model_copy(update={"applied": False})
         self._graph.transaction(lambda tx: write_extraction(tx, ontology, config))
@@ -259,7 +259,7 @@ class ExtractionService:
         return self._to_status(read_extraction(self._graph, ontology), notes, with_cost=True)
 
     def require_usable(self, ontology: str, config: ExtractionConfig) -> None:
-        if problem := self._problem(ontology, self._extractors.get_used_config(config)):
+        if problem := self._find_problem(ontology, self._extractors.get_used_config(config)):
             raise InvalidInput(problem)
 
     def extract(self, ontology: str, *, stale: bool = False) -> JobStarted:
@@ -270,13 +270,13 @@ class ExtractionService:
                 f"concept extraction is off for {ontology!r}. Set an extractor with `kg admin "
                 f"concepts config --ontology {ontology!r} --extractor keyphrase`"
             )
-        if problem := self._problem(ontology, used):
+        if problem := self._find_problem(ontology, used):
             raise InvalidInput(problem)
         due, job_id = self._requests.begin(ontology, everything=stale)
         return JobStarted(ontology=ontology, due=due, job_id=job_id)
 
-    def refused(self, ontology: str) -> RefusedSources:
-        mark = self._mark(self._extractors.get_used_config(read_extraction(self._graph, ontology).config))
+    def list_refused(self, ontology: str) -> RefusedSources:
+        mark = self._get_mark(self._extractors.get_used_config(read_extraction(self._graph, ontology).config))
         total = count_extraction(self._graph, ontology, mark)["refused"]
         found = list_unread_sources(self._graph, ontology, mark, limit=MAX_REJECTED)
         return RefusedSources(ontology=ontology, total=total, sources=found)
@@ -287,14 +287,14 @@ class ExtractionService:
         except NotFound:
             return StoredExtraction(ontology)
 
-    def _problem(self, ontology: str, used: UsedExtraction) -> str | None:
+    def _find_problem(self, ontology: str, used: UsedExtraction) -> str | None:
         try:
             self._extractors.open(ontology, used)
         except ConfigurationError as error:
             return str(error)
         return None
 
-    def _mark(self, used: UsedExtraction) -> str | None:
+    def _get_mark(self, used: UsedExtraction) -> str | None:
         """Return the fingerprint. None (unknown model): a source read by any model counts as read."""
         unknown = used.extractor == "llm" and self._extractors.settings.llm.model is None
         return None if unknown else self._extractors.mark(used)
@@ -302,14 +302,16 @@ class ExtractionService:
     def _to_status(self, stored: StoredExtraction, notes: list[str], *, with_cost: bool) -> ExtractionStatus:
         graph, name, llm = self._graph, stored.ontology, self._extractors.settings.llm
         used = self._extractors.get_used_config(stored.config)
-        mark = self._mark(used)
+        mark = self._get_mark(used)
         counts = count_extraction(graph, name, mark)
         unread = counts["total"] - counts["extracted"] - counts["refused"]
         due = unread if mark is None else self._requests.count_due(stored)
         stale = unread - due if used.extractor == "llm" else 0
         cost = estimate_extraction_cost(graph, name, used, llm, due) if with_cost else None
         again = estimate_extraction_cost(graph, name, used, llm, stale) if with_cost and stale else None
-        last, _ = jobs.page_of_jobs(graph, state=None, kind=jobs.EXTRACTION, ontology=name, offset=0, limit=1)
+        last, _ = jobs.read_jobs_page(
+            graph, state=None, kind=jobs.EXTRACTION, ontology=name, offset=0, limit=1
+        )
         failed = [job for job in last if job.state is JobState.FAILED]
         return ExtractionStatus(
             ontology=name,
@@ -323,15 +325,15 @@ class ExtractionService:
             **counts,
             cost=cost,
             stale_cost=again,
-            problem=self._problem(name, used),
+            problem=self._find_problem(name, used),
             last_error=f"job {failed[0].job_id} failed: {failed[0].error or 'no reason is recorded'}"
             if failed
             else None,
-            notes=[*notes, *_advice(stored, used, cost, counts, stale)],
+            notes=[*notes, *_build_advice(stored, used, cost, counts, stale)],
         )
 
 
-def _advice(
+def _build_advice(
     stored: StoredExtraction,
     used: UsedExtraction,
     cost: ExtractionCost | None,
@@ -386,7 +388,7 @@ class ConfigurationService:
         def decide(reader: Reader, held: StoredConfiguration | None) -> EmbeddingState:
             spaces = read_spaces(reader)
             before = build_embedding_state(ontology, held or build_default_configuration(spaces), spaces)
-            config = change.applied(before.target.config)
+            config = change.apply(before.target.config)
             wanted = build_layout(config.space, "", config.chunking)
             anew = _rebuild(reader, before, "text", wanted, activates=True)
             state = build_embedding_state(
@@ -420,7 +422,7 @@ class ConfigurationService:
         def decide(reader: Reader, held: StoredConfiguration | None) -> EmbeddingState:
             if held is None:
                 raise report_other_change(ontology)
-            use = held.of(modality)
+            use = held.get_use(modality)
             if use.serving is not None and use.target.space != slug:
                 raise report_other_change(ontology)
             spaces = read_spaces(reader)
@@ -458,7 +460,7 @@ class ConfigurationService:
             hold_spaces(tx, spaces)
             held = hold_configurations(tx, [ontology]).get(ontology)
             state = decide(tx, held)
-            if held is not None and state.configured.of(modality).target.key in held.leftovers:
+            if held is not None and state.configured.get_use(modality).target.key in held.leftovers:
                 raise Conflict(f"what {ontology} had there is being removed: try again in a moment")
             write_configuration(tx, ontology, state.configured)
             along(tx)
@@ -484,13 +486,13 @@ class ConfigurationService:
                     "and `kg admin spaces create` adds one"
                 )
 
-    def cost_of_new(
+    def estimate_new(
         self, record: DocumentRecord, new: Sequence[SourceRecord]
     ) -> tuple[EmbeddingConfig, Cost]:
         """Estimate the cost of embedding a document's new sources, as its ontology is configured."""
         known = read_embedding_states(self._graph, record.ontology).get(record.ontology)
         if known is None:
-            space = space_of_new(read_spaces(self._graph))
+            space = get_default_space(read_spaces(self._graph))
             plan = build_plan(record.ontology, EmbeddingConfig(space=space.slug), space)
         else:
             plan = known.target
@@ -510,7 +512,7 @@ class ConfigurationService:
             if source.source_id in chosen
         ]
         about = DocumentAbout(record.title, json.loads(record.metadata))
-        return plan.config, self._estimator.of_document(plan, sources, about)
+        return plan.config, self._estimator.estimate_document(plan, sources, about)
 
     def status(self, ontology: str | None) -> EmbeddingStatus:
         """Count the sources, concepts, images and relationships that have the vectors they should have."""
@@ -531,7 +533,7 @@ class ConfigurationService:
             }
         )
 
-    def refused(self, ontology: str) -> RefusedSources:
+    def list_refused(self, ontology: str) -> RefusedSources:
         state = read_embedding_state(self._graph, ontology)
         total = read_embedding_status(self._graph, [state.counted], ontology).refused
         found = read_rejected_sources(self._graph, ontology, state.target.mark, limit=MAX_REJECTED)
@@ -556,7 +558,7 @@ class ConfigurationService:
             previous=previous.config(embed_on_ingest=ingest) if previous else None,
             activates=configured.texts.activates,
             paused=configured.paused,
-            regeneration=self._estimator.of_ontology(plan, due=status.missing + status.stale),
+            regeneration=self._estimator.estimate_ontology(plan, due=status.missing + status.stale),
             notes=notes,
         )
 
@@ -570,5 +572,5 @@ def _rebuild(
     else:
         counted = count_embedded(reader, "image", before.images[:1])
         answers = counted["embedded"] + counted["stale"] > 0
-    use = before.configured.of(modality).built(wanted, answers=answers, activates=activates)
-    return before.configured.using(modality, use)
+    use = before.configured.get_use(modality).with_build(wanted, answers=answers, activates=activates)
+    return before.configured.with_use(modality, use)

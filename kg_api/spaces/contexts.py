@@ -9,7 +9,7 @@ from itertools import takewhile
 
 from kg_api.errors import ConfigurationError, InvalidInput
 from kg_api.graph.cache import read_contexts, store_contexts
-from kg_api.graph.client import Graph, portions
+from kg_api.graph.client import Graph, split_into_portions
 from kg_api.graph.reach import get_visible_ontologies
 from kg_api.graph.targets import Plan
 from kg_api.graph.vectors import DocumentAbout, SourceText, list_document_sources, read_document_facts
@@ -21,8 +21,8 @@ from kg_api.sections import LlmSettings
 from kg_api.settings import Settings
 from kg_api.spaces.chunk_plans import Before
 from kg_api.text.borders import SentenceVectors
-from kg_api.text.contexts import by_template, template
-from kg_api.text.sentences import sentence_borders
+from kg_api.text.contexts import fill_own_template, fill_usual_template
+from kg_api.text.sentences import find_sentence_borders
 
 MAX_CONTEXT_LENGTH = 300  # in characters (about 75 tokens), because the text needs the rest
 USUAL = (
@@ -52,11 +52,11 @@ class _Document:
     parts: Sequence[chat.DocumentPart]
     part_of: Mapping[str, int]
 
-    def says(self, about: DocumentAbout, sources: Iterable[SourceText]) -> bool:
+    def has_same_text(self, about: DocumentAbout, sources: Iterable[SourceText]) -> bool:
         """Check if the title, metadata, and sources are unchanged."""
         return self.about == about and all(self.sources.get(each.source_id) == each for each in sources)
 
-    def wanted(self, model: str, source: SourceText, text: str) -> _WantedContext:
+    def build_request(self, model: str, source: SourceText, text: str) -> _WantedContext:
         """Return the request for a chunk that begins in a source."""
         part, chunk = self.parts[self.part_of[source.source_id]], chat.Chunk(text, source.heading)
         return _WantedContext(chat.hash_context_inputs(model, part, chunk), part, chunk)
@@ -74,31 +74,31 @@ class LlmContexts:
         self._last: _Document | None = None
 
     def __call__(self, chunks: Sequence[tuple[SourceText, str]]) -> list[str]:
-        documents = self._documents([source for source, _ in chunks])
+        documents = self._read_documents([source for source, _ in chunks])
         wanted = [
-            documents[source.document_id].wanted(self._model, source, text)
+            documents[source.document_id].build_request(self._model, source, text)
             if source.source_id in documents[source.document_id].sources
             else None
             for source, text in chunks
         ]
-        contexts = self._contexts({each.key: each for each in wanted if each})
+        contexts = self._request_contexts({each.key: each for each in wanted if each})
         return [contexts[each.key] if each else "" for each in wanted]
 
-    def _documents(self, sources: Sequence[SourceText]) -> dict[str, _Document]:
+    def _read_documents(self, sources: Sequence[SourceText]) -> dict[str, _Document]:
         found: dict[str, _Document] = {}
         about = read_document_facts(self._graph, [source.document_id for source in sources])
         for document_id in dict.fromkeys(source.document_id for source in sources):
             mine = [source for source in sources if source.document_id == document_id]
             known = about.get(document_id, DocumentAbout("", {}))
             last = self._last  # an abandoned batch may still run in parallel
-            if last is None or not last.says(known, mine):
+            if last is None or not last.has_same_text(known, mine):
                 self._last = last = _divide(known, list_document_sources(self._graph, document_id))
             found[document_id] = last
         return found
 
-    def _contexts(self, wanted: Mapping[str, _WantedContext]) -> dict[str, str]:
+    def _request_contexts(self, wanted: Mapping[str, _WantedContext]) -> dict[str, str]:
         known = read_contexts(self._graph, list(wanted))
-        requests = _by_part(each for key, each in wanted.items() if key not in known)
+        requests = _group_by_part(each for key, each in wanted.items() if key not in known)
         written = [partial(self._write, part, mine) for part, mine in requests.items()]
         for each in ask_at_once(written, AT_ONCE):
             known |= each
@@ -106,10 +106,10 @@ class LlmContexts:
 
     def _write(self, part: chat.DocumentPart, wanted: Sequence[_WantedContext]) -> dict[str, str]:
         found: dict[str, str] = {}
-        for batch in portions(wanted, chat.TOGETHER):
+        for batch in split_into_portions(wanted, chat.TOGETHER):
             wait(0)
             texts = chat.write_chunk_contexts(self._ask, part, [each.chunk for each in batch])
-            new = {each.key: cap(text) for each, text in zip(batch, texts, strict=True)}
+            new = {each.key: truncate_context(text) for each, text in zip(batch, texts, strict=True)}
             store_contexts(self._graph, new)
             found |= new
         return found
@@ -149,31 +149,33 @@ class LlmQuote:
     def __call__(self, chunks: Sequence[tuple[SourceText, str]]) -> list[str]:
         """Return a text of typical length for each chunk."""
         for source, text in chunks:
-            each = self._documents[source.document_id].wanted(self._settings.model or "", source, text)
+            each = self._documents[source.document_id].build_request(self._settings.model or "", source, text)
             self._wanted[each.key] = each
         return [USUAL] * len(chunks)
 
-    def written(self) -> WrittenContexts:
+    def estimate_written(self) -> WrittenContexts:
         """Estimate the cost so far. Cached contexts count only for callers who see all ontologies."""
         known = read_contexts(self._graph, list(self._wanted)) if get_visible_ontologies() is None else {}
         missing = [each for key, each in self._wanted.items() if key not in known]
         questions = [
-            chat.question(part, [each.chunk for each in batch])
-            for part, mine in _by_part(missing).items()
-            for batch in portions(mine, chat.TOGETHER)
+            chat.build_question(part, [each.chunk for each in batch])
+            for part, mine in _group_by_part(missing).items()
+            for batch in split_into_portions(mine, chat.TOGETHER)
         ]
-        read = sum(chat.tokens_of(each.instruction) + chat.tokens_of(each.data) for each in questions)
+        read = sum(
+            chat.estimate_tokens(each.instruction) + chat.estimate_tokens(each.data) for each in questions
+        )
         wrote = len(missing) * _ANSWER_TOKENS
-        price = chat.price_of(self._settings, read, wrote)
+        price = chat.compute_price(self._settings, read, wrote)
         return WrittenContexts(len(missing), len(known), len(questions), read, wrote, price)
 
 
-def cap(text: str) -> str:
+def truncate_context(text: str) -> str:
     """Truncate a context to 300 characters, at the end of a sentence or word if possible."""
     if len(text) <= MAX_CONTEXT_LENGTH:
         return text
     sentences = list(
-        takewhile(lambda border: border <= MAX_CONTEXT_LENGTH, sentence_borders(text, 0, len(text)))
+        takewhile(lambda border: border <= MAX_CONTEXT_LENGTH, find_sentence_borders(text, 0, len(text)))
     )
     if sentences and sentences[-1] >= _MIN_CONTEXT_LENGTH:
         return text[: sentences[-1]].rstrip()
@@ -188,7 +190,7 @@ def _divide(about: DocumentAbout, sources: Sequence[SourceText]) -> _Document:
     return _Document(about, by_id, parts, dict(zip(by_id, numbers, strict=True)))
 
 
-def _by_part(wanted: Iterable[_WantedContext]) -> dict[chat.DocumentPart, list[_WantedContext]]:
+def _group_by_part(wanted: Iterable[_WantedContext]) -> dict[chat.DocumentPart, list[_WantedContext]]:
     found: dict[chat.DocumentPart, list[_WantedContext]] = {}
     for each in wanted:
         found.setdefault(each.part, []).append(each)
@@ -208,15 +210,15 @@ class Contexts:
         self._model = Chat(settings, RetryPolicy())
         self._llm: LlmContexts | None = None
 
-    def of(self, plan: Plan) -> Before:
+    def get_function(self, plan: Plan) -> Before:
         """Return the context function of a plan."""
         match plan.config.context:
             case "template" | "late_template":
-                return partial(self._template, plan.config.context_template)
+                return partial(self._fill_template, plan.config.context_template)
             case "llm":
                 return self._open_llm()
             case "none" | "late":
-                return _none
+                return _omit_contexts
 
     def quote(
         self,
@@ -226,12 +228,12 @@ class Contexts:
     ) -> tuple[Before, LlmQuote | None]:
         """Return a context function that sends no paid requests, and the quote for paid contexts."""
         if plan.config.context in {"none", "late"}:
-            return _none, None
+            return _omit_contexts, None
         if plan.config.context in {"template", "late_template"}:
             pattern = plan.config.context_template
             if about is None:
-                return partial(self._template, pattern), None
-            return partial(_templates, pattern, about), None
+                return partial(self._fill_template, pattern), None
+            return partial(_fill_templates, pattern, about), None
         if about is None:
             about = read_document_facts(
                 self._graph, [source.document_id for sources in sample for source in sources[:1]]
@@ -259,7 +261,7 @@ class Contexts:
             self._llm = LlmContexts(self._graph, self._model.name, self._model.ask)
         return self._llm
 
-    def sentence_vectors(self, chunking: Chunking) -> SentenceVectors | None:
+    def get_sentence_vectors(self, chunking: Chunking) -> SentenceVectors | None:
         """Return the sentence vectors that a strategy needs, opened once."""
         if chunking.strategy != "semantic":
             return None
@@ -269,15 +271,15 @@ class Contexts:
             self._sentence_vectors = open_sentence_vectors()
         return self._sentence_vectors
 
-    def _template(self, pattern: str | None, chunks: Sequence[tuple[SourceText, str]]) -> list[str]:
+    def _fill_template(self, pattern: str | None, chunks: Sequence[tuple[SourceText, str]]) -> list[str]:
         about = read_document_facts(self._graph, [source.document_id for source, _ in chunks])
-        return _templates(pattern, about, chunks)
+        return _fill_templates(pattern, about, chunks)
 
 
-def _templates(
+def _fill_templates(
     pattern: str | None, about: Mapping[str, DocumentAbout], chunks: Sequence[tuple[SourceText, str]]
 ) -> list[str]:
-    line = template if pattern is None else partial(by_template, pattern)
+    line = fill_usual_template if pattern is None else partial(fill_own_template, pattern)
     return [
         line(known.title, source.heading, known.metadata, text) if known else ""
         for source, text in chunks
@@ -285,5 +287,5 @@ def _templates(
     ]
 
 
-def _none(chunks: Sequence[tuple[SourceText, str]]) -> list[str]:
+def _omit_contexts(chunks: Sequence[tuple[SourceText, str]]) -> list[str]:
     return [""] * len(chunks)

@@ -32,7 +32,7 @@ from kg_api.spaces.contexts import Contexts, WrittenContexts
 from kg_api.spaces.images import ImageSpaceRegistry, OpenImageSpace
 from kg_api.spaces.open_spaces import FAULTS, PROBE_TEXT, OpenSpace
 from kg_api.spaces.registry import SpaceRegistry
-from kg_api.text.contexts import contextual
+from kg_api.text.contexts import add_context
 from kg_api.wording import pluralize
 
 SAMPLED_DOCUMENTS = 20
@@ -55,7 +55,7 @@ class Estimator:
         self._price_of = price_of
         self._speeds: dict[str, float] = {}
 
-    def of_ontology(self, plan: Plan, *, due: int) -> Cost:
+    def estimate_ontology(self, plan: Plan, *, due: int) -> Cost:
         """Estimate the cost of pending sources from a sample of documents."""
         row = self._graph.read("ontologies/sample", ontology=plan.ontology, limit=SAMPLED_DOCUMENTS)[0]
         sample: list[Sequence[SourceText]] = []
@@ -65,7 +65,7 @@ class Estimator:
             if sum(map(len, sample)) >= SAMPLED_SOURCES:
                 break
         seen = sum(map(len, sample))
-        return self._cost(
+        return self._estimate(
             plan, sample, documents=row["documents"], sources=due, factor=due / seen if seen else 0.0
         )
 
@@ -73,11 +73,11 @@ class Estimator:
         """Estimate the cost of concepts or relationships from a sample. Each is one text."""
         texts = sample_texts(self._graph, kind, plan.ontology, SAMPLED_SOURCES)
         try:
-            embedder = self._spaces.of(plan.space).embedder()
+            embedder = self._spaces.get_open(plan.space).get_embedder()
             tokens = math.ceil(embedder.count_tokens(texts) * due / len(texts)) if texts and due else 0
             speed = self._measure_speed(plan, embedder) if tokens else None
         except (*FAULTS, InvalidInput) as error:
-            return _unknown_cost(0, due, [f"chunks and tokens could not be counted: {error}"])
+            return _build_unknown_cost(0, due, [f"chunks and tokens could not be counted: {error}"])
         price = self._price_of(plan)
         return Cost(
             documents=0,
@@ -95,15 +95,15 @@ class Estimator:
         provider = space.identity.provider
         free = provider in IN_PROCESS
         notes = [] if free else [f"kg sends {pluralize(due, 'image')} to {provider}: check its prices"]
-        unknown = _unknown_cost(0, 0, notes)
+        unknown = _build_unknown_cost(0, 0, notes)
         return unknown.model_copy(update={"chunks": due, "price": 0.0 if free else None})
 
-    def of_document(self, plan: Plan, sources: Sequence[SourceText], about: DocumentAbout) -> Cost:
+    def estimate_document(self, plan: Plan, sources: Sequence[SourceText], about: DocumentAbout) -> Cost:
         """Estimate the cost of sources of one document, stored or new."""
         known = {source.document_id: about for source in sources}
         sample = sources[:SAMPLED_SOURCES]
         factor = len(sources) / len(sample) if sample else 0.0
-        return self._cost(plan, [sample], documents=1, sources=len(sources), factor=factor, about=known)
+        return self._estimate(plan, [sample], documents=1, sources=len(sources), factor=factor, about=known)
 
     def require_usable(self, plan: Plan) -> None:
         """Reject a configuration that no job can execute."""
@@ -111,7 +111,7 @@ class Estimator:
             raise InvalidInput(refusal)
         self._contexts.require_usable(plan.config)
 
-    def _cost(
+    def _estimate(
         self,
         plan: Plan,
         sample: Sequence[Sequence[SourceText]],
@@ -122,19 +122,21 @@ class Estimator:
         about: Mapping[str, DocumentAbout] | None = None,
     ) -> Cost:
         try:
-            embedder = self._spaces.of(plan.space).embedder()
+            embedder = self._spaces.get_open(plan.space).get_embedder()
             before, quote = self._contexts.quote(plan, sample, about)
-            vectors = self._contexts.sentence_vectors(plan.config)
+            vectors = self._contexts.get_sentence_vectors(plan.config)
             planner = Planner(self._graph, plan.config, embedder, vectors)
-            passages = [each for sources in sample if sources for each in planner.passages(sources)]
-            chunks = planner.of_passages(passages, before)
+            passages = [each for sources in sample if sources for each in planner.group_passages(sources)]
+            chunks = planner.plan_passages(passages, before)
             speed = self._measure_speed(plan, embedder) if chunks else self._speeds.get(plan.space.slug)
-            written = quote.written() if quote else None
-            texts = [contextual(chunk.before, chunk.text) for chunk in chunks]
+            written = quote.estimate_written() if quote else None
+            texts = [add_context(chunk.before, chunk.text) for chunk in chunks]
             windows = {chunk.within.text for chunk in chunks if chunk.within}
             tokens = math.ceil(embedder.count_tokens([*texts, *sorted(windows)]) * factor)
         except (*FAULTS, InvalidInput) as error:
-            return _unknown_cost(documents, sources, [f"chunks and tokens could not be counted: {error}"])
+            return _build_unknown_cost(
+                documents, sources, [f"chunks and tokens could not be counted: {error}"]
+            )
         price = self._price_of(plan)
         if written is not None and written.contexts:
             speed = None  # the language model takes longer than the embedding
@@ -192,7 +194,7 @@ def _describe_contexts(written: WrittenContexts, factor: float) -> list[str]:
     return notes
 
 
-def _unknown_cost(documents: int, sources: int, notes: list[str]) -> Cost:
+def _build_unknown_cost(documents: int, sources: int, notes: list[str]) -> Cost:
     return Cost(
         documents=documents,
         sampled_documents=0,
@@ -230,7 +232,7 @@ class ModelService:
         uses = _uses(read_configurations(self._graph))
         spaces = read_spaces(self._graph)
         of_new = find_default_spaces(spaces)
-        return [self._info(space, uses, of_new) for space in spaces.values()]
+        return [self._build_info(space, uses, of_new) for space in spaces.values()]
 
     def add(self, new: NewSpace) -> SpaceInfo:
         try:
@@ -241,15 +243,15 @@ class ModelService:
             raise InvalidInput(str(error)) from error
         uses = _uses(read_configurations(self._graph))
         spaces = read_spaces(self._graph)
-        return self._info(spaces[opened.space.slug], uses, find_default_spaces(spaces))
+        return self._build_info(spaces[opened.space.slug], uses, find_default_spaces(spaces))
 
-    def health(self) -> EmbeddingHealth:
-        opened = [*self._spaces.all(), *self._images.all()]
+    def check_health(self) -> EmbeddingHealth:
+        opened = [*self._spaces.list_all(), *self._images.list_all()]
         found = ask_at_once([partial(_check_space, each) for each in opened], ASKED_AT_ONCE)
         good = all(each.status == "ok" for each in found)
         return EmbeddingHealth(status="ok" if good else "error", spaces=found, notes=list_learned())
 
-    def _info(self, space: Space, uses: Uses, of_new: Mapping[Modality, str]) -> SpaceInfo:
+    def _build_info(self, space: Space, uses: Uses, of_new: Mapping[Modality, str]) -> SpaceInfo:
         use = uses[space.slug]
         states: dict[SpaceState, object] = {
             "dropping": space.dropping,

@@ -23,12 +23,12 @@ class OpenImageSpace(WatchedModel[ImageEmbedder]):
     @property
     def rendering(self) -> Rendering:
         """Image format that the model requires. Raises the errors of `embedder`."""
-        return self.embedder().rendering
+        return self.get_embedder().rendering
 
     @property
     def reads_text(self) -> bool:
         """True if the model embeds text. Raises the errors of `embedder`."""
-        return self.embedder().reads_text
+        return self.get_embedder().reads_text
 
     @staticmethod
     def answer_probe(embedder: ImageEmbedder) -> NDArray[np.float32]:
@@ -37,22 +37,22 @@ class OpenImageSpace(WatchedModel[ImageEmbedder]):
     def check(self) -> None:
         asked_at = time.monotonic()
         try:
-            self._compare(self.answer_probe(self.embedder()), asked_at)
+            self._compare(self.answer_probe(self.get_embedder()), asked_at)
         except FAULTS as error:
             self._open_circuit(error)
             raise
 
     def embed_pixels(self, images: Sequence[Pixels]) -> NDArray[np.float32]:
         """Embed images in the format of `rendering`. Return shape (len(images), dimensions)."""
-        return self._query_model(lambda: self.embedder().embed_images(images))
+        return self._query_model(lambda: self.get_embedder().embed_images(images))
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Embed a text query for images. Return shape (dimensions,)."""
-        return self._query_model(lambda: self.embedder().embed_query(normalise_width(text)))
+        return self._query_model(lambda: self.get_embedder().embed_query(normalise_width(text)))
 
     def _query_model(self, ask: Callable[[], NDArray[np.float32]]) -> NDArray[np.float32]:
         if failure := self._breaker.open_failure:
-            raise failure.again()
+            raise failure.copy()
         self.ensure_verified()
         try:
             return ask()
@@ -79,7 +79,11 @@ class ImageSpaceRegistry(OpenSpaces[ImageEmbedder, OpenImageSpace]):
         """Register the first image space for the model of the settings, unless one exists."""
         # Opening compares the models, so no other model embeds an image.
         known = read_spaces(self._graph)
-        return self.of(known[self.first]) if self.first in known else self.open_first(self._open_model(None))
+        return (
+            self.get_open(known[self.first])
+            if self.first in known
+            else self.open_first(self._open_model(None))
+        )
 
     def render(self, opened: OpenImageSpace, content: bytes) -> Pixels:
         return self._render(content, opened.rendering)

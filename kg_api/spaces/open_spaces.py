@@ -61,7 +61,7 @@ class Failure:
     at: float
     until: float
 
-    def again(self) -> Fault:
+    def copy(self) -> Fault:
         """Return a copy for another thread, because the traceback of an error grows with each `raise`."""
         error = self.error
         if isinstance(error, EmbeddingUnavailable):
@@ -155,25 +155,25 @@ class WatchedModel(ABC, Generic[ModelT]):
         if self._breaker.is_due:
             self.check()
 
-    def embedder(self) -> ModelT:
+    def get_embedder(self) -> ModelT:
         """Return the model. If opening failed, retry."""
         with self._opening:
             if self._embedder is None:
                 self._embedder = self._open()
             return self._embedder
 
-    def problem(self) -> str | None:
+    def find_problem(self) -> str | None:
         """Return why the model is unusable, without an embedding request."""
-        if (message := self.trouble()) is not None:
+        if (message := self.get_last_failure()) is not None:
             return message
         try:
-            self.embedder()
+            self.get_embedder()
         except FAULTS as error:
             self._open_circuit(error)
             return str(error)
         return None
 
-    def trouble(self) -> str | None:
+    def get_last_failure(self) -> str | None:
         """Return the last failure of the model."""
         failure = self._breaker.failure
         return None if failure is None else str(failure.error)
@@ -241,7 +241,7 @@ class OpenSpaces(Generic[EmbedderT, OpenT]):
         provider: Any = chosen.provider
         return self._open_model(ModelChoice(provider, chosen.model, chosen.dimensions, self.modality))
 
-    def of(self, space: Space) -> OpenT:
+    def get_open(self, space: Space) -> OpenT:
         """Return the open space of a registered one. Both index slots use the same model."""
         kept = self._spaces.get(space.slug)
         if kept is not None and kept.space.fingerprint != space.fingerprint:
@@ -255,11 +255,11 @@ class OpenSpaces(Generic[EmbedderT, OpenT]):
         )
 
     def get(self, slug: str | None = None) -> OpenT:
-        return self.of(find_space(self._graph, slug or self.first))
+        return self.get_open(find_space(self._graph, slug or self.first))
 
-    def all(self) -> list[OpenT]:
+    def list_all(self) -> list[OpenT]:
         spaces = read_spaces(self._graph).values()
-        return [self.of(space) for space in spaces if space.identity.modality == self.modality]
+        return [self.get_open(space) for space in spaces if space.identity.modality == self.modality]
 
     def open_first(self, embedder: EmbedderT) -> OpenT:
         """Register the first space for a model, or check that it is registered for this model."""
@@ -363,7 +363,7 @@ def calibrate_similarity(embedder: Embedder) -> SimilarityCalibration:
     """Return the mean cosine of questions with their own answers, and with all other answers."""
     # One call embeds both sides as passages, for any provider.
     pairs = read_pairs()
-    vectors = embedder.embed_passages([_fitting(embedder, text) for pair in pairs for text in pair])
+    vectors = embedder.embed_passages([_truncate(embedder, text) for pair in pairs for text in pair])
     vectors = vectors.astype(np.float64)
     cosines = vectors[0::2] @ vectors[1::2].T
     own = cosines.diagonal()
@@ -380,7 +380,7 @@ def calibrate_labels(questions: NDArray[np.float32], vectors: NDArray[np.float32
     return SimilarityCalibration(related=float(own.mean()), unrelated=float(others))
 
 
-def _fitting(embedder: Embedder, text: str) -> str:
+def _truncate(embedder: Embedder, text: str) -> str:
     """Truncate a text to the model's limit, which matters only for very small limits."""
     return text[: embedder.spans(text)[0][1]]
 
@@ -442,7 +442,7 @@ class OpenSpace(WatchedModel[Embedder]):
                 self.space = find_space(self._graph, self.space.slug)
             if self.space.calibration is None and time.monotonic() > self._uncalibrated_until:
                 try:
-                    calibration = calibrate_similarity(self.embedder())
+                    calibration = calibrate_similarity(self.get_embedder())
                 except (EmbeddingFailed, InvalidInput) as error:
                     self._uncalibrated_until = time.monotonic() + CALIBRATED_SECONDS
                     self._warn_of_defaults(error)
@@ -485,9 +485,9 @@ class OpenSpace(WatchedModel[Embedder]):
         """Embed a question. After a failure, the model is paused for a few seconds."""
         # Models know digits and letters in normal width, so full-width characters are normalized.
         if failure := self._breaker.open_failure:
-            raise failure.again()
+            raise failure.copy()
         try:
-            return self._question(normalise_width(text))
+            return self._embed_question(normalise_width(text))
         except FAULTS as error:
             self._open_circuit(error)
             raise
@@ -497,7 +497,7 @@ class OpenSpace(WatchedModel[Embedder]):
         identity = self.space.identity
         try:
             if self._breaker.lasting or identity.query_prefix != identity.passage_prefix:
-                vectors = self.embedder().embed_passages(texts)
+                vectors = self.get_embedder().embed_passages(texts)
                 if self._breaker.lasting:
                     self.ensure_verified()
                 else:  # the probe is a question and has another vector as a passage
@@ -511,7 +511,7 @@ class OpenSpace(WatchedModel[Embedder]):
             self._breaker.require_probe()
             raise
 
-    def trouble(self) -> str | None:
+    def get_last_failure(self) -> str | None:
         """Return the last failure. Outside of the pause, check the model again in the background."""
         failure = self._breaker.failure
         if failure is None:
@@ -543,13 +543,13 @@ class OpenSpace(WatchedModel[Embedder]):
         finally:
             self._looking.release()
 
-    def _question(self, text: str) -> NDArray[np.float32]:
+    def _embed_question(self, text: str) -> NDArray[np.float32]:
         changes = self._breaker.changes
         if not self._breaker.is_due:
             with self._keeping:
                 vector = self._kept.get((text, changes))
             if vector is None:
-                vector = self._keep(text, changes, self.embedder().embed_query(text))
+                vector = self._keep(text, changes, self.get_embedder().embed_query(text))
             if self._breaker.changes == changes:
                 return vector  # otherwise, a concurrent question detected another model
         changes = self._breaker.changes
@@ -565,7 +565,7 @@ class OpenSpace(WatchedModel[Embedder]):
     def _prove(self, texts: Sequence[str], *, query: bool) -> NDArray[np.float32]:
         """Embed texts with the probe, and return the vectors only if the probe is unchanged."""
         asked_at = time.monotonic()
-        rows = embed_probed(self.embedder(), texts, PROBE_TEXT, query=query)
+        rows = embed_probed(self.get_embedder(), texts, PROBE_TEXT, query=query)
         self._compare(rows[-1], asked_at)
         if self.space.calibration is None and asked_at - self._calibrated_at > CALIBRATED_SECONDS:
             self.calibrate_soon()

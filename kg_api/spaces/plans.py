@@ -177,7 +177,7 @@ log = structlog.get_logger()
 
 def count_unbuilt_items(tx: Transaction, state: EmbeddingState, kind: EmbeddedKind) -> tuple[int, int]:
     """Count active items that the new space lacks: not yet built, and rejected."""
-    counts = [count_missing_embeddings(tx, plan.wanted()) for plan in state.targets(kind)]
+    counts = [count_missing_embeddings(tx, plan.build_query()) for plan in state.targets(kind)]
     return sum(behind for behind, _ in counts), sum(refused for _, refused in counts)
 
 
@@ -189,11 +189,11 @@ def activate(
     tx: Transaction, states: Sequence[EmbeddingState], modality: Modality, *, accept_rejected: bool = False
 ) -> None:
     """Activate the target spaces of ontologies, all or none."""
-    hold_spaces(tx, [each.configured.of(modality).target.space for each in states])
+    hold_spaces(tx, [each.configured.get_use(modality).target.space for each in states])
     held = hold_configurations(tx, [each.ontology for each in states])
     for state in states:
         name, configured = state.ontology, state.configured
-        activated = configured.using(modality, configured.of(modality).activated())
+        activated = configured.with_use(modality, configured.get_use(modality).with_activation())
         if held.get(name) not in (configured, activated):  # a repeated transaction finds its own result
             raise report_other_change(name)
         for kind in get_embedded_kinds(modality):
@@ -215,7 +215,7 @@ def describe_rejected(refused: int, kind: EmbeddedKind = "source") -> str:
 
 def activate_complete(graph: Graph, state: EmbeddingState, modality: Modality) -> bool:
     """Activate a complete target if it activates automatically. Return whether it is active."""
-    use = state.configured.of(modality)
+    use = state.configured.get_use(modality)
     if use.serving is None or not use.activates:
         return False
     try:

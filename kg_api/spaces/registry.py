@@ -24,8 +24,8 @@ from kg_api.errors import (
 from kg_api.graph.cache import read_vectors, store_vectors
 from kg_api.graph.client import Graph
 from kg_api.graph.spaces import Space, find_default_spaces
-from kg_api.providers.embedding_port import IN_PROCESS, Embedder, TextPart, price_of, require_tokens
-from kg_api.schemas.base import digest
+from kg_api.providers.embedding_port import IN_PROCESS, Embedder, TextPart, get_price, require_tokens
+from kg_api.schemas.base import compute_digest
 from kg_api.schemas.spaces import FIRST_SLUG, ModelChoice, NewSpace
 from kg_api.schemas.vocabulary import Provider
 from kg_api.settings import Settings
@@ -59,7 +59,7 @@ def get_space_price(settings: Settings, space: Space) -> float | None:
         return 0.0 if space.identity.provider in IN_PROCESS else None
     identity = space.identity
     provider = cast("Provider", identity.provider)
-    return price_of(ModelChoice(provider, identity.model, identity.dimensions), settings)
+    return get_price(ModelChoice(provider, identity.model, identity.dimensions), settings)
 
 
 def get_space_batch_size(settings: Settings, space: Space) -> int:
@@ -100,7 +100,7 @@ class CachedPassages:
         """Embed passages, with equal passages once. `fresh` bypasses cached vectors."""
         if not passages:
             return np.empty((0, opened.space.dimensions), dtype=np.float32)
-        keys = [_key(opened.space.fingerprint, passage) for passage in passages]
+        keys = [_compute_key(opened.space.fingerprint, passage) for passage in passages]
         unique = dict(zip(keys, passages, strict=True))
         known = read_vectors(self.graph, list(unique)) if self.keeps and not fresh else {}
         missing = {key: passage for key, passage in unique.items() if key not in known}
@@ -110,12 +110,12 @@ class CachedPassages:
         return np.stack([known[key] if key in known else new[key] for key in keys])
 
 
-def _key(fingerprint: str, passage: Passage) -> str:
+def _compute_key(fingerprint: str, passage: Passage) -> str:
     """Return a key that covers all inputs of the vector."""
     if isinstance(passage, str):
-        return digest("vector", fingerprint, passage)
+        return compute_digest("vector", fingerprint, passage)
     place = (str(passage.start), str(passage.end))
-    return digest("late", fingerprint, WINDOW_VERSION, passage.text, *place, passage.before)
+    return compute_digest("late", fingerprint, WINDOW_VERSION, passage.text, *place, passage.before)
 
 
 def _make(opened: OpenSpace, passages: Mapping[str, Passage]) -> dict[str, NDArray[np.float32]]:
@@ -125,7 +125,9 @@ def _make(opened: OpenSpace, passages: Mapping[str, Passage]) -> dict[str, NDArr
     if texts:
         made |= zip(texts, opened.embed_passages(list(texts.values())), strict=True)
     if parts:
-        made |= zip(parts, require_tokens(opened.embedder()).embed_parts(list(parts.values())), strict=True)
+        made |= zip(
+            parts, require_tokens(opened.get_embedder()).embed_parts(list(parts.values())), strict=True
+        )
     return made
 
 
@@ -152,7 +154,7 @@ class ModelTokenCounter:
 def build_space_token_counter(opened: OpenSpace) -> ModelTokenCounter:
     """Build the token counter of a space. If the model is unavailable, the counter estimates."""
     try:
-        return ModelTokenCounter(opened.embedder())
+        return ModelTokenCounter(opened.get_embedder())
     except FAULTS as error:
         token_counter = (
             "token counts are estimated as half the bytes, because the tokenizer of the model is not "
@@ -204,7 +206,7 @@ def _is_registered(spaces: SpaceRegistry) -> bool:
     return True
 
 
-def space_of_new(spaces: Mapping[str, Space]) -> Space:
+def get_default_space(spaces: Mapping[str, Space]) -> Space:
     """Return the default space of new ontologies."""
     slug = find_default_spaces(spaces)["text"]
     if slug not in spaces:

@@ -12,11 +12,11 @@ from kg_api.graph.filters import RememberedFilters
 from kg_api.graph.fulltext import OntologyWords, read_all_word_settings
 from kg_api.graph.jobs import SOURCE_EMBEDDING, Progress, read_embedding_progress
 from kg_api.graph.reach import get_visible_ontologies, is_visible
-from kg_api.graph.schema import index_states
+from kg_api.graph.schema import read_index_states
 from kg_api.graph.search import CachedRead, OntologySizes
 from kg_api.graph.spaces import Space, read_configurations, read_spaces
 from kg_api.spaces.plans import EmbeddingState, build_embedding_state
-from kg_api.spaces.registry import space_of_new
+from kg_api.spaces.registry import get_default_space
 from kg_api.suggestions import MAX_NAMED, describe_unknown_ontology
 
 
@@ -29,7 +29,7 @@ class OntologySnapshot:
     words: Mapping[str, OntologyWords] = field(default_factory=dict[str, OntologyWords])
     """Language and synonyms, for ontologies that define any."""
 
-    def seen(self) -> OntologySnapshot:
+    def select_visible(self) -> OntologySnapshot:
         """Return the part that the caller may see."""
         if get_visible_ontologies() is None:
             return self
@@ -61,11 +61,11 @@ class OntologySnapshot:
         states = self.embedding_states.items()
         return {name: each.images[0].space for name, each in states if each.images}
 
-    def space_of(self, ontology: str) -> Space:
+    def get_space(self, ontology: str) -> Space:
         known = self.embedding_states.get(ontology)
         return known.answering.space if known else self.new
 
-    def there(self, wanted: Sequence[str] | None) -> list[str]:
+    def keep_existing(self, wanted: Sequence[str] | None) -> list[str]:
         """Return the existing ontologies of a request. None: all."""
         known = self.embedding_states
         return [*known] if wanted is None else [name for name in wanted if name in known]
@@ -88,15 +88,15 @@ class Snapshots:
         self.filters = RememberedFilters(graph)
         self._crowds = OntologySizes(graph)
         self._ontologies = CachedRead(self._read)
-        self._indexes = CachedRead(lambda: index_states(graph))
+        self._indexes = CachedRead(lambda: read_index_states(graph))
         self._absent = frozenset[str]()
         self._progress: dict[str, ProgressReading] = {}
 
-    def known(
+    def get(
         self, wanted: Iterable[str] = (), *, fresh: bool = False, new_too: bool = False
     ) -> OntologySnapshot:
         """Return visible ontologies. `fresh` ignores the cache, and `new_too` also detects new ontologies."""
-        known = None if fresh else self._ontologies.remembered()
+        known = None if fresh else self._ontologies.get_cached()
         anew = known is None and (fresh or new_too)
         if known is None:
             known = self._ontologies.read(anew=anew)
@@ -105,11 +105,11 @@ class Snapshots:
             grown = new_too and len(there) != self._graph.read("ontologies/count")[0]["ontologies"]
             if grown or not there.keys() >= set(wanted):
                 known = self._ontologies.read(anew=True)
-        return known.seen()
+        return known.select_visible()
 
-    def populating(self, *names: str) -> dict[str, str]:
+    def read_populating(self, *names: str) -> dict[str, str]:
         """Return the state of each named index that is not online."""
-        states = self._indexes.recent()
+        states = self._indexes.get()
         if set(names) - states.keys() - self._absent:
             states = self._indexes.read(anew=True)
             self._absent |= frozenset(names) - states.keys()
@@ -122,7 +122,7 @@ class Snapshots:
                 degradations[name] = f"{state.state.lower()}, {state.percent:.0f} % populated"
         return degradations
 
-    def progress(self, kind: str = SOURCE_EMBEDDING) -> ProgressReading:
+    def get_progress(self, kind: str = SOURCE_EMBEDDING) -> ProgressReading:
         """Return the shared reading of a kind of jobs."""
         return self._progress.setdefault(kind, CachedRead(partial(self._read_progress, kind)))
 
@@ -130,7 +130,7 @@ class Snapshots:
         progress = read_embedding_progress(self._graph, kind)
         if kind != SOURCE_EMBEDDING:
             return progress
-        states = self._ontologies.recent().embedding_states
+        states = self._ontologies.get().embedding_states
         return {
             name: replace(at, replaces=at.replaces or (name in states and states[name].serving is not None))
             for name, at in progress.items()
@@ -141,7 +141,7 @@ class Snapshots:
         spaces = read_spaces(self._graph)
         states = {name: build_embedding_state(name, each, spaces) for name, each in configurations.items()}
         return OntologySnapshot(
-            states, space_of_new(spaces), self._crowds.of, read_all_word_settings(self._graph)
+            states, get_default_space(spaces), self._crowds.count, read_all_word_settings(self._graph)
         )
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from kg_api.errors import Conflict, KgError
 from kg_api.graph.client import Graph, Transaction
-from kg_api.graph.schema import index_states
+from kg_api.graph.schema import read_index_states
 from kg_api.graph.spaces import (
     Layout,
     Space,
@@ -87,7 +87,7 @@ class SwitchService:
         there = list[str]()
         wanted = list[str]()
         for state in chosen:  # other chunking within the same space is not a build
-            use = state.configured.of(space.identity.modality)
+            use = state.configured.get_use(space.identity.modality)
             if {layout.space for layout in use.kept_up} == {slug}:
                 there.append(state.ontology)
                 continue
@@ -119,13 +119,14 @@ class SwitchService:
         space, new = find_space(self._graph, slug), ontologies is None
         modality = space.identity.modality
         uses = {
-            each.ontology: each.configured.of(modality)
+            each.ontology: each.configured.get_use(modality)
             for each in read_embedding_states(self._graph).values()
         }
         building = [
             each
             for each in self._list_targeting(space, ontologies)
-            if (serving := each.configured.of(modality).serving) and (ontologies or serving.space != slug)
+            if (serving := each.configured.get_use(modality).serving)
+            and (ontologies or serving.space != slug)
         ]
         takes_new = new and self._find_default(modality) != slug
         is_answering = not uses or any(use.answering.space == slug for use in uses.values())
@@ -145,8 +146,8 @@ class SwitchService:
             if new:
                 set_default_space(tx, slug)
 
-        seconds = self._time(switch)
-        switched = _switched(space, [(each, each.configured.of(modality)) for each in building])
+        seconds = self._run_timed(switch)
+        switched = _list_switched(space, [(each, each.configured.get_use(modality)) for each in building])
         return self._present(space, switched, seconds)
 
     def rollback(self, slug: str, ontologies: Sequence[str] | None = None) -> SpaceSwitched:
@@ -162,19 +163,19 @@ class SwitchService:
             hold_spaces(tx, {before, *now.values()})
             held = hold_configurations(tx, [*now])
             for state, use in back:
-                anew = state.configured.using(modality, use)
+                anew = state.configured.with_use(modality, use)
                 if held.get(state.ontology) not in (state.configured, anew):
                     raise report_other_change(state.ontology)
                 write_configuration(tx, state.ontology, anew)
             if ontologies is None and find_default_spaces(read_spaces(tx))[modality] == slug:
                 set_default_space(tx, before)
 
-        seconds = self._time(switch)
+        seconds = self._run_timed(switch)
         states = read_embedding_states(self._graph)
         begun = list[str]()
         for state in (states[name] for name in now if name in states):
             begun += [f"{state.ontology}: {note}" for note in self._requests.start_required_work(state)]
-        return self._present(space, _switched(space, back), seconds, begun)
+        return self._present(space, _list_switched(space, back), seconds, begun)
 
     def drop(self, slug: str, ontology: str | None = None) -> SpaceDropped:
         """Delete a space with all its vectors, or the unused vectors of one ontology."""
@@ -184,7 +185,8 @@ class SwitchService:
             using = [
                 each.ontology
                 for each in chosen
-                if slug in {layout.space for layout in each.configured.of(space.identity.modality).kept_up}
+                if slug
+                in {layout.space for layout in each.configured.get_use(space.identity.modality).kept_up}
             ]
             if using:
                 quoted_names = ", ".join(using[:MAX_SHOWN]) + (" and more" if len(using) > MAX_SHOWN else "")
@@ -207,7 +209,7 @@ class SwitchService:
         self, space: Space, states: Sequence[EmbeddingState], *, accept_rejected: bool = False
     ) -> SpaceCheck:
         """Check a space's model, and the index, completeness, and every vector of each ontology."""
-        opened = self._images.of(space) if space.is_of_images else self._spaces.of(space)
+        opened = self._images.get_open(space) if space.is_of_images else self._spaces.get_open(space)
         probe = "drawn picture" if space.is_of_images else "probe text"
         try:
             opened.check()
@@ -248,7 +250,7 @@ class SwitchService:
             yield Finding(name="found", ok=not lost, detail=f"{name}: {message}")
 
     def _check_index(self, name: str) -> Finding:
-        state = index_states(self._graph).get(name)
+        state = read_index_states(self._graph).get(name)
         if state is None:
             return Finding(name="index", ok=False, detail=f"the index {name} is not there")
         message = f"the index {name} is {state.state.lower()}, {state.percent:.0f} % populated"
@@ -273,7 +275,7 @@ class SwitchService:
     ) -> list[tuple[EmbeddingState, SpaceUse]]:
         back = list[tuple[EmbeddingState, SpaceUse]]()
         for state in self._list_targeting(space, ontologies):
-            anew = state.configured.of(space.identity.modality).rolled_back()
+            anew = state.configured.get_use(space.identity.modality).with_rollback()
             if anew is not None and (ontologies or anew.target.space != space.slug):
                 back.append((state, anew))
         if not back:
@@ -287,7 +289,7 @@ class SwitchService:
             name, space, dry_run=request.dry_run, activates=request.activate
         )
         due = counts.missing + counts.stale
-        use = target.configured.of(modality)
+        use = target.configured.get_use(modality)
         if request.dry_run:
             cost = self._requests.estimate(MAIN_KINDS[modality], target, due)
             return Build(ontology=name, answering=use.answering.space, due=due, job_id=None, cost=cost)
@@ -295,18 +297,18 @@ class SwitchService:
         now = read_embedding_state(self._graph, name)
         activate_complete(self._graph, now, modality)
         now = read_embedding_state(self._graph, name)
-        answering = now.configured.of(modality).answering
+        answering = now.configured.get_use(modality).answering
         return Build(ontology=name, answering=answering.space, due=due, job_id=job_id, cost=None)
 
     def _list_targeting(self, space: Space, ontologies: Sequence[str] | None) -> list[EmbeddingState]:
         chosen = select_embedding_states(self._graph, ontologies)
         modality = space.identity.modality
-        return [each for each in chosen if each.configured.of(modality).target.space == space.slug]
+        return [each for each in chosen if each.configured.get_use(modality).target.space == space.slug]
 
     def _find_default(self, modality: Modality) -> str:
         return find_default_spaces(read_spaces(self._graph))[modality]
 
-    def _time(self, switch: Callable[[Transaction], None]) -> float:
+    def _run_timed(self, switch: Callable[[Transaction], None]) -> float:
         begun = time.perf_counter()
         self._graph.transaction(switch)
         return round(time.perf_counter() - begun, 3)
@@ -327,11 +329,11 @@ class SwitchService:
         )
 
 
-def _switched(space: Space, back: Sequence[tuple[EmbeddingState, SpaceUse]]) -> list[SwitchedOntology]:
+def _list_switched(space: Space, back: Sequence[tuple[EmbeddingState, SpaceUse]]) -> list[SwitchedOntology]:
     return [
         SwitchedOntology(
             ontology=state.ontology,
-            before=state.configured.of(space.identity.modality).answering.space,
+            before=state.configured.get_use(space.identity.modality).answering.space,
             now=use.target.space,
         )
         for state, use in back
@@ -339,7 +341,7 @@ def _switched(space: Space, back: Sequence[tuple[EmbeddingState, SpaceUse]]) -> 
 
 
 def _is_rollback(configured: StoredConfiguration, space: Space) -> bool:
-    previous: Layout | None = configured.of(space.identity.modality).previous
+    previous: Layout | None = configured.get_use(space.identity.modality).previous
     return previous is not None and previous.space == space.slug
 
 
@@ -357,8 +359,8 @@ def _drop(tx: Transaction, space: Space, chosen: Sequence[EmbeddingState], *, wh
             raise Conflict(f"{name} still uses all of its vectors in {space.slug}")
         if _is_rollback(configured, space):
             modality = space.identity.modality
-            use = replace(configured.of(modality), previous=None)
-            write_configuration(tx, name, configured.using(modality, use))
+            use = replace(configured.get_use(modality), previous=None)
+            write_configuration(tx, name, configured.with_use(modality, use))
         if not whole:
             forget_vectors(tx, name, unused)
     return request_cleanup(tx)

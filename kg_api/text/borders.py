@@ -11,9 +11,9 @@ from unicodedata import category
 import numpy as np
 from numpy.typing import NDArray
 
-from kg_api.text.cutting import Borders, Measure, clusters, cut, prose_levels, words
+from kg_api.text.cutting import Borders, Measure, build_prose_levels, count_words, cut, split_clusters
 from kg_api.text.lines import is_blank
-from kg_api.text.sentences import sentence_borders
+from kg_api.text.sentences import find_sentence_borders
 
 Span = tuple[int, int]  # (start, end) in code points, end exclusive
 SentenceVectors = Callable[[Sequence[str]], NDArray[np.float32]]
@@ -55,7 +55,7 @@ def find_word_boundaries(text: str, start: int, end: int) -> Iterator[int]:
     return (begin for begin, _ in find_words(text, start, end) if begin > start)
 
 
-def clause_borders(text: str, start: int, end: int) -> Iterator[int]:
+def find_clause_borders(text: str, start: int, end: int) -> Iterator[int]:
     """Return the positions after commas, colons, semicolons, and dashes."""
     return (border for found in _CLAUSE.finditer(text, start, end) if (border := found.end()) < end)
 
@@ -65,7 +65,7 @@ _FINEST = 8
 """Divisor of the piece size. The last level splits words into parts of at most this share of a piece."""
 
 
-def characters(text: str, start: int, end: int) -> int:
+def count_characters(text: str, start: int, end: int) -> int:
     """Count code points. `words` of kg_api.text.cutting is the other measure."""
     del text
     return end - start
@@ -79,16 +79,18 @@ def divide(text: str, span: Span, measure: Measure, most: int) -> list[Span]:
     finest = max(1, most // _FINEST)  # characters (a word has at least 2)
 
     def cluster_borders(text: str, start: int, end: int) -> Iterator[int]:
-        return (begin for begin, _ in clusters(text, start, end, finest) if begin > start)
+        return (begin for begin, _ in split_clusters(text, start, end, finest) if begin > start)
 
-    prose = prose_levels(text, *span, words(text, *span))[:2]  # lines and sentences, in the better order
-    better = (_unbroken(kind) for kind in (*prose, clause_borders, find_word_boundaries))
+    prose = build_prose_levels(text, *span, count_words(text, *span))[
+        :2
+    ]  # lines and sentences, in the better order
+    better = (_keep_clusters(kind) for kind in (*prose, find_clause_borders, find_word_boundaries))
     return cut(text, span, size, (*better, cluster_borders), above=most, most=most, measure=measure)
 
 
-def sentences(text: str, start: int, end: int) -> Iterator[Span]:
+def split_sentences(text: str, start: int, end: int) -> Iterator[Span]:
     """Yield the sentences of text[start:end], which cover the span."""
-    return pairwise(chain((start,), _unbroken(sentence_borders)(text, start, end), (end,)))
+    return pairwise(chain((start,), _keep_clusters(find_sentence_borders)(text, start, end), (end,)))
 
 
 def trim(text: str, start: int, end: int) -> Span | None:
@@ -99,7 +101,7 @@ def trim(text: str, start: int, end: int) -> Span | None:
     return end - len(piece.lstrip()), start + len(piece.rstrip())
 
 
-def _unbroken(borders: Borders) -> Borders:
+def _keep_clusters(borders: Borders) -> Borders:
     """Remove boundaries before a mark that combines with the previous character."""
 
     def kept(text: str, start: int, end: int) -> Iterator[int]:

@@ -13,13 +13,13 @@ from kg_api.text.borders import (
     Paragraph,
     SentenceVectors,
     Span,
-    characters,
+    count_characters,
     divide,
     find_words,
     trim,
 )
-from kg_api.text.contexts import contextual
-from kg_api.text.cutting import clusters, words
+from kg_api.text.contexts import add_context
+from kg_api.text.cutting import count_words, split_clusters
 from kg_api.text.semantic import split_by_topic
 
 # Strategy `count`: a fixed number of words
@@ -34,24 +34,24 @@ def split_by_count(text: str, size: int, overlap: int) -> Iterator[Span]:
     For words of more than 10 characters or text without spaces, `words` determines the count, and the overlap
     consists of whole words.
     """
-    coming = _words(text, size // _KEPT_WHOLE)
+    coming = _split_words(text, size // _KEPT_WHOLE)
     ready = deque[Span]()
     fresh = 0  # atoms in `ready` that the last chunk had
     while _fill(ready, coming, size) > fresh:
-        taken = _fitting(text, list(ready), size)
+        taken = _count_fitting(text, list(ready), size)
         yield ready[0][0], ready[taken - 1][1]
         fresh = _count_repeated(text, list(islice(ready, taken)), overlap)
         for _ in range(taken - fresh):
             ready.popleft()
 
 
-def _words(text: str, whole: int) -> Iterator[Span]:
+def _split_words(text: str, whole: int) -> Iterator[Span]:
     """Yield the words, and pieces of words that count as more than `whole` words."""
     for start, end in find_words(text, 0, len(text)):
-        if end - start <= 2 * whole or words(text, start, end) <= whole:
+        if end - start <= 2 * whole or count_words(text, start, end) <= whole:
             yield start, end
         else:
-            yield from clusters(text, start, end, whole)
+            yield from split_clusters(text, start, end, whole)
 
 
 def _fill(ready: deque[Span], coming: Iterator[Span], size: int) -> int:
@@ -65,13 +65,13 @@ def _fill(ready: deque[Span], coming: Iterator[Span], size: int) -> int:
     return len(ready)
 
 
-def _fitting(text: str, ready: list[Span], size: int) -> int:
+def _count_fitting(text: str, ready: list[Span], size: int) -> int:
     """Count leading words that fit in a chunk."""
     begin = ready[0][0]
     whole = len(ready) > size and text[ready[size][0] - 1].isspace()
-    if whole and words(text, begin, ready[size - 1][1]) == size:
+    if whole and count_words(text, begin, ready[size - 1][1]) == size:
         return size  # the usual case, without a search
-    return max(1, bisect_right(ready, size, key=lambda atom: words(text, begin, atom[1])))
+    return max(1, bisect_right(ready, size, key=lambda atom: count_words(text, begin, atom[1])))
 
 
 def _count_repeated(text: str, chunk: list[Span], overlap: int) -> int:
@@ -79,7 +79,7 @@ def _count_repeated(text: str, chunk: list[Span], overlap: int) -> int:
     if not overlap:
         return 0
     end = chunk[-1][1]
-    return bisect_right(chunk[:0:-1], overlap, key=lambda atom: words(text, atom[0], end))
+    return bisect_right(chunk[:0:-1], overlap, key=lambda atom: count_words(text, atom[0], end))
 
 
 # Strategy `paragraph_group`: paragraphs of one section
@@ -95,17 +95,17 @@ def split_by_group(text: str, paragraphs: Sequence[Paragraph], size: int, overla
     possible.
     """
     for _, section in groupby(paragraphs, key=lambda paragraph: paragraph.heading):
-        yield from _section(_parts(text, section, round(size * SLACK)), size, overlap)
+        yield from _chunk_section(_split_parts(text, section, round(size * SLACK)), size, overlap)
 
 
-def _parts(text: str, section: Iterator[Paragraph], most: int) -> list[tuple[Span, int]]:
+def _split_parts(text: str, section: Iterator[Paragraph], most: int) -> list[tuple[Span, int]]:
     """Return the visible paragraphs and the pieces of long ones, with their word counts."""
-    pieces = (piece for each in section for piece in divide(text, (each.start, each.end), words, most))
+    pieces = (piece for each in section for piece in divide(text, (each.start, each.end), count_words, most))
     seen = filter(None, (trim(text, *piece) for piece in pieces))
-    return [(piece, words(text, *piece)) for piece in seen]
+    return [(piece, count_words(text, *piece)) for piece in seen]
 
 
-def _section(parts: list[tuple[Span, int]], size: int, overlap: int) -> Iterator[Span]:
+def _chunk_section(parts: list[tuple[Span, int]], size: int, overlap: int) -> Iterator[Span]:
     most = round(size * SLACK)
     if not parts:
         return
@@ -135,21 +135,21 @@ def split_by_hierarchy(
     A parent consists of whole paragraphs if they fit. Every child of a parent except the first repeats as
     many whole words of the previous child as fit into `overlap` characters.
     """
-    for start, end in _parents(text, paragraphs, parent_size):
+    for start, end in _build_parents(text, paragraphs, parent_size):
         if parent := trim(text, start, end):
-            for child in _children(text, parent, size, overlap):
+            for child in _build_children(text, parent, size, overlap):
                 yield ChunkSpan(*child, parent)
 
 
-def _children(text: str, parent: Span, size: int, overlap: int) -> Iterator[Span]:
+def _build_children(text: str, parent: Span, size: int, overlap: int) -> Iterator[Span]:
     former = (parent[0], parent[0])
-    for piece in divide(text, parent, characters, size - overlap):
+    for piece in divide(text, parent, count_characters, size - overlap):
         if core := trim(text, *piece):
-            yield _earlier(text, former, core[0], overlap), core[1]
+            yield _find_overlap_start(text, former, core[0], overlap), core[1]
             former = core
 
 
-def _parents(text: str, paragraphs: Iterable[Paragraph], most: int) -> Iterator[Span]:
+def _build_parents(text: str, paragraphs: Iterable[Paragraph], most: int) -> Iterator[Span]:
     """Join paragraphs up to the limit, and split longer ones."""
     begin = end = 0
     for paragraph in paragraphs:
@@ -157,14 +157,14 @@ def _parents(text: str, paragraphs: Iterable[Paragraph], most: int) -> Iterator[
             yield begin, end
             begin = end
         if paragraph.end - begin > most:
-            yield from divide(text, (begin, paragraph.end), characters, most)
+            yield from divide(text, (begin, paragraph.end), count_characters, most)
             begin = paragraph.end
         end = paragraph.end
     if end > begin:
         yield begin, end
 
 
-def _earlier(text: str, former: Span, begin: int, overlap: int) -> int:
+def _find_overlap_start(text: str, former: Span, begin: int, overlap: int) -> int:
     """Return the start of a child that repeats the end of the previous child."""
     if not overlap:
         return begin
@@ -173,7 +173,7 @@ def _earlier(text: str, former: Span, begin: int, overlap: int) -> int:
         if start >= low:
             return start
         if end - low > overlap // 2:  # a long word, or a script without spaces: repeat its end
-            return next((at for at, _ in clusters(text, start, end, 1) if at >= low), begin)
+            return next((at for at, _ in split_clusters(text, start, end, 1) if at >= low), begin)
     return begin
 
 
@@ -194,7 +194,7 @@ def fit_chunks(
     todo = list(reversed(spans))
     while todo:
         span = todo.pop()
-        found = spans_of(text[span.start : span.end], contextual(before(span), ""))
+        found = spans_of(text[span.start : span.end], add_context(before(span), ""))
         places = (trim(text, span.start + start, span.start + end) for start, end in found)
         pieces = [ChunkSpan(*place, span.parent) for place in places if place]
         if len(pieces) > 1:  # check again, because a piece can have a longer context than the whole chunk
@@ -240,5 +240,5 @@ def _select_strategy(
             return split_by_topic(text, paragraphs, size, sentence_vectors)
         case _:
             return chain.from_iterable(
-                divide(text, (each.start, each.end), words, size) for each in paragraphs
+                divide(text, (each.start, each.end), count_words, size) for each in paragraphs
             )

@@ -10,7 +10,7 @@ from itertools import chain, pairwise
 import regex
 
 from kg_api.text.lines import NEWLINE, is_blank
-from kg_api.text.sentences import sentence_borders
+from kg_api.text.sentences import find_sentence_borders
 
 # Measured on 240 parallel paragraphs (XQuAD): an English word corresponds to 1.95 characters of Chinese and
 # 5.7 of Thai, or to 0.8 to 1.4 words in languages with spaces.
@@ -20,7 +20,7 @@ _LONG_WORD = 10  # characters per word in text without spaces, such as links and
 _SIZE_WINDOW = 1 << 16  # characters counted at once, to avoid a list of all words of a large text
 
 
-def words(text: str, start: int = 0, end: int | None = None) -> int:
+def count_words(text: str, start: int = 0, end: int | None = None) -> int:
     """Count words, or characters in scripts without spaces. Joined texts never count more than the parts."""
     stop = len(text) if end is None else end
     return sum(_count(text[at : min(at + _SIZE_WINDOW, stop)]) for at in range(start, stop, _SIZE_WINDOW))
@@ -52,16 +52,16 @@ _MAX_CLUSTER_LENGTH = 24
 """Limit in code points. The longest emoji has 10, and longer clusters are abuse of combining marks."""
 
 
-def blank_line_borders(text: str, start: int, end: int) -> Iterator[int]:
+def find_blank_line_borders(text: str, start: int, end: int) -> Iterator[int]:
     blank_before = False
-    for line, following in pairwise(chain((start,), line_borders(text, start, end), (end,))):
+    for line, following in pairwise(chain((start,), find_line_borders(text, start, end), (end,))):
         blank = is_blank(text, line, following)
         if blank_before and not blank and line > start:
             yield line
         blank_before = blank
 
 
-def line_borders(text: str, start: int, end: int) -> Iterator[int]:
+def find_line_borders(text: str, start: int, end: int) -> Iterator[int]:
     found = (newline.end() for newline in NEWLINE.finditer(text, start, end))
     return (border for border in found if border < end)
 
@@ -71,7 +71,7 @@ def find_cut_boundaries(text: str, start: int, end: int) -> Iterator[int]:
     return (border for border in found if border > start)
 
 
-def clusters(text: str, start: int, end: int, longest: int) -> Iterator[Span]:
+def split_clusters(text: str, start: int, end: int, longest: int) -> Iterator[Span]:
     """Split between user-perceived characters, into pieces of `longest` code points or one character."""
     begin = start
     for cluster in _CLUSTER.finditer(text, start, end):
@@ -85,20 +85,25 @@ def clusters(text: str, start: int, end: int, longest: int) -> Iterator[Span]:
         yield begin, end
 
 
-def character_borders(text: str, start: int, end: int) -> Iterator[int]:
+def find_character_borders(text: str, start: int, end: int) -> Iterator[int]:
     """Yield a position after about every 50 characters."""
-    return (begin for begin, _ in clusters(text, start, end, _CLUSTER_STEP) if begin > start)
+    return (begin for begin, _ in split_clusters(text, start, end, _CLUSTER_STEP) if begin > start)
 
 
-LINES: tuple[Borders, ...] = (blank_line_borders, line_borders, find_cut_boundaries, character_borders)
+LINES: tuple[Borders, ...] = (
+    find_blank_line_borders,
+    find_line_borders,
+    find_cut_boundaries,
+    find_character_borders,
+)
 
 
-def prose_levels(text: str, start: int, end: int, size: int) -> tuple[Borders, ...]:
+def build_prose_levels(text: str, start: int, end: int, size: int) -> tuple[Borders, ...]:
     """Return boundary functions for prose of `size` words: sentences first, unless lines are paragraphs."""
-    lines = 1 + sum(1 for _ in line_borders(text, start, end))
+    lines = 1 + sum(1 for _ in find_line_borders(text, start, end))
     if lines > 1 and size / lines > _WORDS_OF_A_WRAPPED_LINE:
-        return (line_borders, sentence_borders, find_cut_boundaries, character_borders)
-    return (sentence_borders, line_borders, find_cut_boundaries, character_borders)
+        return (find_line_borders, find_sentence_borders, find_cut_boundaries, find_character_borders)
+    return (find_sentence_borders, find_line_borders, find_cut_boundaries, find_character_borders)
 
 
 def cut(
@@ -109,7 +114,7 @@ def cut(
     *,
     above: int,
     most: int,
-    measure: Measure = words,
+    measure: Measure = count_words,
 ) -> list[Span]:
     """Split a span of length `size` into pieces that cover it, of similar lengths and at most `most`.
 

@@ -61,7 +61,7 @@ _MAX_BRANDS = 256  # bytes of the brand list to read
 EXPORT = "Export the image as JPEG or PNG and ingest the result"  # advice for images in unsupported formats
 
 
-def binary_kind(data: bytes) -> str | None:
+def find_binary_kind(data: bytes) -> str | None:
     """Return the kind of a known binary file, or None."""
     return next((what for magic, what in _BINARY if data.startswith(magic)), None)
 
@@ -101,7 +101,7 @@ def decode(data: bytes) -> tuple[str, tuple[str, ...]]:
     """Decode a file by its byte-order mark (removed), as UTF-8, or by a guess, with notes for the user."""
     if picture := detect_unsupported_image(data):
         raise UnreadableDocument(f"the file is {picture}, an unsupported format. {EXPORT}")
-    if what := binary_kind(data):
+    if what := find_binary_kind(data):
         raise UnreadableDocument(f"the file is {what}. {READS}")
     text, notes = _decode_marked(data) or _decode_unmarked(data)
     return check_text(text), notes
@@ -224,10 +224,10 @@ def _decode_mixed(data: bytes) -> tuple[str, tuple[str, ...]] | None:
 def guess_encoding(data: bytes) -> str | None:
     """Return the most likely common encoding, or None if none fits."""
     matches = list(from_bytes(data, cp_isolation=list(_CHARSETS)))
-    return _most_used(matches) if matches else None
+    return _choose_most_used(matches) if matches else None
 
 
-def _most_used(matches: list[CharsetMatch]) -> str:
+def _choose_most_used(matches: list[CharsetMatch]) -> str:
     """Return the most common of several similar matches. Without this, cp1250 wins for all Spanish text."""
     best = matches[0]
     alike = {
@@ -327,7 +327,7 @@ def _guess(data: bytes, remedy: str) -> tuple[str, tuple[str, ...]]:
     return text, (note,)
 
 
-def declared_encoding(data: bytes) -> str:
+def find_declared_encoding(data: bytes) -> str:
     """Return the encoding that the start of an HTML or XML file declares."""
     declaration = _DECLARED.search(data[:_HEAD_BYTES])
     return (declaration[1] or declaration[2]).decode("ascii", "replace") if declaration else ""

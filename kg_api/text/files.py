@@ -41,14 +41,14 @@ class FolderFilter:
     def __init__(self, root: Path, rules: FolderRules) -> None:
         """Read the .gitignore files above the folder, up to the root of its repository."""
         self._given, self._root = root, root.resolve()
-        self._include = _spec(rules.include) if rules.include else None
-        self._exclude = _spec(rules.exclude)
+        self._include = _compile_spec(rules.include) if rules.include else None
+        self._exclude = _compile_spec(rules.exclude)
         self._gitignore = rules.gitignore
         self._specs: dict[Path, list[tuple[Path, GitIgnoreSpec]]] = {}
         if rules.gitignore:
-            self._specs[self._root.parent] = [*_above(self._root)]
+            self._specs[self._root.parent] = [*_list_above(self._root)]
 
-    def reason_of(self, path: Path, *, is_folder: bool = False) -> str | None:
+    def find_reason(self, path: Path, *, is_folder: bool = False) -> str | None:
         """Return the reason to skip a file, or a folder with its content, or None to select it."""
         below = path.relative_to(self._given).as_posix() + "/" * is_folder
         if self._exclude.match_file(below):
@@ -60,27 +60,27 @@ class FolderFilter:
     def _is_ignored(self, below: str) -> bool:
         """Apply the rule of git: the last matching line of the deepest .gitignore with a match decides."""
         path = self._root / below
-        for base, spec in reversed(self._of(path.parent)):
+        for base, spec in reversed(self._read_patterns(path.parent)):
             included = spec.check_file(path.relative_to(base).as_posix() + "/" * below.endswith("/")).include
             if included is not None:
                 return included
         return False
 
-    def _of(self, folder: Path) -> list[tuple[Path, GitIgnoreSpec]]:
+    def _read_patterns(self, folder: Path) -> list[tuple[Path, GitIgnoreSpec]]:
         known = self._specs.get(folder)
         if known is None:
-            known = self._specs[folder] = [*self._of(folder.parent), *_read(folder)]
+            known = self._specs[folder] = [*self._read_patterns(folder.parent), *_read(folder)]
         return known
 
 
-def _spec(patterns: Iterable[str]) -> GitIgnoreSpec:
+def _compile_spec(patterns: Iterable[str]) -> GitIgnoreSpec:
     try:
         return GitIgnoreSpec.from_lines(patterns)
     except ValueError as error:
         raise InvalidInput(f"--include and --exclude take patterns as .gitignore does: {error}") from None
 
 
-def _above(root: Path) -> Iterator[tuple[Path, GitIgnoreSpec]]:
+def _list_above(root: Path) -> Iterator[tuple[Path, GitIgnoreSpec]]:
     """Yield the .gitignore files between the root of the repository and the folder, highest first."""
     if (root / ".git").exists():
         return
@@ -159,7 +159,7 @@ def select(
     for path in paths:
         within = path.is_dir()
         chosen = FolderFilter(path, rules) if within and rules else None
-        for found in _below(path, prefix, selection, passed_over, chosen):
+        for found in _list_below(path, prefix, selection, passed_over, chosen):
             if within and (kind := find_reason_to_skip(found, suffixes, chosen)):
                 selection.skip(found, kind)
                 continue
@@ -179,7 +179,7 @@ def find_reason_to_skip(
     file: Path, suffixes: Collection[str], chosen: FolderFilter | None = None
 ) -> str | None:
     """Return the reason to skip a file of a folder, or its unsupported extension, or None to select it."""
-    if chosen and (reason := chosen.reason_of(file)):
+    if chosen and (reason := chosen.find_reason(file)):
         return reason
     suffix = file.suffix.lower()
     if suffix in suffixes:
@@ -220,7 +220,7 @@ def _is_blank(file: Path) -> bool:
     return False
 
 
-def _below(
+def _list_below(
     path: Path,
     prefix: str,
     selection: FileSelection,
@@ -256,7 +256,7 @@ def _is_entered(
     if passed_over(folder):
         selection.skip(folder, "folder of kg itself")
         return False
-    if chosen and (reason := chosen.reason_of(folder, is_folder=True)):
+    if chosen and (reason := chosen.find_reason(folder, is_folder=True)):
         selection.skip(folder, f"folder {reason}")
         return False
     if folder.is_symlink():  # `os.walk` does not follow links
@@ -265,7 +265,7 @@ def _is_entered(
 
 
 def _take(file: FileToIngest, owners: dict[str, Path], selection: FileSelection) -> None:
-    problem = _problem(file)
+    problem = _find_problem(file)
     owner = None if problem else owners.setdefault(file.document, file.path)
     if owner is file.path:
         selection.files.append(file)
@@ -278,7 +278,7 @@ def _take(file: FileToIngest, owners: dict[str, Path], selection: FileSelection)
         selection.problems.append(FileProblem(to_printable(file.path), problem, file.document))
 
 
-def _problem(file: FileToIngest) -> str | None:
+def _find_problem(file: FileToIngest) -> str | None:
     """Return the reason why a file cannot be read. Reading a pipe or a device would block."""
     try:
         file.document.encode()

@@ -14,7 +14,7 @@ _VISIBLE = re.compile(
 )
 
 
-def line_starts(text: str) -> Sequence[int]:
+def find_line_starts(text: str) -> Sequence[int]:
     """Return the start of each line and the text length, so line i is text[starts[i]:starts[i + 1]]."""
     starts = array("Q", [0])  # 8 bytes per line (a list: 36)
     starts.extend(newline.end() for newline in NEWLINE.finditer(text))

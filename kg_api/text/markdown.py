@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from kg_api.schemas.documents import Block, BlockKind
 from kg_api.schemas.metadata import Metadata, MetadataValue, Scalar
-from kg_api.text.lines import is_blank, line_starts
+from kg_api.text.lines import find_line_starts, is_blank
 
 _FRONT_MATTER = re.compile(
     r"---[ \t]*(?:\r\n?|\n)(?=[\w#])((?:[^\r\n]*(?:\r\n?|\n)){1,500}?)(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)"
@@ -71,7 +71,7 @@ def read_front_matter(text: str) -> FrontMatter:
         return FrontMatter(notes=(f"the front matter is not valid YAML{reason} and stays in the text",))
     if not isinstance(fields, dict):
         return FrontMatter()
-    return _front_matter(found.end(), cast("dict[object, object]", fields))
+    return _parse_front_matter(found.end(), cast("dict[object, object]", fields))
 
 
 def _describe_yaml_error(error: Exception) -> str:
@@ -91,40 +91,40 @@ def _read_toml(text: str) -> FrontMatter:
         fields = tomllib.loads(found[1].replace("\r\n", "\n").replace("\r", "\n"))
     except (ValueError, RecursionError):
         return FrontMatter(notes=("the front matter is not valid TOML and stays in the text",))
-    return _front_matter(found.end(), cast("dict[object, object]", fields))
+    return _parse_front_matter(found.end(), cast("dict[object, object]", fields))
 
 
-def _front_matter(end: int, said: Mapping[object, object]) -> FrontMatter:
+def _parse_front_matter(end: int, said: Mapping[object, object]) -> FrontMatter:
     fields = {str(key): value for key, value in said.items() if value is not None and value != []}
     title = fields.pop("title", "")
-    values = {key: _value(value) for key, value in fields.items()}
+    values = {key: _parse_value(value) for key, value in fields.items()}
     kept = {key: value for key, value in values.items() if value is not None}
     rest = [key for key in values if key not in kept]
     try:
         metadata = _METADATA.validate_python(kept)
     except ValidationError:
         metadata, rest = dict[str, MetadataValue](), [*values]
-    return FrontMatter(end, str(title) if isinstance(title, _PLAIN) else "", metadata, _notes(rest))
+    return FrontMatter(end, str(title) if isinstance(title, _PLAIN) else "", metadata, _list_notes(rest))
 
 
-def _value(said: object) -> MetadataValue:
+def _parse_value(said: object) -> MetadataValue:
     """Return a scalar, or a list with one type of scalars, or None for other values."""
     if not isinstance(said, list):
-        return _scalar(said)
-    values = [_scalar(each) for each in cast("list[object]", said)]
+        return _parse_scalar(said)
+    values = [_parse_scalar(each) for each in cast("list[object]", said)]
     if None in values:
         return None
     kinds = {type(each) for each in values}
     return cast("MetadataValue", values if len(kinds) == 1 else [str(each) for each in values])
 
 
-def _scalar(said: object) -> Scalar | None:
+def _parse_scalar(said: object) -> Scalar | None:
     if isinstance(said, dt.date | dt.time):  # a datetime is a date
         return said.isoformat()
     return said if isinstance(said, _PLAIN) else None
 
 
-def _notes(rest: list[str]) -> tuple[str, ...]:
+def _list_notes(rest: list[str]) -> tuple[str, ...]:
     if not rest:
         return ()
     named = ", ".join(rest[:_NOT_KEPT])[:200]
@@ -135,11 +135,11 @@ def _notes(rest: list[str]) -> tuple[str, ...]:
 # Plain text: paragraphs between blank lines
 
 
-def text_blocks(text: str, kind: BlockKind = "paragraph") -> list[Block]:
+def split_text_blocks(text: str, kind: BlockKind = "paragraph") -> list[Block]:
     """Return the runs of non-blank lines as blocks of this kind."""
     found: list[Block] = []
     begin: int | None = None
-    for line, following in pairwise(line_starts(text)):
+    for line, following in pairwise(find_line_starts(text)):
         if is_blank(text, line, following):
             if begin is not None:
                 found.append(Block(kind, begin, line))
@@ -149,7 +149,7 @@ def text_blocks(text: str, kind: BlockKind = "paragraph") -> list[Block]:
     return found if begin is None else [*found, Block(kind, begin, len(text))]
 
 
-def whole_image(text: str) -> list[Block]:
+def build_whole_image(text: str) -> list[Block]:
     return [Block("image", 0, len(text))]
 
 
@@ -170,7 +170,7 @@ _MARKS = (
 )
 
 
-def plain_title(raw: str) -> str:
+def clean_title(raw: str) -> str:
     """Return a heading on one line, at most 200 characters, without inline markup."""
     title = raw[:_LOOKED_AT]
     for mark, words in _MARKS:
@@ -198,12 +198,12 @@ _HTML_ENDS = {"<!--": "-->", "<pre": "</pre>", "<script": "</script>", "<style":
 _CODE_IN_HTML = re.compile(r"<(?:pre|script|style|textarea|!|\?)", re.IGNORECASE)
 
 
-def blocks(text: str, begin: int = 0) -> list[Block]:
+def parse_blocks(text: str, begin: int = 0) -> list[Block]:
     """Return the blocks after the front matter (from `begin`), separately inside lists and quotations."""
-    starts = line_starts(text)
+    starts = find_line_starts(text)
     found: list[Block] = []
-    for line, tokens in _windows(text, starts, bisect_left(starts, begin)):
-        found += _leaves(tokens, starts, line)
+    for line, tokens in _parse_windows(text, starts, bisect_left(starts, begin)):
+        found += _list_leaves(tokens, starts, line)
     return found
 
 
@@ -224,7 +224,7 @@ def close_blocks(text: str) -> str:
     return text
 
 
-def _windows(text: str, starts: Sequence[int], line: int) -> Iterator[tuple[int, list[Token]]]:
+def _parse_windows(text: str, starts: Sequence[int], line: int) -> Iterator[tuple[int, list[Token]]]:
     """Parse a large text in parts that start at a block, to limit memory."""
     lines, size = len(starts) - 1, _WINDOW
     while line < lines:
@@ -232,7 +232,7 @@ def _windows(text: str, starts: Sequence[int], line: int) -> Iterator[tuple[int,
         parser = MarkdownIt("commonmark").enable("table").disable(["inline", "reference"])
         parser.block.ruler.at("table", _parse_table, {"alt": ["paragraph", "reference"]})
         tokens = parser.parse(text[starts[line] : starts[stop]])
-        last, begin = _last_block(tokens)
+        last, begin = _find_last_block(tokens)
         if stop < lines and begin > 0:  # the last block may continue after the window, so restart with it
             yield line, tokens[:last]
             line, size = line + begin, _WINDOW
@@ -264,7 +264,7 @@ def _parse_table(state: StateBlock, line: int, stop: int, silent: bool) -> bool:
     return True
 
 
-def _last_block(tokens: Sequence[Token]) -> tuple[int, int]:
+def _find_last_block(tokens: Sequence[Token]) -> tuple[int, int]:
     """Return the token index and line of the last top-level block or list item."""
     for i in range(len(tokens) - 1, -1, -1):
         place, token = tokens[i].map, tokens[i]
@@ -273,7 +273,7 @@ def _last_block(tokens: Sequence[Token]) -> tuple[int, int]:
     return 0, 0
 
 
-def _leaves(tokens: Sequence[Token], starts: Sequence[int], line: int) -> Iterator[Block]:
+def _list_leaves(tokens: Sequence[Token], starts: Sequence[int], line: int) -> Iterator[Block]:
     lists = 0
     for i, token in enumerate(tokens):
         lists += token.nesting if token.tag in {"ul", "ol"} else 0
@@ -284,7 +284,7 @@ def _leaves(tokens: Sequence[Token], starts: Sequence[int], line: int) -> Iterat
         if kind == "markup" and _CODE_IN_HTML.search(token.content):
             kind = "other"
         if kind == "heading" and token.level == 0:
-            yield Block(kind, start, end, int(token.tag[1]), plain_title(tokens[i + 1].content))
+            yield Block(kind, start, end, int(token.tag[1]), clean_title(tokens[i + 1].content))
         elif kind in {"heading", "paragraph"}:
             yield Block("list_item" if lists else "paragraph", start, end)
         else:

@@ -9,8 +9,8 @@ from itertools import pairwise
 
 from kg_api.schemas.documents import Block, BlockKind
 from kg_api.schemas.metadata import MetadataValue
-from kg_api.text.lines import is_blank, line_starts
-from kg_api.text.markdown import FrontMatter, plain_title
+from kg_api.text.lines import find_line_starts, is_blank
+from kg_api.text.markdown import FrontMatter, clean_title
 
 _HEADLINE = re.compile(
     r"(?P<stars>\*+)[ \t]+(?:(?:TODO|DONE|NEXT|WAITING|CANCELLED)[ \t]+)?(?:\[#\w\][ \t]*)?"
@@ -34,13 +34,13 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _MAX_HEAD = 20_000
 
 
-def blocks(text: str) -> list[Block]:
+def parse_blocks(text: str) -> list[Block]:
     """Return the blocks, with one block per list item. A headline ends every other block."""
     found, is_open, closing = list[Block](), False, ""
-    for start, end in pairwise(line_starts(text)):
+    for start, end in pairwise(find_line_starts(text)):
         line = text[start:end].rstrip("\r\n")
         if headline := _HEADLINE.fullmatch(line):
-            found.append(Block("heading", start, end, len(headline["stars"]), plain_title(headline["title"])))
+            found.append(Block("heading", start, end, len(headline["stars"]), clean_title(headline["title"])))
             is_open, closing = False, ""
         elif closing:
             found[-1] = replace(found[-1], end=end)
@@ -76,10 +76,10 @@ def read_keywords(text: str) -> FrontMatter:
             break
         if (found := _KEYWORD.match(line)) and found[2].strip():
             keywords.setdefault(found[1].lower(), []).append(found[2].strip())
-    return FrontMatter(title=" ".join(keywords.pop("title", [])), metadata=_metadata(keywords))
+    return FrontMatter(title=" ".join(keywords.pop("title", [])), metadata=_parse_metadata(keywords))
 
 
-def _metadata(said: Mapping[str, Sequence[str]]) -> dict[str, MetadataValue]:
+def _parse_metadata(said: Mapping[str, Sequence[str]]) -> dict[str, MetadataValue]:
     found: dict[str, MetadataValue] = {
         key: " ".join(said[key]) for key in ("author", "language", "description") if key in said
     }

@@ -13,7 +13,7 @@ from itertools import accumulate, pairwise, takewhile
 from typing import NamedTuple
 
 from kg_api.schemas.documents import Block
-from kg_api.text.markdown import text_blocks
+from kg_api.text.markdown import split_text_blocks
 
 _INDENTED = frozenset({"py", "pyi", "rb"})
 _BRACED = frozenset({
@@ -58,12 +58,12 @@ class Scope(NamedTuple):
     defines: bool = True
 
 
-def program_blocks(text: str, suffix: str) -> Iterator[Block]:
+def parse_program_blocks(text: str, suffix: str) -> Iterator[Block]:
     """Yield the blocks between blank lines. The first block of each function or class has its path."""
     scopes = find_scopes(text, suffix)
     starts = [scope.start for scope in scopes]
     current = -1
-    for block in text_blocks(text, "program"):
+    for block in split_text_blocks(text, "program"):
         within = starts[bisect_right(starts, block.start) : bisect_left(starts, block.end)]
         for start, end in pairwise([block.start, *within, block.end]):
             scope = bisect_right(starts, start) - 1

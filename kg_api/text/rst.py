@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from kg_api.schemas.documents import Block, BlockKind
-from kg_api.text.lines import line_starts
-from kg_api.text.markdown import plain_title
+from kg_api.text.lines import find_line_starts
+from kg_api.text.markdown import clean_title
 
 _BLANK = -1
 _TAB = 8
@@ -21,7 +21,7 @@ class RstLines:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.starts = line_starts(text)
+        self.starts = find_line_starts(text)
         self.count = len(self.starts) - 1
         self.indents = array("i", (_indent(text[start:end]) for start, end in pairwise(self.starts)))
         self.indents.extend((_BLANK,) * _LOOKAHEAD)
@@ -32,7 +32,7 @@ class RstLines:
     def is_blank(self, line: int) -> bool:
         return self.indents[line] == _BLANK
 
-    def next_text(self, line: int) -> int:
+    def find_next_text(self, line: int) -> int:
         """Return the next non-blank line, starting with this one, or `count`."""
         while line < self.count and self.indents[line] == _BLANK:
             line += 1
@@ -45,7 +45,7 @@ class RstLines:
             end += 1
         return end
 
-    def body_end(self, line: int, within: int) -> int:
+    def find_body_end(self, line: int, within: int) -> int:
         """Return the end of the lines indented deeper than `within`, including blank lines between them."""
         end = line
         while line < self.count and (self.indents[line] == _BLANK or self.indents[line] > within):
@@ -92,14 +92,14 @@ _BODY_KINDS: dict[str, BlockKind] = {
 """Directives whose content is one block. kg parses the content of others, such as notes and figures."""
 
 
-def blocks(text: str) -> list[Block]:
+def parse_blocks(text: str) -> list[Block]:
     return list(_Scanner(text).scan())
 
 
-def pep_title(text: str) -> str:
+def find_pep_title(text: str) -> str:
     """Return the title in the header of a Python Enhancement Proposal (empty: none)."""
     title = _PEP_TITLE.match("\n".join(text[:_HEADER].splitlines()))
-    return plain_title(title[1]) if title else ""
+    return clean_title(title[1]) if title else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +122,11 @@ class _Scanner:
 
     def scan(self) -> Iterator[Block]:
         starts, begin = self.lines.starts, None
-        at = self.lines.next_text(0)
+        at = self.lines.find_next_text(0)
         while at < self.lines.count:
             found = self._find(at)
             begin = at if begin is None else begin
-            following = self.lines.next_text(found.end)
+            following = self.lines.find_next_text(found.end)
             if following == self.lines.count or not _TARGET.match(self.lines[at]):  # a target names the next
                 yield Block(found.kind, starts[begin], starts[found.end], found.level, found.title)
                 begin = None
@@ -134,36 +134,36 @@ class _Scanner:
 
     def _find(self, at: int) -> _Found:
         rules = (
-            self._literal,
-            self._header,
-            self._explicit,
+            self._scan_literal,
+            self._scan_header,
+            self._scan_explicit,
             self._match_overlined,
-            self._table,
-            self._doctest,
+            self._scan_table,
+            self._scan_doctest,
         )
-        return next(filter(None, (rule(at) for rule in rules)), None) or self._text(at)
+        return next(filter(None, (rule(at) for rule in rules)), None) or self._scan_text(at)
 
-    def _literal(self, at: int) -> _Found | None:
+    def _scan_literal(self, at: int) -> _Found | None:
         within, self.literal_within = self.literal_within, None
         if within is None or self.lines.indents[at] <= within:
             return None
-        return _Found("code", self.lines.body_end(at, within))
+        return _Found("code", self.lines.find_body_end(at, within))
 
-    def _header(self, at: int) -> _Found | None:
+    def _scan_header(self, at: int) -> _Found | None:
         is_header = self.lines.starts[at] == 0 and self.lines[at].startswith("PEP: ")
         return _Found("markup", self.lines.run_end(at)) if is_header else None
 
-    def _explicit(self, at: int) -> _Found | None:
+    def _scan_explicit(self, at: int) -> _Found | None:
         line, indent = self.lines[at], self.lines.indents[at]
         if not _EXPLICIT.match(line):
             return None
         directive = _DIRECTIVE.match(line)
         kind = _BODY_KINDS.get(directive[1].lower()) if directive else None
         if kind:
-            return _Found(kind, self.lines.body_end(at + 1, indent))
+            return _Found(kind, self.lines.find_body_end(at + 1, indent))
         if _OWN_PARAGRAPH.match(line) and (line != ".." or self.lines.is_blank(at + 1)):
             return _Found("markup", self.lines.run_end(at, deeper_than=indent))
-        return _Found("other", self.lines.body_end(at + 1, indent))  # a comment
+        return _Found("other", self.lines.find_body_end(at + 1, indent))  # a comment
 
     def _match_overlined(self, at: int) -> _Found | None:
         over = _ADORNMENT.match(self.lines[at])
@@ -171,28 +171,28 @@ class _Scanner:
             return None
         title, under = self.lines[at + 1], self.lines[at + 2]
         if title and under == over[0] and self._adorns(under, title):
-            return self._heading(at + 3, title, over[1], over=True)
+            return self._build_heading(at + 3, title, over[1], over=True)
         is_transition = len(over[0]) >= _MIN_ADORNMENT_LENGTH and not title
         return _Found("other", at + 1) if is_transition else None
 
     def _adorns(self, line: str, title: str) -> bool:
         return len(line) >= min(_MIN_ADORNMENT_LENGTH, len(title)) and not _ADORNMENT.match(title)
 
-    def _heading(self, end: int, title: str, character: str, *, over: bool) -> _Found:
+    def _build_heading(self, end: int, title: str, character: str, *, over: bool) -> _Found:
         level = self.levels.setdefault((character, over), len(self.levels) + 1)
-        return _Found("heading", end, level, plain_title(title))
+        return _Found("heading", end, level, clean_title(title))
 
-    def _table(self, at: int) -> _Found | None:
+    def _scan_table(self, at: int) -> _Found | None:
         line, indent = self.lines[at], self.lines.indents[at]
         if _GRID_BORDER.match(line):
             end = at + 1
             while self.lines[end].startswith(("+", "|")) and self.lines.indents[end] == indent:
                 end += 1
             return _Found("table", end)
-        end = self._table_end(at) if _TABLE_TOP.match(line) else None
+        end = self._find_table_end(at) if _TABLE_TOP.match(line) else None
         return _Found("table", end) if end else None
 
-    def _table_end(self, at: int) -> int | None:
+    def _find_table_end(self, at: int) -> int | None:
         """Return the line after the second border below the top, or after a border before a blank line."""
         top, borders = self.lines[at], 0
         for i in range(at + 1, self.lines.count):
@@ -204,17 +204,17 @@ class _Scanner:
                     return i + 1
         return None
 
-    def _doctest(self, at: int) -> _Found | None:
+    def _scan_doctest(self, at: int) -> _Found | None:
         return _Found("code", self.lines.run_end(at)) if self.lines[at].startswith(">>>") else None
 
-    def _text(self, at: int) -> _Found:
+    def _scan_text(self, at: int) -> _Found:
         line, indent = self.lines[at], self.lines.indents[at]
         marker = _ITEM.match(line)
         following = self.lines[at + 1]
         under = None if marker or indent else _ADORNMENT.match(following)
         if under and not self.lines.indents[at + 1] and self._adorns(following, line):
-            return self._heading(at + 2, line, under[1], over=False)
-        marker = marker or self._number(at)
+            return self._build_heading(at + 2, line, under[1], over=False)
+        marker = marker or self._match_number(at)
         # Find the end of a paragraph, a list item, or a term with its definition.
         is_item = marker is not None
         indents, end = self.lines.indents, at + 1
@@ -230,7 +230,7 @@ class _Scanner:
         is_definition = indents[at + 1] > indent
         return _Found("list_item" if marker or is_definition else "paragraph", end)
 
-    def _number(self, at: int) -> re.Match[str] | None:
+    def _match_number(self, at: int) -> re.Match[str] | None:
         """Match an enumerator before a blank or indented line or another item, but not `A. Einstein was`."""
         following = self.lines[at + 1]
         goes_on = following and self.lines.indents[at + 1] == self.lines.indents[at]

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kg_api.text.borders import Paragraph, SentenceVectors, Span, divide, sentences, trim
-from kg_api.text.cutting import words
+from kg_api.text.borders import Paragraph, SentenceVectors, Span, divide, split_sentences, trim
+from kg_api.text.cutting import count_words
 
 BUFFER = 1  # sentences on each side of a boundary in the comparison of mean vectors
 PERCENTILE = 80  # percentile of the distances in a text above which the topic changes
@@ -24,12 +24,12 @@ def split_by_topic(
     # Start and end of each sentence, or of the pieces of a sentence with more than `size` words
     bounds = array("Q")
     for each in paragraphs:
-        for sentence in sentences(text, each.start, each.end):
-            for piece in divide(text, sentence, words, size):
+        for sentence in split_sentences(text, each.start, each.end):
+            for piece in divide(text, sentence, count_words, size):
                 bounds.extend(trim(text, *piece) or ())
     moves = compute_distances(text, bounds, sentence_vectors)
     threshold = float(np.percentile(moves, PERCENTILE)) if len(moves) else 0.0
-    lengths = array("Q", (words(text, *place) for place in group_pairs(bounds)))
+    lengths = array("Q", (count_words(text, *place) for place in group_pairs(bounds)))
     first, filled = 0, 0
     for at, length in enumerate(lengths):
         while filled + length > size:  # no single sentence is longer

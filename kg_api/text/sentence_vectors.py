@@ -34,8 +34,8 @@ def open_sentence_vectors() -> SentenceVectors:
         Function that returns float32 unit vectors (zero for texts without tokens), shape (texts, 256). The
         vector of a text does not depend on the other texts.
     """
-    table = next(iter(load(_file(*_WEIGHTS)).values())).astype(np.float32)
-    tokenizer = Tokenizer.from_buffer(_file(*_TOKENIZER))
+    table = next(iter(load(_find_file(*_WEIGHTS)).values())).astype(np.float32)
+    tokenizer = Tokenizer.from_buffer(_find_file(*_TOKENIZER))
     tokenizer.no_truncation()
     tokenizer.no_padding()
 
@@ -51,7 +51,7 @@ def open_sentence_vectors() -> SentenceVectors:
     return vectors
 
 
-def _file(name: str, sha256: str) -> bytes:
+def _find_file(name: str, sha256: str) -> bytes:
     spec = find_spec(PACKAGE)  # locates the package without importing it
     if spec is None or spec.origin is None:
         raise ConfigurationError(f"semantic chunking needs the package {PACKAGE}: pip install {PACKAGE}")

@@ -43,12 +43,12 @@ class _Sentence(TypedDict):
     text: str
 
 
-def sentence_borders(text: str, start: int, end: int) -> Iterator[int]:
+def find_sentence_borders(text: str, start: int, end: int) -> Iterator[int]:
     """Yield the offsets within text[start:end] where a sentence begins, without `start`."""
     language = guess_language(text[start : start + _WINDOW])
     while start < end:
         stop = min(start + _WINDOW, end)
-        borders = [start + at for at in _sentence_starts(language, text[start:stop]) if at]
+        borders = [start + at for at in _find_sentence_starts(language, text[start:stop]) if at]
         if stop < end:  # the last sentence may be incomplete, so restart with it if it is in the second half
             stop = borders.pop() if borders and borders[-1] > start + _WINDOW // 2 else stop
             borders.append(stop)
@@ -68,7 +68,7 @@ def guess_language(sample: str) -> str:
     return max(counts, key=counts.__getitem__)
 
 
-def _sentence_starts(language: str, text: str) -> Iterator[int]:
+def _find_sentence_starts(language: str, text: str) -> Iterator[int]:
     found = cast(
         "list[_Sentence]",
         sentencex.get_sentence_boundaries(language, text),  # pyright: ignore[reportAttributeAccessIssue] - no stubs

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 from kg_api.schemas.documents import Block, BlockKind, ParsedDocument, SourceBlock, SourceSpan
-from kg_api.text.cutting import LINES, cut, prose_levels, words
+from kg_api.text.cutting import LINES, build_prose_levels, count_words, cut
 from kg_api.text.lines import is_blank
 
 
@@ -68,7 +68,7 @@ def split(document: ParsedDocument, limits: SplitLimits = _DEFAULTS) -> list[Sou
     """
     if is_blank(document.text, document.body, len(document.text)):
         return []
-    sections = list(_sections(document, limits))
+    sections = list(_split_sections(document, limits))
     sources = [(piece, section.path) for section in sections for piece in _join(section, limits)]
     if len(sources) > 1 and not sections[-1].body:  # the document ends with headings
         (before, _), (last, _) = sources[-2:]
@@ -100,11 +100,11 @@ def assign_blocks(document: ParsedDocument, spans: Sequence[SourceSpan]) -> list
     return found
 
 
-def _sections(document: ParsedDocument, limits: SplitLimits) -> Iterator[_Section]:
+def _split_sections(document: ParsedDocument, limits: SplitLimits) -> Iterator[_Section]:
     above: list[Block] = []
     section = _Section()
-    for block, start, end in _extents(document):
-        pieces = _pieces(document.text, block.kind, start, end, limits)
+    for block, start, end in _find_extents(document):
+        pieces = _split_pieces(document.text, block.kind, start, end, limits)
         if block.scope is not None:
             if section.body:
                 yield section
@@ -125,7 +125,7 @@ def _sections(document: ParsedDocument, limits: SplitLimits) -> Iterator[_Sectio
     yield section
 
 
-def _extents(document: ParsedDocument) -> Iterator[tuple[Block, int, int]]:
+def _find_extents(document: ParsedDocument) -> Iterator[tuple[Block, int, int]]:
     """Extend each block by the following blank text, and the first one to the start, to cover the text."""
     text = document.text
     blocks = [block for block in document.blocks if not is_blank(text, block.start, block.end)]
@@ -134,15 +134,17 @@ def _extents(document: ParsedDocument) -> Iterator[tuple[Block, int, int]]:
     return zip(blocks, borders[:-1], borders[1:], strict=True)
 
 
-def _pieces(text: str, kind: BlockKind, start: int, end: int, limits: SplitLimits) -> list[_Piece]:
-    size = words(text, start, end)
+def _split_pieces(text: str, kind: BlockKind, start: int, end: int, limits: SplitLimits) -> list[_Piece]:
+    size = count_words(text, start, end)
     above = limits.split_code_above if kind in _WHOLE else limits.split_above
     spans = [(start, end)]
     if size > above and kind != "image":
-        levels = LINES if kind in _BY_LINES else prose_levels(text, start, end, size)
+        levels = LINES if kind in _BY_LINES else build_prose_levels(text, start, end, size)
         spans = cut(text, (start, end), size, levels, above=above, most=limits.most)
     return [
-        _Piece(kind, *span, words(text, *span), text[slice(*span)][-_TAIL:].rstrip().endswith((":", "：")))
+        _Piece(
+            kind, *span, count_words(text, *span), text[slice(*span)][-_TAIL:].rstrip().endswith((":", "："))
+        )
         for span in spans
     ]
 

@@ -24,21 +24,23 @@ class Room:
     fits: Callable[[str], bool]  # returns whether the model embeds a text without truncation
 
 
-def windows(text: str, spans: Sequence[ChunkSpan], paragraphs: Sequence[Paragraph], room: Room) -> list[Span]:
+def find_windows(
+    text: str, spans: Sequence[ChunkSpan], paragraphs: Sequence[Paragraph], room: Room
+) -> list[Span]:
     """Return the window of each chunk. Chunks of one window have equal entries.
 
     A window consists of consecutive chunks and the text between them. It ends with a section if possible,
     otherwise with a paragraph, otherwise with a chunk. Of several equal boundaries, the window ends after the
     chunk with the largest hash, so an edit only changes boundaries near it.
     """
-    ends, sizes = _Ends(text, spans, paragraphs), _sizes(text, spans, room)
+    ends, sizes = _Ends(text, spans, paragraphs), _measure_chunks(text, spans, room)
     found: list[Span] = []
     while len(found) < len(spans):
         first = len(found)
-        last = _last(ends, sizes, first, room.most)
-        while last > first and not room.fits(text[slice(*_hull(spans, first, last))]):
+        last = _find_last(ends, sizes, first, room.most)
+        while last > first and not room.fits(text[slice(*_join_spans(spans, first, last))]):
             last -= 1  # some texts have more tokens together than separately
-        found += [_hull(spans, first, last)] * (last + 1 - first)
+        found += [_join_spans(spans, first, last)] * (last + 1 - first)
     return found
 
 
@@ -51,19 +53,23 @@ class _Ends:
         self._paragraphs = paragraphs
         self._starts = [paragraph.start for paragraph in paragraphs]
 
-    def quality(self, at: int) -> tuple[bool, bool, bytes]:
+    def rank(self, at: int) -> tuple[bool, bool, bytes]:
         """Return the rank of the boundary after a chunk (higher is better)."""
         span, following = self._spans[at], self._spans[at + 1]
         here = bisect_left(self._starts, span.end) - 1
         there = bisect_left(self._starts, following.start + 1) - 1
         span_bytes = self._text[span.start : span.end].encode(errors="replace")
-        return self._heading(here) != self._heading(there), here != there, blake2b(span_bytes).digest()
+        return (
+            self._find_heading(here) != self._find_heading(there),
+            here != there,
+            blake2b(span_bytes).digest(),
+        )
 
-    def _heading(self, at: int) -> tuple[str, ...]:
+    def _find_heading(self, at: int) -> tuple[str, ...]:
         return self._paragraphs[at].heading
 
 
-def _last(ends: _Ends, sizes: Sequence[Span], first: int, most: int) -> int:
+def _find_last(ends: _Ends, sizes: Sequence[Span], first: int, most: int) -> int:
     filled, last, enough = 0, first, first
     for at in range(first, len(sizes)):
         whole, until_next = sizes[at]
@@ -75,22 +81,24 @@ def _last(ends: _Ends, sizes: Sequence[Span], first: int, most: int) -> int:
         filled += until_next
     else:
         return last
-    return max(range(min(enough, last), last + 1), key=ends.quality)
+    return max(range(min(enough, last), last + 1), key=ends.rank)
 
 
-def _sizes(text: str, spans: Sequence[ChunkSpan], room: Room) -> list[Span]:
+def _measure_chunks(text: str, spans: Sequence[ChunkSpan], room: Room) -> list[Span]:
     """Return the tokens of each chunk, and those before the next chunk begins."""
     sizes: list[Span] = []
     for at, span in enumerate(spans):
-        whole = _size(text[span.start : span.end], room)
+        whole = _measure_text(text[span.start : span.end], room)
         overlaps = at + 1 < len(spans) and spans[at + 1].start < span.end
-        sizes.append((whole, _size(text[span.start : spans[at + 1].start], room) if overlaps else whole))
+        sizes.append(
+            (whole, _measure_text(text[span.start : spans[at + 1].start], room) if overlaps else whole)
+        )
     return sizes
 
 
-def _size(text: str, room: Room) -> int:
+def _measure_text(text: str, room: Room) -> int:
     return max(room.tokens(text), len(text) // CHARACTERS, 1)
 
 
-def _hull(spans: Sequence[ChunkSpan], first: int, last: int) -> Span:
+def _join_spans(spans: Sequence[ChunkSpan], first: int, last: int) -> Span:
     return spans[first].start, max(span.end for span in spans[first : last + 1])

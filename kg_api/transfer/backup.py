@@ -31,7 +31,7 @@ from kg_api.local import neo4j, processes
 from kg_api.local.neo4j import build_neo4j_role, choose_bolt_port
 from kg_api.local.processes import Home, OnWait
 from kg_api.schemas.operations import ApiKey
-from kg_api.settings import Settings, list_set_variables, variables
+from kg_api.settings import Settings, list_set_variables, list_variables
 
 # Manifest, written last, so that a folder without it is not a backup
 
@@ -103,7 +103,7 @@ def make_backup(home: Home, settings: Settings, folder: Path, on_wait: OnWait) -
     """Write the database and the stored files of a home to a new folder. Its Neo4j must not run."""
     begun, started = dt.datetime.now(tz=dt.UTC), time.monotonic()
     processes.make_folder(folder)
-    part = folder / f".unfinished-{home.instance()}"  # one per home, so that the next backup replaces it
+    part = folder / f".unfinished-{home.read_instance()}"  # one per home, so that the next backup replaces it
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(mode=FOLDER_MODE)
     left_out = [*LEFT_OUT]
@@ -129,7 +129,7 @@ def make_backup(home: Home, settings: Settings, folder: Path, on_wait: OnWait) -
                     shutil.copy(path, to)
         on_wait("checksums")
         # A restore cannot use variables with paths of this machine
-        known = {name for name, _ in variables()} - {"KG_HOME", "KG_CACHE", "KG_BACKUP__FOLDER"}
+        known = {name for name, _ in list_variables()} - {"KG_HOME", "KG_CACHE", "KG_BACKUP__FOLDER"}
         manifest = BackupManifest(
             format=FORMAT,
             kg_version=__version__,
@@ -155,20 +155,20 @@ def find_backup(named: Path, folder: Path) -> Path:
     for path in (named.expanduser(), folder / named):
         if path.is_dir():
             return path.absolute()
-    there = ", ".join(path.name for path in _newest_first(folder)) or "none"
+    there = ", ".join(path.name for path in _sort_newest_first(folder)) or "none"
     raise NotFound(f"backup {str(named)!r} not found. Backups in {folder}: {there}")
 
 
 def remove_oldest(folder: Path, keep: int, home: str) -> list[Path]:
     """Remove complete backups of a home except the newest `keep`, at least 1. Return the removed ones."""
-    gone = [path for path in _newest_first(folder) if _is_complete(path, home)][max(keep, 1) :]
+    gone = [path for path in _sort_newest_first(folder) if _is_complete(path, home)][max(keep, 1) :]
     for path in gone:
         (path / MANIFEST).unlink()  # the manifest first, so that a partly removed backup is not valid
         shutil.rmtree(path)
     return gone
 
 
-def _newest_first(folder: Path) -> list[Path]:
+def _sort_newest_first(folder: Path) -> list[Path]:
     return sorted((path for path in folder.glob("kg-*") if path.is_dir()), reverse=True)
 
 
@@ -274,10 +274,10 @@ def running_database(home: Home, settings: Settings, on_wait: OnWait) -> Generat
     process = processes.start(role)
     try:
         processes.wait(role, process, timeout=seconds, on_wait=on_wait)
-        with Graph(home.bolt_uri() or "", "neo4j", home.password() or "") as graph:
+        with Graph(home.build_bolt_uri() or "", "neo4j", home.read_password() or "") as graph:
             deadline, probe = time.monotonic() + seconds, DatabaseProbe(graph)
             while (trouble := probe.trouble()) is not None:
-                if time.monotonic() > deadline or not process.alive():
+                if time.monotonic() > deadline or not process.is_alive():
                     raise ManagedProcessError(f"Neo4j does not answer: {trouble}")
                 on_wait(trouble)
                 time.sleep(processes.POLL_SECONDS)

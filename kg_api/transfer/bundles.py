@@ -83,12 +83,12 @@ MAX_MANIFEST_BYTES = 64 * 1024 * 1024
 MAX_BLOB_BYTES = 1024 * 1024 * 1024
 
 
-def file_name(number: int) -> str:
+def build_file_name(number: int) -> str:
     """Return the name of the file with an ontology's lines, by its number from 1."""
     return f"ontology-{number:04}.jsonl"
 
 
-def blob_path(folder: Path, key: str) -> Path:
+def build_blob_path(folder: Path, key: str) -> Path:
     return folder / BLOBS / key[:2] / key
 
 
@@ -136,14 +136,14 @@ def list_file_keys(line: bundles.BundledLine) -> list[str]:
 
 
 def read_blob(folder: Path, key: str) -> bytes:
-    with open_plain(blob_path(folder, key)) as file:
+    with open_plain(build_blob_path(folder, key)) as file:
         content = file.read(MAX_BLOB_BYTES + 1)
     if len(content) > MAX_BLOB_BYTES or hashlib.sha256(content).hexdigest() != key:
         raise InvalidInput(f"the file {key} was changed or cut off: the bundle is not whole")
     return content
 
 
-def raw_lines(file: IO[bytes]) -> Iterator[bytes]:
+def read_raw_lines(file: IO[bytes]) -> Iterator[bytes]:
     while raw := file.readline(MAX_LINE_BYTES + 2):
         if len(raw) > MAX_LINE_BYTES:
             raise InvalidInput(f"the next line is longer than {MAX_LINE_BYTES:,} bytes")
@@ -200,7 +200,7 @@ def check_bundle(folder: Path, advance: Advance) -> bundles.Manifest:
         for entry in manifest.files:
             check = FileCheck(entry.path, entry.configuration)
             with check.naming(), open_plain(folder / entry.path) as file:
-                for raw in raw_lines(file):
+                for raw in read_raw_lines(file):
                     keys.update(list_file_keys(check.add(raw)))
                     advance(len(raw))
             _compare(entry, check.describe())

@@ -12,7 +12,7 @@ from typing import Any, cast
 from kg_api import __version__
 from kg_api.blobs.images import StoredFiles
 from kg_api.errors import Unavailable
-from kg_api.graph.bundle import StoredPart, have_changed, read_part
+from kg_api.graph.bundle import StoredPart, has_changed, read_part
 from kg_api.graph.client import Graph, Row
 from kg_api.graph.concept_writes import read_extraction
 from kg_api.graph.concepts import AppearanceRow, QuoteRow
@@ -32,7 +32,7 @@ SOURCES_A_PART = 100
 READ_ATTEMPTS = 5  # kg reads a page again if its documents or the embedding change during the read
 
 
-def schema_version() -> int:
+def get_schema_version() -> int:
     """Return the number of the last schema change in this version."""
     return int(list_known()[-1][:3])
 
@@ -53,7 +53,7 @@ class ExportService:
         return bundles.BundleOffer(
             format=bundles.FORMAT,
             kg_version=__version__,
-            schema_version=schema_version(),
+            schema_version=get_schema_version(),
             ontologies=[self._build_configuration(each) for each in states],
             documents={name: counts.get(name, 0) for name in names},
             waiting={
@@ -80,7 +80,7 @@ class ExportService:
                 for at in range(0, largest, SOURCES_A_PART)
             ]
             current = read_embedding_state(self._graph, ontology).answering
-            if current.mark == plan.mark and not have_changed(self._graph, documents):
+            if current.mark == plan.mark and not has_changed(self._graph, documents):
                 return _pack_lines(documents, parts, plan.mark.value)
         raise Unavailable(
             f"documents of {ontology!r} changed during every attempt to read them. Retry the export later"

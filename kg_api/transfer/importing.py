@@ -21,11 +21,11 @@ from kg_api.graph.bundle import (
 )
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.concept_writes import write_extraction, write_extractions
-from kg_api.graph.document_writes import AskForExtraction, forget_evidence_of_gone, storing
+from kg_api.graph.document_writes import AskForExtraction, build_storing, forget_evidence_of_gone
 from kg_api.graph.fulltext import write_language, write_synonyms
 from kg_api.graph.spaces import Space, read_spaces, read_text_spaces
 from kg_api.graph.vectors import ChunkPlace, EmbeddedBatch, NewChunk, NewParent, write_batch
-from kg_api.schemas.base import content_hash, document_id, source_ids
+from kg_api.schemas.base import build_document_id, build_source_ids, hash_content
 from kg_api.schemas.bundles import (
     BundledChunk,
     BundledDocument,
@@ -46,9 +46,9 @@ from kg_api.schemas.images import StoredImage
 from kg_api.schemas.spaces import FIRST_SLUG
 from kg_api.spaces.configuration import ConfigurationService, ExtractionService
 from kg_api.spaces.plans import EmbeddingState, read_embedding_state, read_embedding_states
-from kg_api.spaces.registry import SpaceRegistry, space_of_new
+from kg_api.spaces.registry import SpaceRegistry, get_default_space
 from kg_api.transfer.bundles import require_format, unpack
-from kg_api.transfer.exporting import ExportService, schema_version
+from kg_api.transfer.exporting import ExportService, get_schema_version
 
 
 @dataclass(slots=True)
@@ -61,8 +61,8 @@ class GivenDocument:
 
 
 def build_record(ontology: str, line: BundledDocument) -> DocumentRecord:
-    identity = document_id(ontology, line.document)
-    hashes = [content_hash(each.text) for each in line.sources]
+    identity = build_document_id(ontology, line.document)
+    hashes = [hash_content(each.text) for each in line.sources]
     starts = [*accumulate((len(each.text) for each in line.sources), initial=len(line.preface))]
     return DocumentRecord(
         document_id=identity,
@@ -92,7 +92,7 @@ def build_record(ontology: str, line: BundledDocument) -> DocumentRecord:
                 image=None if each.image is None else StoredImage(**each.image.model_dump()),
             )
             for paragraph, (source_id, own_hash, start, each) in enumerate(
-                zip(source_ids(identity, hashes), hashes, starts, line.sources, strict=False)
+                zip(build_source_ids(identity, hashes), hashes, starts, line.sources, strict=False)
             )
         ),
         original=line.original,
@@ -132,7 +132,7 @@ def build_batch(ontology: str, line: BundledPassages, stored: Mapping[int, Store
 
     def place(chunk: BundledChunk) -> ChunkPlace:
         own = tuple(ids[at] for at in range(chunk.first, chunk.last + 1))
-        document = document_id(ontology, line.document)
+        document = build_document_id(ontology, line.document)
         return ChunkPlace(chunk.chunk_id, document, own, chunk.offset, chunk.end_offset)
 
     return EmbeddedBatch(
@@ -208,7 +208,7 @@ class ImportService:
     def _store_or_name(self, state: EmbeddingState, given: Sequence[GivenDocument]) -> ImportedLines:
         """Store documents together. If that fails, store each separately to isolate the error."""
         records = [build_record(state.ontology, each.line) for each in given if each.line]
-        store = storing(records, self._extract)
+        store = build_storing(records, self._extract)
 
         def write(tx: Transaction) -> ImportedLines:
             done = ImportedLines()
@@ -244,7 +244,7 @@ def _keep_changes(tx: Transaction, ontology: str, lines: Sequence[BundledDocumen
         if line.changes is not None:
             fields = line.changes.model_dump(exclude_none=True, include={"title", "uri"})
             own = {**fields, "metadata": line.changes.metadata}
-            identity = document_id(ontology, line.document)
+            identity = build_document_id(ontology, line.document)
             changes[identity] = json.dumps(own, ensure_ascii=False, sort_keys=True)
     keep_changes(tx, changes)
 
@@ -253,7 +253,7 @@ def _write_passages(
     tx: Transaction, state: EmbeddingState, lines: Sequence[BundledPassages], done: ImportedLines
 ) -> None:
     """Write the vectors and the evidence that belong to the stored text."""
-    by_id = [(document_id(state.ontology, line.document), line) for line in lines]
+    by_id = [(build_document_id(state.ontology, line.document), line) for line in lines]
     hashes = hold_documents(tx, {identity for identity, _ in by_id})
     plans = {plan.mark.value: plan for plan in state.texts}
     by_mark: defaultdict[str, list[Extraction]] = defaultdict(list)
@@ -303,10 +303,10 @@ class TransferService:
     def open_import(self, given: OntologyToImport) -> ImportOpened:
         """Create an ontology as a bundle configures it. An existing one keeps its own (needs `replace`)."""
         require_format(given.format)
-        if given.schema_version > schema_version():
+        if given.schema_version > get_schema_version():
             raise InvalidInput(
                 f"the bundle is of a later kg: its database has the schema {given.schema_version}, "
-                f"this one {schema_version()}. Upgrade this kg first. Nothing was changed."
+                f"this one {get_schema_version()}. Upgrade this kg first. Nothing was changed."
             )
         wanted = given.configuration
         created = wanted.ontology not in read_embedding_states(self._graph, wanted.ontology)
@@ -361,7 +361,7 @@ class TransferService:
             else:
                 notes.append(f"created the embedding space {slug!r} for {wanted.model}")
                 return space
-        return space_of_new(spaces)
+        return get_default_space(spaces)
 
 
 def _describe_other_vectors(wanted: BundledOntology, *, created: bool) -> str:

@@ -25,11 +25,11 @@ from kg_api.web.middleware import RequestLog
 from kg_api.web.page_mount import PAGES, ErrorPages, mount
 from kg_api.web.shared import openapi, problems
 from kg_api.web.shared.health import ProcessHealth, QueueWatch
-from kg_api.web.shared.limits import LARGE_AT_ONCE, BodyLimit, OriginCheck, allowed_hosts
+from kg_api.web.shared.limits import LARGE_AT_ONCE, BodyLimit, OriginCheck, list_allowed_hosts
 from kg_api.web.shared.opening import StartUp
-from kg_api.web.shared.routes import DirectRoutes, HeadRequests, guarded_routes
+from kg_api.web.shared.routes import DirectRoutes, HeadRequests, list_guarded_routes
 from kg_api.web.shared.scopes import PublicPaths
-from kg_api.web.shared.security import Authenticator, Guard, keys_required, request_limit, sign_in_limit
+from kg_api.web.shared.security import Authenticator, Guard, request_limit, requires_keys, sign_in_limit
 from kg_api.web.shared.streams import JobStreams
 from kg_api.web.ui import rendering
 
@@ -56,7 +56,7 @@ SUBJECTS = (
     operations.key_routes,
 )
 ROUTERS = (*(each.router for each in SUBJECTS), operations.health_router)
-ROUTES = guarded_routes([*ROUTERS, *PAGES, rendering.router])
+ROUTES = list_guarded_routes([*ROUTERS, *PAGES, rendering.router])
 
 
 class Service(FastAPI):
@@ -123,11 +123,11 @@ def create_app(
         has_files = path.startswith(WITH_FILES) or path == "/ui/documents"
         return settings.api.max_document_bytes if has_files else settings.api.max_request_bytes
 
-    door = Authenticator(KeyCheck(lambda: opening.container().graph), home.folder_key)
+    door = Authenticator(KeyCheck(lambda: opening.container().graph), home.read_folder_key)
     app.state.audit, app.state.door, app.state.sign_in_limit = writer, door, sign_in_limit()
     pages = settings.api.allowed_web_pages
     large = settings.api.share(MAX_LARGE_BODIES)
-    origins = OriginCheck(allowed_hosts(settings.api), pages)
+    origins = OriginCheck(list_allowed_hosts(settings.api), pages)
 
     def outer(inner: ASGIApp) -> ASGIApp:
         guarded = Guard(
@@ -140,7 +140,7 @@ def create_app(
         )
         if pages:
             guarded = CORSMiddleware(guarded, allow_origins=pages, allow_methods=["*"], allow_headers=["*"])
-        return ErrorPages(RequestLog(guarded, instance=home.instance, origins=origins))
+        return ErrorPages(RequestLog(guarded, instance=home.read_instance, origins=origins))
 
     app.outer = outer
     return app
@@ -153,4 +153,4 @@ def _set_state(app: FastAPI, settings: Settings, opening: StartUp, home: Home) -
     app.state.surroundings = ProcessHealth(settings)
     app.state.large_bodies = CapacityLimiter(LARGE_AT_ONCE)
     app.state.streams = JobStreams(settings.api.share(settings.api.event_streams))
-    app.state.keys_required = keys_required(settings.api)
+    app.state.keys_required = requires_keys(settings.api)

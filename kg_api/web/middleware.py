@@ -14,11 +14,11 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from kg_api.metrics import METHODS, NO_ROUTE, meters
+from kg_api.metrics import METHODS, NO_ROUTE, get_meters
 from kg_api.schemas.operations import redact_keys
 from kg_api.tracing import TRACEPARENT, Span, SpanKind, annotate, root_span
 from kg_api.web.shared.limits import OriginCheck
-from kg_api.web.shared.problems import of_bug, of_ending, problem
+from kg_api.web.shared.problems import build_bug_problem, build_shutdown_problem, respond_with_problem
 from kg_api.web.shared.security import get_sender_fields
 from kg_api.wording import HOME_HEADER
 
@@ -64,12 +64,12 @@ class RequestLog:
         answer = _Answer(send, request_id, home)
         app = self.app
         if expected != home:
-            app = problem(421, "http", "Misdirected", OTHER_HOME)
+            app = respond_with_problem(421, "http", "Misdirected", OTHER_HOME)
         elif self._origins and (refusal := self._origins.check(scope, headers)):
-            app = problem(*refusal)
-        meters().count("http_requests_open")
+            app = respond_with_problem(*refusal)
+        get_meters().count("http_requests_open")
         traced = root_span(
-            _method(scope), SpanKind.SERVER, headers.get(TRACEPARENT), kg__request_id=request_id
+            _get_method(scope), SpanKind.SERVER, headers.get(TRACEPARENT), kg__request_id=request_id
         )
         with structlog.contextvars.bound_contextvars(request_id=request_id), traced as span:
             try:
@@ -79,12 +79,12 @@ class RequestLog:
             except asyncio.CancelledError:  # from uvicorn at the end of the grace period
                 if answer.status:
                     raise
-                await of_ending()(scope, receive, answer.send)
+                await build_shutdown_problem()(scope, receive, answer.send)
             except Exception:  # log and answer bugs at the boundary of a request
                 log.exception("unexpected error")
                 if answer.status:
                     raise
-                await of_bug()(scope, receive, answer.send)
+                await build_bug_problem()(scope, receive, answer.send)
             finally:
                 answer.record(scope, span)
 
@@ -107,8 +107,8 @@ class _Answer:
 
     def record(self, scope: Scope, span: Span) -> None:
         # Use the path template: paths contain names, and their number is unlimited
-        method, route = _method(scope), getattr(scope.get("route"), "path_format", NO_ROUTE)
-        meter, status = meters(), f"{self.status // 100}xx" if self.status else "none"
+        method, route = _get_method(scope), getattr(scope.get("route"), "path_format", NO_ROUTE)
+        meter, status = get_meters(), f"{self.status // 100}xx" if self.status else "none"
         meter.count("http_requests_open", by=-1)
         meter.count("http_requests", method, route, status)
         if self._began_after is not None:
@@ -129,5 +129,5 @@ class _Answer:
         )
 
 
-def _method(scope: Scope) -> str:
+def _get_method(scope: Scope) -> str:
     return scope["method"] if scope["method"] in METHODS else "other"

@@ -46,13 +46,13 @@ NAMELESS: Final = {"where": "Check the filter", "query_text": "Check the query"}
 """Fields whose name is not shown, with the heading of their errors."""
 
 
-def heading_of(problem: dict[str, Any]) -> str:
+def get_heading(problem: dict[str, Any]) -> str:
     fields = {each["field"].partition(".")[0] for each in problem.get("errors", ())}
     heading = next((NAMELESS[field] for field in fields if field in NAMELESS), None)
     return heading or HEADINGS.get(problem["status"], "Something went wrong")
 
 
-def sentences_of(problem: dict[str, Any], path: str) -> list[str]:
+def list_sentences(problem: dict[str, Any], path: str) -> list[str]:
     """Return the sentences of a problem to show, without nested field paths."""
     if problem["status"] == HTTPStatus.NOT_FOUND and problem["type"] == "urn:kg:http":
         return [f"No page at {path[:MAX_SHOWN_PATH]}."]
@@ -109,13 +109,13 @@ class _Problem:
         elif start["status"] == HTTPStatus.METHOD_NOT_ALLOWED and is_navigation:
             page, kept = lead_to_page(request), {"x-request-id"}
         else:
-            page, kept = self._page(request, start["status"]), set(KEPT)
+            page, kept = self._render_page(request, start["status"]), set(KEPT)
         page.headers.update({name: sent_headers[name] for name in kept if name in sent_headers})
         await page(self._scope, self._receive, self._send)
 
-    def _page(self, request: Request, status: int) -> Response:
+    def _render_page(self, request: Request, status: int) -> Response:
         problem: dict[str, Any] = json.loads(self._body)
-        context = {"heading": heading_of(problem), "sentences": sentences_of(problem, request.url.path)}
+        context = {"heading": get_heading(problem), "sentences": list_sentences(problem, request.url.path)}
         context["back"] = get_previous_page(request)
         template = "problem/part.html" if wants_part(request) else "problem/page.html"
         with set_viewer(read_caller(self._scope)):

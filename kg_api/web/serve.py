@@ -27,8 +27,8 @@ from kg_api.local import processes
 from kg_api.local.processes import (
     Home,
     choose_local_host,
+    describe_holder,
     find_free_port,
-    holder,
     is_free,
     is_port_held_by_home,
     open_listener,
@@ -37,7 +37,7 @@ from kg_api.logs import configure_logs
 from kg_api.settings import Settings
 from kg_api.tracing import tracing
 from kg_api.web.app import create_app
-from kg_api.web.shared.connections import Connection, Connections, connections_and_backlog
+from kg_api.web.shared.connections import Connection, Connections, choose_connection_limits
 from kg_api.web.shared.forwarded import Forwarded
 from kg_api.web.shared.security import warn_if_open
 from kg_api.wording import is_loopback
@@ -150,7 +150,7 @@ def serve(settings: Settings, *, managed: bool = False) -> None:
         hopeless.append(error)
         server.should_exit = True
 
-    server = _server(settings, create_app(settings, give_up, warms_up=True))
+    server = _build_server(settings, create_app(settings, give_up, warms_up=True))
     if not is_loopback(settings.api.host):
         log.info(
             "the service listens on a public address, so every request needs an API key",
@@ -186,7 +186,7 @@ def serve_when_ready(settings: Settings, listening: socket) -> None:
         server.should_exit = True
 
     app = create_app(settings, give_up, opened=True)
-    server = _server(settings, app)
+    server = _build_server(settings, app)
     server.end_others = app.state.opening.stop  # opening may wait for the database
     with tracing(settings.otel.exporter_otlp_endpoint, SERVICE):
         server.run(sockets=[listening])
@@ -202,9 +202,9 @@ class _Server(uvicorn.Server):
         self.end_others()
 
 
-def _server(settings: Settings, app: FastAPI) -> _Server:
+def _build_server(settings: Settings, app: FastAPI) -> _Server:
     fail_without_caller()
-    connections, backlog = connections_and_backlog(settings.api)
+    connections, backlog = choose_connection_limits(settings.api)
     config = uvicorn.Config(
         app,
         host=settings.api.host,
@@ -231,7 +231,7 @@ def _listen(settings: Settings, home: Home, *, managed: bool) -> socket:
     if asked or not managed:
         candidates = iter((asked or DEFAULT_PORT,))
     else:
-        known = dict.fromkeys((home.api_port() or DEFAULT_PORT, DEFAULT_PORT))
+        known = dict.fromkeys((home.read_api_port() or DEFAULT_PORT, DEFAULT_PORT))
         candidates = chain(known, (find_free_port() for _ in range(PORTS_TRIED)))
     port = DEFAULT_PORT
     for port in candidates:
@@ -250,8 +250,8 @@ def _listen(settings: Settings, home: Home, *, managed: bool) -> socket:
                     f"kg cannot listen on {host}, port {port} (KG_API__HOST, KG_API__PORT): {error.strerror}"
                 ) from None
     raise ConfigurationError(
-        f"port {port} on {host} is taken by {holder(port)}. Stop that process, or set KG_API__PORT to "
-        "another port."
+        f"port {port} on {host} is taken by {describe_holder(port)}. Stop that process, or set KG_API__PORT "
+        "to another port."
     )
 
 

@@ -60,7 +60,7 @@ def regenerate(
         for each in started.ontologies if dry_run else ():
             if each.cost is not None and each.due:
                 title = f"{each.ontology}: {each.type}s"
-                console.print_table(["what", "cost"], console.cost_rows(each.cost), title=title)
+                console.print_table(["what", "cost"], console.build_cost_rows(each.cost), title=title)
         if not dry_run and started.ontologies:
             rows = [
                 [each.ontology, each.type, str(each.due), each.job_id or "-"] for each in started.ontologies

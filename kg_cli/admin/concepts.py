@@ -9,9 +9,9 @@ from kg_api.schemas.vocabulary import ALIKE, MAX_PER_SOURCE, ExtractorName, Stan
 from kg_api.wording import are, pluralize
 from kg_cli.admin.embedding import describe_started, print_reasons
 from kg_cli.terminal import console, options
-from kg_cli.terminal.answers import Table, cell, command, configure, make_group, message, note_all
+from kg_cli.terminal.answers import Table, command, configure, get_cell, make_group, message, note_all
 from kg_cli.terminal.console import describe_price
-from kg_cli.terminal.options import argument, at_most, option
+from kg_cli.terminal.options import argument, declare_limit, option
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
@@ -65,10 +65,10 @@ def print_status(found: schemas.ExtractionStatus) -> None:
 
 
 def print_progress(found: schemas.ExtractionStatus, kg: KgClient) -> None:
-    from kg_cli.concepts.commands import concepts_to_follow
+    from kg_cli.concepts.commands import describe_pending_concepts
 
     print_status(found)
-    if pending := concepts_to_follow(kg, found.ontology, found):
+    if pending := describe_pending_concepts(kg, found.ontology, found):
         console.say(pending)
 
 
@@ -88,7 +88,9 @@ def config(
     extractor: Annotated[
         ExtractorName | None, option("Extractor to use: llm (also finds relationships), keyphrase, or none.")
     ] = None,
-    per_source: Annotated[int | None, at_most("concepts per source", MAX_PER_SOURCE, "--per-source")] = None,
+    per_source: Annotated[
+        int | None, declare_limit("concepts per source", MAX_PER_SOURCE, "--per-source")
+    ] = None,
     budget: Annotated[
         float | None, option("Total amount to spend on the language model, in US dollars.", min=0)
     ] = None,
@@ -103,7 +105,7 @@ def config(
 
     Example: kg admin concepts config --ontology notes --extractor llm --budget 2
     """
-    chosen = options.given(locals(), "kg", "ontology", "dry_run", "create")
+    chosen = options.select_given(locals(), "kg", "ontology", "dry_run", "create")
     read = partial(kg.extraction_config, with_cost=dry_run)
     return configure(read, kg.set_extraction_config, ontology, chosen, dry_run=dry_run, create=create)
 
@@ -142,12 +144,12 @@ def rejected(*, ontology: options.Ontology) -> None:
 group.command("refused", hidden=True)(rejected)  # its name until 0.2
 
 
-def _why(each: schemas.ConceptMerge) -> str:
+def _describe_reason(each: schemas.ConceptMerge) -> str:
     similarity = None if each.similarity is None else f"{each.similarity:.2f}"
     return ", ".join(filter(None, (each.reason, similarity)))
 
 
-def _when(each: schemas.ConceptMerge) -> str:
+def _format_time(each: schemas.ConceptMerge) -> str:
     at = f"{each.at:%Y-%m-%d %H:%M}"
     if each.undone_at is None:
         return at if each.undoable else f"{at}\ncannot be undone"
@@ -159,9 +161,9 @@ print_merges = Table(
     "merges",
     {
         "merged": lambda each: f"{each.merged} → {each.into}\n{each.merge_id}",
-        "why": _why,
+        "why": _describe_reason,
         "sources": "sources",
-        "when": _when,
+        "when": _format_time,
     },
     noun=("merge",),
     empty="No concepts were merged.",
@@ -278,7 +280,7 @@ print_relationship_merges = Table(
     {
         "merged": lambda each: f"{', '.join(each.merged)} → {each.into}\n{each.merge_id}",
         "by": lambda each: "\n".join(filter(None, (each.by, f"{each.at:%Y-%m-%d %H:%M}"))),
-        "undone": lambda each: f"{each.undone_by or ''}\n{cell('undone_at', each)}",
+        "undone": lambda each: f"{each.undone_by or ''}\n{get_cell('undone_at', each)}",
     },
     noun=("merge",),
     empty="No relationship types were merged.",

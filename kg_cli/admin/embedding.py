@@ -71,7 +71,7 @@ def print_configuration(found: schemas.EmbeddingConfiguration) -> None:
             chunks = f"{each.strategy} of {each.chunk_size} {each.unit}"
             rows.append((name, f"{chunks}, context {each.context}, space {each.space}"))
     if found.missing + found.stale:
-        rows += console.cost_rows(found.regeneration)
+        rows += console.build_cost_rows(found.regeneration)
     title = found.ontology if found.applied else f"{found.ontology} (dry run)"
     console.print_table(["setting", "value"], rows, title=title)
     console.note(*found.notes)
@@ -110,7 +110,7 @@ def config(
 
     Example: kg admin source-embeddings config --ontology notes --strategy sentence --dry-run
     """
-    chosen = options.given(locals(), "kg", "ontology", "dry_run", "create")
+    chosen = options.select_given(locals(), "kg", "ontology", "dry_run", "create")
     return configure(
         kg.embedding_config, kg.set_embedding_config, ontology, chosen, dry_run=dry_run, create=create
     )
@@ -167,7 +167,7 @@ SpaceArgument = Annotated[str, argument("Name of the space. To see all spaces, u
 spaces_group = make_group("Embedding spaces: their models, and changing the model while people search.")
 
 
-def _price(each: SpaceInfo) -> str:
+def _format_price(each: SpaceInfo) -> str:
     price = each.price_per_million_tokens
     return "price unknown" if price is None else f"${price:g} per 1M tokens" if price else "free"
 
@@ -176,7 +176,7 @@ def _takes(each: SpaceInfo) -> str:
     tokens = f"{each.max_tokens} tokens a text" if each.max_tokens else ""
     takes = ", ".join(filter(None, ["images" if each.modality == "image" else "", tokens]))
     batch = "" if each.batch_size is None else f"\n{each.batch_size} a batch"
-    return f"{each.dimensions} dimensions\n{takes}{batch}\n{_price(each)}"
+    return f"{each.dimensions} dimensions\n{takes}{batch}\n{_format_price(each)}"
 
 
 def _uses(each: SpaceInfo) -> str:
@@ -220,7 +220,7 @@ UNFINISHED = "wait until the build is complete: kg jobs watch"
 def wait_until_built(client: KgClient, made: schemas.SpaceBuilding) -> None:
     """Wait until a space has the vectors of a build. Later jobs embed concepts and relationships."""
     from kg_api.schemas.operations import JOB_KINDS
-    from kg_cli.jobs.report import BACKFILL_SECONDS, POLL_SECONDS, unfinished_jobs, wait_for_jobs
+    from kg_cli.jobs.report import BACKFILL_SECONDS, POLL_SECONDS, list_unfinished_jobs, wait_for_jobs
 
     wait_for_jobs(client, [each.job_id for each in made.builds if each.job_id])
     kinds = [kind for kind in JOB_KINDS if kind.endswith("_embedding")]
@@ -234,7 +234,7 @@ def wait_until_built(client: KgClient, made: schemas.SpaceBuilding) -> None:
             job
             for name in names
             for kind in kinds
-            for job in unfinished_jobs(client, kind=kind, ontology=name)
+            for job in list_unfinished_jobs(client, kind=kind, ontology=name)
         ]
         if jobs:
             wait_for_jobs(client, jobs)
@@ -310,7 +310,7 @@ def build(
     def takes(each: schemas.Build) -> str:
         if not dry_run:
             return each.job_id or "-"
-        cost = console.cost_rows(each.cost) if each.cost else [("", "-")]
+        cost = console.build_cost_rows(each.cost) if each.cost else [("", "-")]
         return "\n".join(f"{name}: {value}" if name else value for name, value in cost)
 
     def print_builds(made: schemas.SpaceBuilding) -> None:

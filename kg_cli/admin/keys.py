@@ -76,11 +76,11 @@ KeyArgument = Annotated[str, argument("Id or name of the key, or the key itself.
 group = make_group("Keys of the users of the service.")
 
 
-def _ontologies(key: ApiKey) -> str:
+def _format_ontologies(key: ApiKey) -> str:
     return "all" if key.ontologies is None else ", ".join(key.ontologies)
 
 
-def _day(moment: datetime | None) -> str:
+def _format_day(moment: datetime | None) -> str:
     return "never" if moment is None else moment.astimezone().strftime("%Y-%m-%d %H:%M")
 
 
@@ -90,10 +90,10 @@ _print_keys = Table(
         "key": "key_id",
         "name": "name",
         "scope": "scope",
-        "ontologies": _ontologies,
+        "ontologies": _format_ontologies,
         "state": "state",
-        "expires": lambda key: _day(key.expires_at),
-        "last used": lambda key: _day(key.last_used_at),
+        "expires": lambda key: _format_day(key.expires_at),
+        "last used": lambda key: _format_day(key.last_used_at),
     },
     empty="No API keys exist. Create one with `kg admin keys create NAME`.",
 )
@@ -118,10 +118,9 @@ def list_keys() -> None:
 
 def print_created(made: CreatedKey) -> None:
     console.line(made.key)
-    until = "until it is revoked" if made.expires_at is None else f"until {_day(made.expires_at)}"
-    console.say(
-        f"key {made.key_id} of {made.name} ({made.scope}, ontologies: {_ontologies(made)}) is valid {until}"
-    )
+    until = "until it is revoked" if made.expires_at is None else f"until {_format_day(made.expires_at)}"
+    ontologies = _format_ontologies(made)
+    console.say(f"key {made.key_id} of {made.name} ({made.scope}, ontologies: {ontologies}) is valid {until}")
     console.note("save this key now, because kg does not store it. Clients send the key in KG_API_KEY.")
 
 

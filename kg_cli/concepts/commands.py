@@ -11,7 +11,7 @@ from kg_api.wording import are, pluralize
 from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import Column, Table, command, make_group, note_all, short_id
 from kg_cli.terminal.console import Part
-from kg_cli.terminal.options import argument, at_most, option, repeated
+from kg_cli.terminal.options import argument, declare_limit, option, repeated
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
@@ -23,7 +23,7 @@ HopsOption = Annotated[int, option("Maximum number of hops to follow.", min=1, m
 group = make_group("Find concepts and their quotes.")
 
 
-def concepts_to_follow(
+def describe_pending_concepts(
     client: KgClient, ontology: str, found: schemas.ExtractionStatus | None = None
 ) -> str | None:
     """Return a line about pending concepts, or None."""
@@ -67,7 +67,7 @@ def take_concept(client: KgClient, text: str, ontology: str | None) -> str:
     return best.concept_id
 
 
-def _concept(each: schemas.Concept) -> list[Part]:
+def _format_concept(each: schemas.Concept) -> list[Part]:
     also = f"  also {', '.join(each.search_terms)}" if each.search_terms else ""
     where = f"  ({each.ontology}, {pluralize(each.sources, 'source')})"
     unverified = "" if each.verified else "  unverified: no quote proves it"
@@ -82,11 +82,11 @@ def _concept(each: schemas.Concept) -> list[Part]:
     ]
 
 
-def _statement(subject: str, target: str, kind: str, about: str) -> list[Part]:
+def _format_statement(subject: str, target: str, kind: str, about: str) -> list[Part]:
     return [(subject, "bold"), f" {kind} ", (target, "bold"), (f"  {about}", "dim")]
 
 
-def _evidence(each: schemas.RelationshipEvidence) -> list[Part]:
+def _format_evidence(each: schemas.RelationshipEvidence) -> list[Part]:
     place = f"{each.source.document} ¶{each.source.paragraph}"
     span = "" if each.start is None else f" {each.start}-{each.end}"
     statement = f"“{each.quote}”" if each.quote else f"{each.statement} (no quote proves it)"
@@ -97,15 +97,15 @@ def _step(step: schemas.PathStep, names: Mapping[str, str]) -> list[Part]:
     ends = (names.get(step.subject, step.subject), names.get(step.object, step.object))
     quoted = step.sources[0] if step.sources else ""
     more = f" and {len(step.sources) - 1} more" if len(step.sources) > 1 else ""
-    return _statement(*ends, step.type, f"{quoted}{more}")
+    return _format_statement(*ends, step.type, f"{quoted}{more}")
 
 
-def _grounding(found: schemas.Grounding) -> list[Part]:
+def _format_grounding(found: schemas.Grounding) -> list[Part]:
     figures = f"belief {found.belief:.2f}, disbelief {found.disbelief:.2f}, unknown {found.uncertainty:.2f}"
     parts: list[Part] = [("grounding ", "bold"), f"{found.strength:.2f}", (f"  {figures}", "dim")]
     for name, side in (("for", found.supporting_evidence), ("against", found.contradicting_evidence)):
         for each in side:
-            parts += [(f"\n  {name}: {each.statement}\n", "bold"), *_evidence(each)]
+            parts += [(f"\n  {name}: {each.statement}\n", "bold"), *_format_evidence(each)]
     return parts
 
 
@@ -115,12 +115,12 @@ def _print_related(label: str, related: Sequence[schemas.RelatedConcept]) -> Non
         near = label if each.via is None else names.get(each.via, each.via)
         ends = (near, each.concept.label) if each.outgoing else (each.concept.label, near)
         far = f", {each.hops} hops" if each.hops > 1 else ""
-        console.block(_statement(*ends, each.type, f"{pluralize(len(each.sources), 'source')}{far}"))
+        console.block(_format_statement(*ends, each.type, f"{pluralize(len(each.sources), 'source')}{far}"))
 
 
 print_hits = Table(
     "concepts",
-    {"similarity": "similarity", "concept": _concept},
+    {"similarity": "similarity", "concept": _format_concept},
     empty="No concept was found.",
     hint="See the quotes of one: kg concepts show ID",
 )
@@ -138,7 +138,7 @@ def search(
 
 
 def print_concept(answer: schemas.ConceptDetails) -> None:
-    console.block(_concept(answer))
+    console.block(_format_concept(answer))
     for each in answer.evidence:
         place = f"{each.source.document} ¶{each.source.paragraph} {each.start}-{each.end}"
         doubt = "" if each.score == 1 else f", likeness {each.score:.2f}"
@@ -147,7 +147,7 @@ def print_concept(answer: schemas.ConceptDetails) -> None:
         place = f"not in {each.document} ¶{each.paragraph}, or only the name  {each.source_id}"
         console.block([(f"“{each.quote}”", "dim"), ("\n  unverified: ", "yellow"), (place, "dim")])
     if answer.grounding:
-        console.block(_grounding(answer.grounding))
+        console.block(_format_grounding(answer.grounding))
     _print_related(answer.label, answer.related)
     unverified = f", {answer.more_unverified} unverified" if answer.more_unverified else ""
     console.say(
@@ -163,7 +163,7 @@ def show(
     concept: ConceptArgument,
     *,
     ontology: options.OnlyOntology = None,
-    quotes: Annotated[int, at_most("quotes and related concepts", MAX_EVIDENCE, "--quotes", "-q")] = 10,
+    quotes: Annotated[int, declare_limit("quotes and related concepts", MAX_EVIDENCE, "--quotes", "-q")] = 10,
 ) -> schemas.ConceptDetails:
     """Show a concept: its description, its quotes with their places, and its related concepts.
 
@@ -189,7 +189,7 @@ def related(
     *,
     ontology: options.OnlyOntology = None,
     hops: HopsOption = 1,
-    limit: Annotated[int, at_most("concepts to return", MAX_RELATED)] = 20,
+    limit: Annotated[int, declare_limit("concepts to return", MAX_RELATED)] = 20,
 ) -> schemas.RelatedConcepts:
     """Show related concepts, with the relationships as the texts state them.
 
@@ -204,9 +204,9 @@ def print_relationships(answer: schemas.RelationshipHits) -> None:
         console.say("No relationship was found.")
     for hit in answer.relationships:
         about = f"{hit.similarity:.2f}  {hit.ontology}, {pluralize(hit.sources, 'source')}"
-        console.block(_statement(hit.subject.label, hit.object.label, hit.type, about))
+        console.block(_format_statement(hit.subject.label, hit.object.label, hit.type, about))
         for each in hit.evidence:
-            console.block(_evidence(each))
+            console.block(_format_evidence(each))
 
 
 @command(group, show=print_relationships)
@@ -251,7 +251,7 @@ def path(
     *,
     ontology: options.OnlyOntology = None,
     hops: HopsOption = MAX_HOPS,
-    limit: Annotated[int, at_most("paths to return", MAX_PATHS)] = 5,
+    limit: Annotated[int, declare_limit("paths to return", MAX_PATHS)] = 5,
 ) -> None:
     """Find the shortest paths between two concepts, through relationships or shared sources.
 
@@ -283,7 +283,7 @@ def context(
     *,
     ontology: options.OnlyOntology = None,
     window: options.Neighbours = 2,
-    limit: Annotated[int, at_most("sources to show", MAX_PASSAGES)] = 5,
+    limit: Annotated[int, declare_limit("sources to show", MAX_PASSAGES)] = 5,
 ) -> schemas.ConceptContext:
     """Show the sources in which a concept appears, with their neighbours.
 

@@ -17,7 +17,7 @@ from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import Table, command, make_group, note_all, print_rows, short_id
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.console import Part, Shown
-from kg_cli.terminal.options import argument, at_most, option, repeated
+from kg_cli.terminal.options import argument, declare_limit, option, repeated
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
@@ -46,7 +46,7 @@ DocumentArgument = Annotated[
 
 def ingest(
     paths: Annotated[
-        list[Path], argument("Files and folders to ingest.", parser=options.named_path, metavar="paths")
+        list[Path], argument("Files and folders to ingest.", parser=options.require_path, metavar="paths")
     ],
     *,
     ontology: options.IntoOntology,
@@ -154,7 +154,7 @@ def conversation(
 # Lists and changes
 
 
-def _embedded(each: schemas.OntologySummary) -> str:
+def _format_embedded(each: schemas.OntologySummary) -> str:
     embedded = each.searchable if each.building else each.embedded
     share = f"{embedded} ({100 * embedded // each.sources} %)" if each.sources else "0"
     return share + ("\nrebuilding" if each.building else "")
@@ -163,7 +163,7 @@ def _embedded(each: schemas.OntologySummary) -> str:
 def print_ontologies(found: schemas.OntologyList) -> None:
     images = ["images"] if any(each.images for each in found.ontologies) else []
     counts = {name: name for name in ("ontology", "documents", "sources", *images)}
-    print_rows(found.ontologies, {**counts, "embedded": _embedded, "space": "space"})
+    print_rows(found.ontologies, {**counts, "embedded": _format_embedded, "space": "space"})
     if not found.ontologies:
         console.say("No ontologies. Create one: kg ingest FOLDER --ontology NAME")
     for ontology, count in found.waiting.items():
@@ -227,7 +227,7 @@ def facets(
     *,
     ontology: options.OnlyOntologies = None,
     where: options.Where = None,
-    limit: Annotated[int, at_most("values of each field", MAX_FACET_VALUES)] = 20,
+    limit: Annotated[int, declare_limit("values of each field", MAX_FACET_VALUES)] = 20,
 ) -> None:
     """Count documents by the values of fields: metadata, format, ontology and dates.
 
@@ -239,17 +239,17 @@ def facets(
 
 def print_changed(changed: schemas.DocumentChanged) -> None:
     console.say(f"{changed.document} of {changed.ontology}: {changed.title}")
-    rows = [(key, _value(each)) for key, each in changed.metadata.items()]
+    rows = [(key, _format_value(each)) for key, each in changed.metadata.items()]
     console.print_table(["key", "value"], rows)
     note_all(changed)
     if changed.job_id:
         console.say(f"its passages are re-embedded by job {changed.job_id}")
 
 
-def _value(value: MetadataValue) -> str:
+def _format_value(value: MetadataValue) -> str:
     """Return a value in the syntax of `kg documents set`."""
     if isinstance(value, list):
-        return ", ".join(map(_value, value))
+        return ", ".join(map(_format_value, value))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -324,7 +324,7 @@ def print_page(
 # Deletion
 
 
-def _counts(found: schemas.Deleted | DeletedMatching) -> str:
+def _format_counts(found: schemas.Deleted | DeletedMatching) -> str:
     return f"{pluralize(found.documents, 'document')}, {pluralize(found.sources, 'source')}"
 
 
@@ -332,7 +332,7 @@ def print_deleted(deleted: schemas.Deleted | DeletedMatching, what: str = "") ->
     for note in deleted.notes:
         console.say(note)
     if deleted.documents or not deleted.notes:
-        console.say(f"deleted: {what}{_counts(deleted)}")
+        console.say(f"deleted: {what}{_format_counts(deleted)}")
 
 
 @command(delete, "document", show=print_deleted)
@@ -383,7 +383,7 @@ def delete_documents(
             console.say(f"  {each.ontology} / {each.document}")
         if more := found.documents - len(found.first):
             console.say(f"  and {pluralize(more, 'more document')}")
-        console.say(f"would be deleted: {_counts(found)}")
+        console.say(f"would be deleted: {_format_counts(found)}")
         options.confirm(f"Delete {pluralize(found.documents, 'document')}?")
     return kg.delete_documents(where, ontology=ontology, dry_run=False, expected_digest=found.digest)
 
@@ -428,7 +428,7 @@ ReviewedOption = Annotated[str, option("Ontology of the documents.", "--ontology
 AllOption = Annotated[bool, option("Use all pending documents in the ontology.", "--all")]
 
 
-def _waiting(each: schemas.WaitingDocument) -> Shown:
+def _format_waiting(each: schemas.WaitingDocument) -> Shown:
     change = " (changed)" if each.replaces else ""
     beginning = " ".join(each.beginning.split())[:BEGINNING]
     name: Part = (f"{each.ontology} / {each.document}", "bold")
@@ -441,7 +441,7 @@ def _waiting(each: schemas.WaitingDocument) -> Shown:
     asks="waiting",
     show=Table(
         "documents",
-        {"document": _waiting, "sources": "sources"},
+        {"document": _format_waiting, "sources": "sources"},
         noun=("document",),
         empty="No pending documents.",
         hint="Decide with `kg documents approve NAME --ontology ONTOLOGY` or --all. Same for `reject`",

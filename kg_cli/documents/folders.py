@@ -13,7 +13,7 @@ from kg_api.errors import Conflict, InvalidInput, NotFound
 from kg_api.wording import pluralize
 from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import command, emit, make_group
-from kg_cli.terminal.connect import grant_to_follow, open_client
+from kg_cli.terminal.connect import open_client, read_grant
 from kg_cli.terminal.console import Part
 from kg_cli.terminal.options import argument, option
 
@@ -33,7 +33,7 @@ FeedsOption = Annotated[str | None, option("Ontology of the folder, if it has se
 
 @group.command()
 def add(
-    path: Annotated[Path, argument("Folder to sync.", parser=options.named_path, metavar="path")],
+    path: Annotated[Path, argument("Folder to sync.", parser=options.require_path, metavar="path")],
     *,
     ontology: options.IntoOntology,
     every: Annotated[str, option("Time to wait between two scans, such as 30s, 5m, 2h or 1d.")] = "5m",
@@ -51,7 +51,7 @@ def add(
 
     Example: kg folders add ~/notes --ontology notes --every 5m --wait
     """
-    where = absolute(path, elsewhere=elsewhere)
+    where = resolve_folder(path, elsewhere=elsewhere)
     with open_client() as client:
         folder = client.add_folder(
             where,
@@ -59,7 +59,7 @@ def add(
             every_seconds=parse_interval(every),
             prefix=prefix or None,
             review=review,
-            grant=grant_to_follow(where, ontology),
+            grant=read_grant(where, ontology),
         )
         _end_scan(client, folder, wait=wait, as_json=as_json)
 
@@ -169,7 +169,7 @@ def print_scanned(folder: Folder) -> None:
     scan = folder.last_scan
     if scan is None:
         return
-    console.line(f"{folder.path} -> {folder.ontology}: {_counts(scan)}")
+    console.line(f"{folder.path} -> {folder.ontology}: {_format_counts(scan)}")
     for suffix, count in sorted(scan.left_out.items()):
         unsupported = ", not supported" if is_ending(suffix) else ""
         console.line(f"  skipped: {suffix} ({count}){unsupported}")
@@ -184,11 +184,11 @@ def print_scanned(folder: Folder) -> None:
 
 def _describe_last_scan(folder: Folder) -> str:
     from kg_api.schemas.operations import FINISHED
-    from kg_cli.jobs.report import distance
+    from kg_cli.jobs.report import format_distance
 
     text = "not scanned yet"
     if scan := folder.last_scan:
-        text = f"scanned {distance(scan.finished_at)}: {_counts(scan)}"
+        text = f"scanned {format_distance(scan.finished_at)}: {_format_counts(scan)}"
     if folder.state is None or folder.state in FINISHED:
         return text
     total = f" of {folder.total}" if folder.total else ""
@@ -209,7 +209,7 @@ def _list_failures(folder: Folder) -> Iterator[str]:
             yield f"and {scan.refused - len(skipped)} more"
 
 
-def _counts(scan: FolderScan) -> str:
+def _format_counts(scan: FolderScan) -> str:
     parts = [f"{getattr(scan, name)} {name}" for name in ("added", "changed", "unchanged", "removed")]
     more = (
         (scan.waiting, "waiting for approval (kg documents waiting)"),
@@ -245,7 +245,7 @@ def parse_interval(time: str) -> int:
     return seconds
 
 
-def absolute(path: Path, *, elsewhere: bool) -> str:
+def resolve_folder(path: Path, *, elsewhere: bool) -> str:
     """Return the path of a folder for the worker. Check a folder on this machine."""
     from kg_api.text.files import to_printable
 

@@ -27,15 +27,15 @@ from kg_api.schemas.embedding import Cost, DocumentPreview
 from kg_api.schemas.filters import read_value
 from kg_api.schemas.formats import CONVERTED_SUFFIXES, NOT_READ, OcrMode
 from kg_api.schemas.metadata import MetadataValue, format_file_time
-from kg_api.schemas.problems import PASSING, valid
+from kg_api.schemas.problems import PASSING, validate
 from kg_api.schemas.vocabulary import MAX_PAGE
 from kg_api.text.documents import CONVERSIONS, SUFFIXES
 from kg_api.text.files import NO_EXTENSION, FileSelection, FileToIngest, to_printable
 from kg_api.wording import pluralize
-from kg_cli.concepts.commands import concepts_to_follow
-from kg_cli.jobs.report import retry_while_unavailable, unfinished_jobs, wait_until_embedded
+from kg_cli.concepts.commands import describe_pending_concepts
+from kg_cli.jobs.report import list_unfinished_jobs, retry_while_unavailable, wait_until_embedded
 from kg_cli.terminal import console, options
-from kg_cli.terminal.console import cost_rows
+from kg_cli.terminal.console import build_cost_rows
 
 READS = f"kg reads {' '.join(sorted(SUFFIXES))}. Convert other files to one of these"
 _CONVERTERS = (("pandoc", frozenset([".odt", ".rtf"])), ("LibreOffice", frozenset([".doc", ".ppt", ".odp"])))
@@ -178,16 +178,16 @@ def _decode(
     None means a separate upload, because the file is a PDF or an image under another name.
     """
     from kg_api.text.decoding import decode
-    from kg_api.text.documents import plain_format
+    from kg_api.text.documents import get_plain_format
 
     try:
         content = file.path.read_bytes()
-        if plain_format(content):
+        if get_plain_format(content):
             return None
         text, notes = decode(content)
         return {**into.about(file), "text": text}, notes
     except (OSError, KgError) as error:
-        return _failed(file, error)
+        return _build_failure(file, error)
 
 
 def _upload_one(client: KgClient, into: Destination, file: FileToIngest) -> Uploaded:
@@ -196,10 +196,10 @@ def _upload_one(client: KgClient, into: Destination, file: FileToIngest) -> Uplo
     except CONCERNS_ALL:
         raise
     except (OSError, KgError) as error:
-        return _failed(file, error)
+        return _build_failure(file, error)
 
 
-def _failed(file: FileToIngest, error: OSError | KgError) -> Uploaded:
+def _build_failure(file: FileToIngest, error: OSError | KgError) -> Uploaded:
     unreadable = isinstance(error, OSError)
     return Uploaded(file, problem=f"cannot be read: {error.strerror or error}" if unreadable else str(error))
 
@@ -234,7 +234,7 @@ def show_preview(
             ),
             ("strategy", next((each.config.strategy for each in previews), "-")),
             ("space", next((each.config.space for each in previews), "-")),
-            *cost_rows(total),
+            *build_cost_rows(total),
         ]
         console.print_table(
             ["what", "how much"], rows, title=f"{into.ontology} (nothing is stored yet)", to=to
@@ -260,14 +260,14 @@ def sum_costs(costs: Sequence[Cost]) -> Cost:
         sources=sum(each.sources for each in costs),
         chunks=sum(each.chunks for each in costs),
         tokens=sum(each.tokens for each in costs),
-        seconds=_together([each.seconds for each in costs]),
-        price=_together([each.price for each in costs]),
-        context_price=_together([each.context_price for each in costs]),
+        seconds=_sum_known([each.seconds for each in costs]),
+        price=_sum_known([each.price for each in costs]),
+        context_price=_sum_known([each.context_price for each in costs]),
         notes=list(dict.fromkeys(note for each in costs for note in each.notes)),
     )
 
 
-def _together(values: Sequence[float | None]) -> float | None:
+def _sum_known(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) if len(known) == len(values) else None
 
@@ -358,7 +358,7 @@ def run(client: KgClient, selection: FileSelection, into: Destination, *, wait: 
     """Upload files, optionally wait, and report. Return whether files were ingested without a failure."""
     ontology = into.ontology
     # check here once, and not in the service for each file
-    valid(DocumentRequest, {"ontology": ontology, "document": "any", "metadata": into.metadata})
+    validate(DocumentRequest, {"ontology": ontology, "document": "any", "metadata": into.metadata})
     client.health()  # report an absent service at once, but wait if the service becomes unavailable later
     begun, ended = time.monotonic(), False
     outcome = IngestOutcome(failed=[(each.path, each.reason) for each in selection.problems])
@@ -372,7 +372,7 @@ def run(client: KgClient, selection: FileSelection, into: Destination, *, wait: 
                 else:
                     outcome.failed.append((to_printable(each.file.path), each.problem or ""))
         if wait and outcome.ingested:
-            waited = [*outcome.jobs(), *unfinished_jobs(client, ontology=ontology, kind=EMBEDDING)]
+            waited = [*outcome.jobs(), *list_unfinished_jobs(client, ontology=ontology, kind=EMBEDDING)]
             wait_until_embedded(client, ontology, list(dict.fromkeys(waited)))
         ended = True
     finally:
@@ -397,7 +397,7 @@ def run(client: KgClient, selection: FileSelection, into: Destination, *, wait: 
         with suppress(KgError):  # the command itself has succeeded
             listed = client.ontologies().ontologies
             console.note(*(note for each in listed if each.ontology == ontology for note in each.notes))
-    if wait and outcome.ingested and not as_json and (pending := concepts_to_follow(client, ontology)):
+    if wait and outcome.ingested and not as_json and (pending := describe_pending_concepts(client, ontology)):
         console.say(pending)
     return bool(outcome.ingested) and not outcome.failed
 

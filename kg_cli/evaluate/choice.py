@@ -11,7 +11,7 @@ from typing import Any, Final
 from kg_api.errors import InvalidInput
 from kg_api.schemas.concepts import ExtractionConfig
 from kg_api.schemas.embedding import EmbeddingConfig
-from kg_api.schemas.problems import valid
+from kg_api.schemas.problems import validate
 from kg_api.schemas.search import SourceSearch
 from kg_api.schemas.vocabulary import Target
 
@@ -88,9 +88,9 @@ def parse_choice(pairs: Iterable[str]) -> Choice:
         {name: value for name, value in values.items() if name in some}
         for some in (SEARCH, EMBEDDING, EXTRACTION)
     )
-    valid(SourceSearch, {"query_text": "what", **MODES[mode], **search})
-    valid(EmbeddingConfig, dict(embedding))
-    valid(ExtractionConfig, dict(extraction))
+    validate(SourceSearch, {"query_text": "what", **MODES[mode], **search})
+    validate(EmbeddingConfig, dict(embedding))
+    validate(ExtractionConfig, dict(extraction))
     return Choice(mode, search, embedding, extraction)
 
 

@@ -51,15 +51,15 @@ def run(
     """
     from kg_api.evaluation.sets import read_set
     from kg_cli.evaluate.choice import parse_choice
-    from kg_cli.evaluate.run import RunSettings, evaluate, print_result, result_json
+    from kg_cli.evaluate.run import RunSettings, build_result_json, evaluate, print_result
 
     choice = parse_choice([f"mode={mode}", *(option or [])])
-    settings = RunSettings(folder, tier, target, limit, ontology, in_place, _results(results))
+    settings = RunSettings(folder, tier, target, limit, ontology, in_place, _get_results_folder(results))
     questions = read_set(folder)
     with open_client() as client:
         saved = evaluate(client, questions, choice, settings, output=output)
     if as_json:
-        console.print_json(result_json(saved))
+        console.print_json(build_result_json(saved))
     else:
         print_result(saved)
 
@@ -101,7 +101,7 @@ def compare(
     """
     from kg_cli.evaluate.run import RunSettings, compare_results, print_comparison, save
 
-    where = _results(results)
+    where = _get_results_folder(results)
     settings = RunSettings(folder, tier, target, limit, ontology, in_place, where) if folder else None
     configs = [f"mode={mode}" for mode in (modes or "").split(",") if mode] + (config or [])
     found = compare_results(saved_results or [], configs, settings, metric, against, fresh=fresh)
@@ -147,7 +147,7 @@ def make(
     console.say(f"measure with: kg eval run --set {output} --ontology {ontology!r} --in-place")
 
 
-def _results(folder: Path | None) -> Path:
+def _get_results_folder(folder: Path | None) -> Path:
     from kg_api.local.processes import Home
     from kg_api.settings import load_settings
 

@@ -35,7 +35,12 @@ from kg_api.schemas.formats import CONVERTED, TextFormat
 from kg_api.wording import pluralize
 from kg_cli.documents.ingestion import PARALLEL_UPLOADS
 from kg_cli.evaluate.choice import Choice
-from kg_cli.jobs.report import retry_while_unavailable, unfinished_jobs, wait_for_jobs, wait_until_embedded
+from kg_cli.jobs.report import (
+    list_unfinished_jobs,
+    retry_while_unavailable,
+    wait_for_jobs,
+    wait_until_embedded,
+)
 from kg_cli.terminal import console
 
 ItemT = TypeVar("ItemT")
@@ -81,11 +86,11 @@ def store_missing_documents(
             task = bar.add_task("ingesting", total=len(due))
             for _ in pool.map(partial(_send, client, name), due):  # an error cancels the pending requests
                 bar.advance(task)
-    wait_until_embedded(client, name, unfinished_jobs(client, ontology=name))
+    wait_until_embedded(client, name, list_unfinished_jobs(client, ontology=name))
     return Corpus(name, sent, _read_embedding(client, name))
 
 
-def in_place(client: KgClient, questions: QuestionSet, ontology: str) -> Corpus:
+def use_ontology(client: KgClient, questions: QuestionSet, ontology: str) -> Corpus:
     """Use an existing ontology, which must contain the documents of the set and may contain more."""
     sent = {each.document: build_sent_document(each, in_place=True) for each in questions.documents}
     stored = {each.document: each for each in _list_stored(client, ontology)}
@@ -111,10 +116,10 @@ def _list_stored(client: KgClient, ontology: str) -> Iterator[DocumentSummary]:
 def wait_for_concepts(client: KgClient, corpus: Corpus) -> Corpus:
     """Wait until all concepts are extracted and embedded, and add their number to the description."""
     name = corpus.ontology
-    wait_for_jobs(client, unfinished_jobs(client, kind="concept_extraction", ontology=name))
+    wait_for_jobs(client, list_unfinished_jobs(client, kind="concept_extraction", ontology=name))
     embed_single = partial(client.search_concepts, "concepts", ontology=name, limit=1)
     retry_while_unavailable(embed_single)  # a search embeds concepts with a single source
-    wait_for_jobs(client, unfinished_jobs(client, kind="concept_embedding", ontology=name))
+    wait_for_jobs(client, list_unfinished_jobs(client, kind="concept_embedding", ontology=name))
     found = retry_while_unavailable(partial(client.extraction_config, name))
     if not found.concepts:
         raise Conflict(
@@ -177,7 +182,7 @@ def _read_embedding(client: KgClient, ontology: str) -> dict[str, Any]:
 _QUOTES = 50  # per concept, more than a concept of few sources has
 
 
-def instance_queries(
+def generate_instance_queries(
     client: KgClient, ontology: str, documents: Sequence[SetDocument], count: int, seed: int
 ) -> Iterator[SetQuery]:
     """Yield questions for random pairs of concepts. Each concept is used once, spread over the documents."""
@@ -189,7 +194,7 @@ def instance_queries(
     for concept in dice.sample(sorted(found, key=lambda each: each.concept_id), len(found)):
         if concept.concept_id in used:
             continue
-        made = _question(client, concept, used)
+        made = _build_question(client, concept, used)
         if made is None:
             continue
         query, ids = made
@@ -200,7 +205,7 @@ def instance_queries(
             yield query
 
 
-def _question(client: KgClient, concept: Concept, used: set[str]) -> tuple[SetQuery, set[str]] | None:
+def _build_question(client: KgClient, concept: Concept, used: set[str]) -> tuple[SetQuery, set[str]] | None:
     """Return a question for a concept and a frequent concept that appears with it, and the ids of both."""
     details = retry_while_unavailable(partial(client.concept, concept.concept_id, limit=_QUOTES))
     beside = [
@@ -233,7 +238,7 @@ class MakeSettings:
 
 def make(client: KgClient, folder: Path, wanted: MakeSettings) -> dict[str, Any]:
     """Make a set, write it to a new folder, and return the content of its about.json."""
-    documents = _documents(client, wanted.ontology)
+    documents = _read_documents(client, wanted.ontology)
     select = _select_judged if wanted.kind == "judgements" else _select_quotes
     queries, notes = select(client, documents, wanted)
     about = {
@@ -253,7 +258,7 @@ def make(client: KgClient, folder: Path, wanted: MakeSettings) -> dict[str, Any]
 def _select_quotes(
     client: KgClient, documents: Sequence[SetDocument], wanted: MakeSettings
 ) -> tuple[list[SetQuery], list[str]]:
-    found = instance_queries(client, wanted.ontology, documents, wanted.count, wanted.seed)
+    found = generate_instance_queries(client, wanted.ontology, documents, wanted.count, wanted.seed)
     with console.progress("questions") as bar:
         limited = islice(found, wanted.count)
         queries = [*bar.track(limited, total=wanted.count, description="finding questions")]
@@ -283,7 +288,7 @@ def _select_judged(
     return queries, notes
 
 
-def _documents(client: KgClient, ontology: str) -> list[SetDocument]:
+def _read_documents(client: KgClient, ontology: str) -> list[SetDocument]:
     with console.progress("documents") as bar:
         listed = list(_list_documents(client, ontology))
         if not listed:

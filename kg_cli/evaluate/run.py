@@ -24,7 +24,7 @@ from kg_api.schemas.search import SourceHits
 from kg_api.schemas.vocabulary import Target, Tier
 from kg_api.wording import pluralize
 from kg_cli.evaluate.choice import Choice, parse_choice
-from kg_cli.evaluate.make import Corpus, in_place, store_missing_documents, wait_for_concepts
+from kg_cli.evaluate.make import Corpus, store_missing_documents, use_ontology, wait_for_concepts
 from kg_cli.jobs.report import retry_while_unavailable
 from kg_cli.terminal import console
 from kg_cli.terminal.connect import open_client
@@ -67,7 +67,7 @@ def evaluate(
     elif changes := [*choice.embedding, *choice.extraction]:
         raise InvalidInput(f"--in-place uses the ontology unchanged. Omit {', '.join(changes)}")
     else:
-        corpus = in_place(client, questions, settings.ontology)
+        corpus = use_ontology(client, questions, settings.ontology)
     if choice.needs_concepts:
         corpus = wait_for_concepts(client, corpus)
     run = _run(client, questions, choice, settings, corpus)
@@ -185,7 +185,7 @@ def save(comparison: Comparison, output: Path | None, folder: Path) -> Path:
 # Printed results
 
 
-def result_json(saved: SavedResult) -> dict[str, Any]:
+def build_result_json(saved: SavedResult) -> dict[str, Any]:
     """Return the JSON of `kg eval run --json`: the result without scores per question, and its file."""
     fields = saved.result.model_dump(mode="json", exclude={"per_query", "query_ms", "questions", "format"})
     return {**fields, "result": str(saved.path)}

@@ -65,10 +65,10 @@ def watch(
 
     Example: kg jobs watch
     """
-    from kg_cli.jobs.report import report_failed_jobs, unfinished_jobs, wait_for_jobs
+    from kg_cli.jobs.report import list_unfinished_jobs, report_failed_jobs, wait_for_jobs
 
     with open_client() as client:
-        ids = [job_id] if job_id else unfinished_jobs(client, ontology=ontology)
+        ids = [job_id] if job_id else list_unfinished_jobs(client, ontology=ontology)
         if not ids:
             console.say("No job is waiting or running.")
         wait_for_jobs(client, ids)

@@ -37,7 +37,7 @@ TOLD_BY = {
 }
 
 
-def name_of(job: Job) -> str:
+def get_name(job: Job) -> str:
     return f"{job.kind.replace('_', ' ')} {job.ontology or ''}".strip()
 
 
@@ -47,7 +47,7 @@ def describe_failed_items(job: Job) -> str:
     place = "" if job.ontology is None else f" --ontology {job.ontology!r}"
     see = TOLD_BY.get(job.kind)
     where = f"kg jobs show {job.job_id}" if see is None else f"{see}{'' if see == FOLDERS else place}"
-    return f"{name_of(job)}: {pluralize(job.set_aside, noun)} failed; see: {where}"
+    return f"{get_name(job)}: {pluralize(job.set_aside, noun)} failed; see: {where}"
 
 
 def describe_state(job: Job) -> str:
@@ -55,11 +55,11 @@ def describe_state(job: Job) -> str:
     if job.stalled:
         return "stalled: its worker sends no heartbeat"
     if job.state is JobState.QUEUED and (seconds := _count_seconds_until(job.run_after)) > 1:
-        return f"queued, retried in {duration(seconds)}"
+        return f"queued, retried in {format_duration(seconds)}"
     return job.state.value.replace("_", " ")
 
 
-def progress_of(job: Job) -> str:
+def format_progress(job: Job) -> str:
     return f"{job.done}/{get_total(job)}"
 
 
@@ -74,16 +74,16 @@ def describe_speed(job: Job) -> str:
     if job.stalled:
         return "stalled"
     if job.rate:
-        return f"{rate(job.rate)}, {duration(job.eta_seconds or 0)} left"
+        return f"{format_rate(job.rate)}, {format_duration(job.eta_seconds or 0)} left"
     return "waits for a retry" if job.error and job.state is JobState.QUEUED else job.state.value
 
 
-def rate(items_a_second: float) -> str:
+def format_rate(items_a_second: float) -> str:
     """Return a rate such as 12/s or 0.4/s."""
     return f"{items_a_second:.0f}/s" if items_a_second >= 10 else f"{items_a_second:.2g}/s"  # noqa: PLR2004
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Return a duration such as 40 s, 3 min, 5 h or 2 days."""
     if seconds < 2 * MINUTE:
         return f"{seconds:.0f} s"
@@ -92,14 +92,14 @@ def duration(seconds: float) -> str:
     return f"{seconds / HOUR:.0f} h" if seconds < 2 * DAY else f"{seconds / DAY:.0f} days"
 
 
-def moment(time: dt.datetime) -> str:
+def format_moment(time: dt.datetime) -> str:
     """Return a time and its distance from now."""
-    return f"{time.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC ({distance(time)})"
+    return f"{time.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC ({format_distance(time)})"
 
 
-def distance(time: dt.datetime) -> str:
+def format_distance(time: dt.datetime) -> str:
     seconds = -_count_seconds_until(time)
-    return f"{duration(seconds)} ago" if seconds >= 0 else f"in {duration(-seconds)}"
+    return f"{format_duration(seconds)} ago" if seconds >= 0 else f"in {format_duration(-seconds)}"
 
 
 def _count_seconds_until(time: dt.datetime) -> float:
@@ -128,10 +128,10 @@ class JobBars(Progress):
 
     def show(self, job: Job) -> None:
         if job.job_id not in self._bars:
-            self._bars[job.job_id] = self.add_task(escape(name_of(job)), total=None, speed="")
+            self._bars[job.job_id] = self.add_task(escape(get_name(job)), total=None, speed="")
         reason = job.error if job.state not in FINISHED else None
         if reason and reason != self._told.get(job.job_id):
-            console.say(f"{name_of(job)}: {reason}")
+            console.say(f"{get_name(job)}: {reason}")
         self._told[job.job_id] = reason
         self.update(
             self._bars[job.job_id], completed=job.done, total=get_total(job), speed=describe_speed(job)
@@ -166,9 +166,11 @@ def print_jobs(jobs: Sequence[Job], kind: str | None = None) -> None:
     for job in jobs:
         state = "stalled" if job.stalled else job.state.value.replace("_", " ")
         moving = job.rate or job.set_aside
-        progress = f"{progress_of(job)}, {describe_speed(job)}" if moving else progress_of(job)
+        progress = f"{format_progress(job)}, {describe_speed(job)}" if moving else format_progress(job)
         error = [[((job.error or "")[:MAX_ERROR_LENGTH], "red")]] if has_errors else []
-        rows.append([job.job_id[:SHORT_ID], name_of(job), state, progress, distance(job.created_at), *error])
+        rows.append(
+            [job.job_id[:SHORT_ID], get_name(job), state, progress, format_distance(job.created_at), *error]
+        )
     if rows:
         columns = ["job", "work", "state", "progress", "created", *(["error"] if has_errors else [])]
         console.print_table(columns, rows)
@@ -179,7 +181,7 @@ def print_jobs(jobs: Sequence[Job], kind: str | None = None) -> None:
 
 
 def print_job(job: Job, kg: KgClient) -> None:
-    console.print_table(["", name_of(job)], _fields(job))
+    console.print_table(["", get_name(job)], _format_fields(job))
     if job.set_aside:
         places = _list_failed_items(kg, job)
         if places:
@@ -193,13 +195,13 @@ def print_job(job: Job, kg: KgClient) -> None:
         console.say(f"-> end it: kg jobs cancel {job.job_id}")
 
 
-def _fields(job: Job) -> Iterator[tuple[str, Shown]]:
+def _format_fields(job: Job) -> Iterator[tuple[str, Shown]]:
     yield "id", job.job_id
     yield "state", describe_state(job)
     moving = job.state not in FINISHED and job.rate
     parts = [
-        progress_of(job),
-        *([f"{rate(moving)}, about {duration(job.eta_seconds or 0)} left"] if moving else []),
+        format_progress(job),
+        *([f"{format_rate(moving)}, about {format_duration(job.eta_seconds or 0)} left"] if moving else []),
     ]
     parts += [f"{job.parts} parts still to do"] if job.parts else []
     yield "progress", "; ".join([*parts, *([f"{job.set_aside} failed"] if job.set_aside else [])])
@@ -207,7 +209,7 @@ def _fields(job: Job) -> Iterator[tuple[str, Shown]]:
         yield "selection", "everything" if job.forced else job.selection
     for name, at in (("created", job.created_at), ("started", job.started_at), ("ended", job.finished_at)):
         if at:
-            yield name, moment(at)
+            yield name, format_moment(at)
     if job.spent:
         yield "spent", f"${job.spent:.4f}"
     if job.worker:
@@ -239,15 +241,15 @@ def print_queue(status: QueueStatus) -> None:
         ("queued", f"{status.queued}{later}"),
         ("running", f"{status.running}" + (f", {status.stalled} stalled" if status.stalled else "")),
         ("failed in the last 24 h", str(status.failed)),
-        ("longest wait", duration(status.oldest_waiting_seconds)),
-        ("oldest unfinished", duration(status.backlog_age_seconds)),
+        ("longest wait", format_duration(status.oldest_waiting_seconds)),
+        ("oldest unfinished", format_duration(status.backlog_age_seconds)),
         *([("paused", ", ".join(status.paused))] if status.paused else []),
     ]
     console.print_table(["jobs", ""], rows)
     workers: list[tuple[str, str, str]] = []
     for each in status.workers:
         lost = "" if each.alive else " (lost)"
-        workers.append((each.name, f"{duration(each.seen_seconds_ago)} ago{lost}", each.job or "-"))
+        workers.append((each.name, f"{format_duration(each.seen_seconds_ago)} ago{lost}", each.job or "-"))
     if workers:
         console.print_table(["worker", "last heartbeat", "job"], workers)
     else:
@@ -295,7 +297,9 @@ def _print_once(state: RetryCallState) -> None:
         console.say(f"retrying: {state.outcome.exception()!s}")
 
 
-def unfinished_jobs(client: KgClient, *, kind: str | None = None, ontology: str | None = None) -> list[str]:
+def list_unfinished_jobs(
+    client: KgClient, *, kind: str | None = None, ontology: str | None = None
+) -> list[str]:
     chosen = partial(client.jobs, kind=kind, ontology=ontology, limit=1000)
     # the order in which a job changes its state
     pages = [chosen(state=state) for state in ("queued", "running")]
@@ -337,7 +341,7 @@ def wait_until_embedded(client: KgClient, ontology: str, job_ids: Sequence[str])
     During a build, wait only until searches find everything. The build continues in the background.
     """
     has_reported = False
-    while (status := _status(client, ontology)).building and _missing_sources(status):
+    while (status := _read_status(client, ontology)).building and _count_missing_sources(status):
         if not has_reported:
             console.say(f"{ontology} is being rebuilt. Waiting until searches find the new sources.")
             has_reported = True
@@ -352,11 +356,11 @@ def wait_until_embedded(client: KgClient, ontology: str, job_ids: Sequence[str])
         return
     quiet_since = time.monotonic()
     for kind, noun, missing_of in (
-        (EMBEDDING, "source", _missing_sources),
-        (PICTURES, "image", _missing_images),
+        (EMBEDDING, "source", _count_missing_sources),
+        (PICTURES, "image", _count_missing_images),
     ):
-        while missing := missing_of(_status(client, ontology)):
-            if more := unfinished_jobs(client, kind=kind, ontology=ontology):
+        while missing := missing_of(_read_status(client, ontology)):
+            if more := list_unfinished_jobs(client, kind=kind, ontology=ontology):
                 wait_for_jobs(client, more)
                 quiet_since = time.monotonic()
                 continue
@@ -372,15 +376,15 @@ def wait_until_embedded(client: KgClient, ontology: str, job_ids: Sequence[str])
             time.sleep(POLL_SECONDS)
 
 
-def _status(client: KgClient, ontology: str) -> EmbeddingStatus:
+def _read_status(client: KgClient, ontology: str) -> EmbeddingStatus:
     return retry_while_unavailable(lambda: client.embedding_status(ontology))
 
 
-def _missing_images(status: EmbeddingStatus) -> int:
+def _count_missing_images(status: EmbeddingStatus) -> int:
     return status.images.missing if status.images else 0
 
 
-def _missing_sources(status: EmbeddingStatus) -> int:
+def _count_missing_sources(status: EmbeddingStatus) -> int:
     """Count sources without a current vector, or during a build without an active one."""
     if status.building:
         return status.total - status.searchable - status.refused

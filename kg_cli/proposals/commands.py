@@ -21,7 +21,7 @@ ProposalArgument = Annotated[str, argument("Id of the proposal, or its first 8 d
 SHOWN = 160  # characters of a quote in a list: `show` prints the whole quote
 
 
-def _place(end: ProposalEnd) -> str:
+def _format_place(end: ProposalEnd) -> str:
     where = f"{end.source.document}#{end.source.paragraph}"
     return f"{end.label} ({where})" if end.label else where
 
@@ -30,7 +30,7 @@ def _link(each: Proposal) -> Shown:
     parts: list[Part] = []
     for end in each.ends:
         text = " ".join(end.quote.split())
-        parts += [(_place(end), "bold"), f" {text[:SHOWN]}…\n" if len(text) > SHOWN else f" {text}\n"]
+        parts += [(_format_place(end), "bold"), f" {text[:SHOWN]}…\n" if len(text) > SHOWN else f" {text}\n"]
     return [*parts, (each.reason if each.state == "open" else f"{each.reason} ({each.state})", "dim")]
 
 
@@ -62,7 +62,7 @@ def print_whole(proposal: Proposal) -> None:
     console.line(f"{proposal.proposal_id}  {proposal.kind}  {proposal.state}  score {proposal.score:.2f}")
     console.line(proposal.reason)
     for end in proposal.ends:
-        console.line([("\n" + _place(end), "bold"), f"\n{end.quote.strip()}"])
+        console.line([("\n" + _format_place(end), "bold"), f"\n{end.quote.strip()}"])
 
 
 @command(group, asks="proposal", show=print_whole)
@@ -75,7 +75,7 @@ def show(proposal_id: ProposalArgument) -> None:
 
 def print_decision(proposal: Proposal) -> None:
     note_all(proposal)
-    ends = " and ".join(map(_place, proposal.ends))
+    ends = " and ".join(map(_format_place, proposal.ends))
     undo_it = f"Undo it with: kg proposals undo {proposal.proposal_id}"
     fields = {
         "accepted": f"{ends} are linked. {undo_it}",

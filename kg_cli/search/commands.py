@@ -29,8 +29,8 @@ from kg_api.schemas.vocabulary import (
 from kg_cli.search import views
 from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import SHORT_ID, command, emit
-from kg_cli.terminal.connect import open_client, service_url
-from kg_cli.terminal.options import argument, at_most, option
+from kg_cli.terminal.connect import get_service_url, open_client
+from kg_cli.terminal.options import argument, declare_limit, option
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
@@ -78,7 +78,7 @@ def answer(
     ontology: options.OnlyOntologies = None,
     documents: options.OnlyDocuments = None,
     where: options.Where = None,
-    limit: Annotated[int, at_most("passages to answer from", MAX_ANSWER_PASSAGES)] = 8,
+    limit: Annotated[int, declare_limit("passages to answer from", MAX_ANSWER_PASSAGES)] = 8,
     mode: ModeOption = "hybrid",
     min_similarity: CalibratedOption = None,
     rerank: RerankOption = False,
@@ -86,7 +86,7 @@ def answer(
     concepts: ThroughConceptsOption = False,
     window_size: options.Neighbours = 1,
     token_budget: Annotated[
-        int, at_most("tokens of the passages", MAX_TOKEN_BUDGET, "--tokens", least=MIN_ANSWER_TOKENS)
+        int, declare_limit("tokens of the passages", MAX_TOKEN_BUDGET, "--tokens", least=MIN_ANSWER_TOKENS)
     ] = 6000,
     as_json: options.Json = False,
 ) -> None:
@@ -96,7 +96,7 @@ def answer(
 
     Example: kg answer "How often does a worker renew its lease?" --ontology handbook
     """
-    parameters = options.given(locals(), "as_json")
+    parameters = options.select_given(locals(), "as_json")
     from kg_api.schemas.answers import Answered
 
     with open_client() as client:
@@ -118,7 +118,7 @@ def augment(
     messages: Annotated[
         bool, option("Use this if the file contains a conversation, as for `kg conversation`.", "--messages")
     ] = False,
-    limit: Annotated[int, at_most("passages to return", MAX_LIMIT)] = 5,
+    limit: Annotated[int, declare_limit("passages to return", MAX_LIMIT)] = 5,
     per_document: Annotated[
         int, option("Maximum number of hits per document. Use 0 for no limit.", min=0, max=MAX_LIMIT)
     ] = 1,
@@ -128,7 +128,9 @@ def augment(
     mmr_lambda: MmrOption = None,
     deduplicate: Annotated[bool, option("Collapse near-duplicates.", "--deduplicate")] = False,
     exact: ExactOption = False,
-    token_budget: Annotated[int | None, at_most("tokens to return", MAX_TOKEN_BUDGET, "--budget")] = None,
+    token_budget: Annotated[
+        int | None, declare_limit("tokens to return", MAX_TOKEN_BUDGET, "--budget")
+    ] = None,
 ) -> Any:
     """Find passages for a long text, as a Markdown block with citations for a model or a person.
 
@@ -136,7 +138,7 @@ def augment(
 
     Example: kg augment draft.md --ontology notes --limit 5 --budget 2000
     """
-    parameters = options.given(locals(), "kg", "file", "messages", "per_document")
+    parameters = options.select_given(locals(), "kg", "file", "messages", "per_document")
     text = None if messages else console.read_text(file)
     conversation = console.read_messages(file) if messages else None
     return kg.augment(text, messages=conversation, per_document=per_document or None, **parameters)
@@ -174,15 +176,15 @@ def _remember(answer: SourceHits | HybridHits, query: str, first: int) -> None:
     from kg_api.settings import load_settings
 
     settings = load_settings()
-    url = service_url(settings)
+    url = get_service_url(settings)
     hits = enumerate(answer.sources, start=first)
-    saved = {str(number): (hit.source_id, _page_of(url, hit, query)) for number, hit in hits}
+    saved = {str(number): (hit.source_id, _build_page_url(url, hit, query)) for number, hit in hits}
     with contextlib.suppress(OSError):  # a home that cannot be written must not fail the search
         write_text(make_folder(settings.home) / LAST_SEARCH, json.dumps(saved))
 
 
-def _page_of(url: str, place: SourcePlace, query: str | None = None) -> str:
-    query_string = urlencode(options.given({"at": place.paragraph, "q": query}))
+def _build_page_url(url: str, place: SourcePlace, query: str | None = None) -> str:
+    query_string = urlencode(options.select_given({"at": place.paragraph, "q": query}))
     return f"{url}/ui/read/{place.document_id}?{query_string}#p{place.paragraph}"
 
 
@@ -216,7 +218,7 @@ def open_page(
     identity, page = _recall(hit) or (options.without_place(hit), None)
     with open_client() as client:  # a stopped kg or a deleted passage has no page
         place = client.source_context(identity, window_size=0).sources[0]
-    page = page or _page_of(service_url(load_settings()), place)
+    page = page or _build_page_url(get_service_url(load_settings()), place)
     if not console.open_browser(page):
         console.line(page)
 
@@ -241,11 +243,15 @@ def search(
     graph: Annotated[bool, option("Keep the first five hits. Concepts find the others.", "--graph")] = False,
     hyde: HydeOption = "0",
     mmr_lambda: MmrOption = None,
-    per_document: Annotated[int | None, at_most("hits per document", MAX_LIMIT, "--per-document")] = None,
+    per_document: Annotated[
+        int | None, declare_limit("hits per document", MAX_LIMIT, "--per-document")
+    ] = None,
     collapse_duplicates: Annotated[bool, option("Collapse near-duplicate passages.", "--collapse")] = False,
     exact: ExactOption = False,
     window_size: WindowOption = None,
-    token_budget: Annotated[int | None, at_most("tokens with --window", MAX_TOKEN_BUDGET, "--tokens")] = None,
+    token_budget: Annotated[
+        int | None, declare_limit("tokens with --window", MAX_TOKEN_BUDGET, "--tokens")
+    ] = None,
     explain: ExplainOption = False,
     page: PageNumberOption = 1,
     full: FullOption = False,
@@ -254,7 +260,7 @@ def search(
 
     Example: kg search "how are retries delayed" --ontology notes --limit 5 --explain
     """
-    parameters = options.given(locals(), "kg", "full", "kind", "page")
+    parameters = options.select_given(locals(), "kg", "full", "kind", "page")
     read = partial(
         kg.search_sources, **parameters, kinds=kind and [kind], expand_context=window_size is not None
     )
@@ -276,8 +282,8 @@ def hybrid(
     documents: options.OnlyDocuments = None,
     where: options.Where = None,
     kind: KindOption = None,
-    concept_limit: Annotated[int, at_most("concepts", MAX_LIMIT, "--concepts", "-c", least=0)] = 5,
-    source_limit: Annotated[int, at_most("passages to return", MAX_LIMIT)] = 10,
+    concept_limit: Annotated[int, declare_limit("concepts", MAX_LIMIT, "--concepts", "-c", least=0)] = 5,
+    source_limit: Annotated[int, declare_limit("passages to return", MAX_LIMIT)] = 10,
     mode: Annotated[
         HybridMode,
         option(
@@ -294,7 +300,7 @@ def hybrid(
 
     Example: kg hybrid "who wrote the standard for type hints" --ontology peps --explain
     """
-    parameters = options.given(locals(), "kg", "full", "kind", "page")
+    parameters = options.select_given(locals(), "kg", "full", "kind", "page")
     read = partial(
         kg.hybrid_search, **parameters, kinds=kind and [kind], expand_context=window_size is not None
     )
@@ -317,7 +323,7 @@ def read(
         int | None, option("Paragraph to start from. The first is 0.", "--from", min=0, max=MAX_PARAGRAPH)
     ] = None,
     token_budget: Annotated[
-        int, at_most("tokens, but at least one paragraph", MAX_TOKEN_BUDGET, "--tokens")
+        int, declare_limit("tokens, but at least one paragraph", MAX_TOKEN_BUDGET, "--tokens")
     ] = USUAL_READ,
 ) -> None:
     """Read a document in order, from its beginning or from a paragraph.
@@ -334,7 +340,9 @@ def show(
     *,
     ontology: Annotated[str | None, option("Ontology of the document.", "--ontology", "-o")] = None,
     window: options.Neighbours = 2,
-    tokens: Annotated[int | None, at_most("tokens of the neighbours", MAX_TOKEN_BUDGET, "--tokens")] = None,
+    tokens: Annotated[
+        int | None, declare_limit("tokens of the neighbours", MAX_TOKEN_BUDGET, "--tokens")
+    ] = None,
 ) -> Any:
     """Show a passage with its neighbours in the document, or the beginning of a document.
 
@@ -373,7 +381,7 @@ def similar(
     Example: kg similar 3f2a9c04 --limit 5 --where 'date>=2025'
         kg similar notes/install.md#3
     """
-    parameters = options.given(locals(), "kg", "source", "each")
+    parameters = options.select_given(locals(), "kg", "source", "each")
     return kg.similar_sources(options.without_place(source), group_duplicates=not each, **parameters)
 
 
@@ -392,13 +400,14 @@ def subgraph(
         kg subgraph --schema
     """
     from kg_api.schemas.constructive import ConstructiveQuery
-    from kg_api.schemas.problems import valid
+    from kg_api.schemas.problems import validate
 
     if schema:
         console.print_json(ConstructiveQuery.model_json_schema())
         return
-    query = valid(
-        ConstructiveQuery, {**console.read_object(file), **options.given({"ontology": ontology or None})}
+    query = validate(
+        ConstructiveQuery,
+        {**console.read_object(file), **options.select_given({"ontology": ontology or None})},
     )
     parameters = {name: getattr(query, name) for name in type(query).model_fields}
     with open_client() as client:

@@ -28,7 +28,7 @@ MAX_WORDS = 80
 LANES = {"picture_space": "their pixels", "words": "their text", "concepts": "concepts"}
 
 
-def _size(place: Place) -> str:
+def _format_size(place: Place) -> str:
     image = place.image
     if image is None:
         return ""
@@ -45,7 +45,7 @@ def _size(place: Place) -> str:
         {
             "image": lambda each: f"{each.ontology} / {each.document}",
             "text": lambda each: " ".join(each.full_text.split())[:MAX_WORDS],
-            "size": _size,
+            "size": _format_size,
             "id": short_id("source_id"),
         },
         noun=("image",),
@@ -95,14 +95,14 @@ def write_file(content: bytes, to: Path, *, force: bool) -> None:
 def print_found(answer: ImageHits) -> None:
     note_all(answer)
     for number, each in enumerate(answer.images, start=1):
-        print_passage(number, each, each.full_text, identity=each.source_id, notes=_reasons(each))
+        print_passage(number, each, each.full_text, identity=each.source_id, notes=_list_reasons(each))
     by = f" by {', '.join(LANES[each] for each in answer.by)}" if answer.by else ""
     how = " Save one: kg images save ID FILE" if answer.images else ""
     found = pluralize(len(answer.images), "image")
     console.say(f"{found}{by} in {answer.timings_ms['total']:.0f} ms.{how}")
 
 
-def _reasons(each: ImageHit) -> Iterator[str]:
+def _list_reasons(each: ImageHit) -> Iterator[str]:
     for way in each.through:
         lane = LANES[way.lane]
         if way.lane == "words":  # vector search and full-text search both use the text
@@ -151,14 +151,14 @@ def print_related(answer: RelatedSources) -> None:
     note_all(answer)
     noun = "image" if answer.kinds == ["image"] else "passage"
     for number, each in enumerate(answer.sources, start=1):
-        notes = map(_through, each.through)
+        notes = map(_describe_path, each.through)
         print_passage(number, each, each.full_text, identity=each.source_id, notes=notes)
     own = f"{answer.source.ontology} / {answer.source.document} ¶{answer.source.paragraph}"
     took = f"{answer.timings_ms['total']:.0f} ms"
     console.say(f"{pluralize(len(answer.sources), noun)} for {own} in {took}.")
 
 
-def _through(way: RelatedThrough) -> str:
+def _describe_path(way: RelatedThrough) -> str:
     measure = "" if way.similarity is None else f" ({way.similarity:.2f})"
     match way.lane:
         case "document":

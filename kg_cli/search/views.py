@@ -46,10 +46,10 @@ Marks = Sequence[tuple[int, int]]  # start and end of each marked place
 
 def find_marks(source: SourcePlace, matches: Iterable[WordMatch], start: int, text: str) -> Marks:
     """Find the matches of a source relative to a text that begins at `start` of the same document."""
-    return [*_shift(((each.start, each.end) for each in matches), source.start - start, len(text))]
+    return [*_shift_marks(((each.start, each.end) for each in matches), source.start - start, len(text))]
 
 
-def mark(text: str, marks: Marks = ()) -> list[Part]:
+def mark_spans(text: str, marks: Marks = ()) -> list[Part]:
     parts, done = list[Part](), 0
     for start, end in sorted(marks):
         parts += [text[done:start], (text[max(start, done) : end], STYLE)]
@@ -57,7 +57,7 @@ def mark(text: str, marks: Marks = ()) -> list[Part]:
     return [*parts, text[done:]]
 
 
-def excerpt(
+def cut_excerpt(
     text: str, marks: Marks = (), size: int = SHOWN_CHARACTERS, lead: int = LEAD_CHARACTERS
 ) -> list[Part]:
     """Return `size` characters of a passage, with at most `lead` before the first mark."""
@@ -66,12 +66,12 @@ def excerpt(
     whole = text.strip()
     start = max(0, min(first - lead, len(whole) - size))
     visible = whole[start : start + size]
-    within = [*_shift(marks, -begin - start, len(visible))]
+    within = [*_shift_marks(marks, -begin - start, len(visible))]
     more = start + len(visible) < len(whole)
-    return ["…" if start else "", *mark(visible, within), "…" if more else ""]
+    return ["…" if start else "", *mark_spans(visible, within), "…" if more else ""]
 
 
-def _shift(marks: Iterable[tuple[int, int]], by: int, length: int) -> Iterator[tuple[int, int]]:
+def _shift_marks(marks: Iterable[tuple[int, int]], by: int, length: int) -> Iterator[tuple[int, int]]:
     for start, end in marks:
         first, last = max(start + by, 0), min(end + by, length)
         if first < last:
@@ -137,20 +137,20 @@ def print_passage(
 
     width = console.stdout().width - INDENT
     end = f"  {identity if whole else identity[:SHORT_ID]}  {measure}".rstrip()
-    title = console.styled(format_title(place, width - len(end)))
+    title = console.style_text(format_title(place, width - len(end)))
     title.truncate(max(width - len(end), INDENT), overflow="ellipsis")
     console.line(Text.assemble((f"{number:>{INDENT - 2}}  ", "bold"), title, (end, "dim")))
     if whole:
-        lines = console.styled(mark(text, marks)).wrap(console.stdout(), width)
+        lines = console.style_text(mark_spans(text, marks)).wrap(console.stdout(), width)
     else:
         begin = _find_body(text, place.heading)  # the title line shows the headings
-        text, marks = text[begin:], [*_shift(marks, -begin, len(text) - begin)]
-        parts = excerpt(text, marks, 2 * width, width // 2)
+        text, marks = text[begin:], [*_shift_marks(marks, -begin, len(text) - begin)]
+        parts = cut_excerpt(text, marks, 2 * width, width // 2)
         flat = [
             _SPACE.sub(" ", each) if isinstance(each, str) else (_SPACE.sub(" ", each[0]), each[1])
             for each in parts
         ]
-        lines = console.styled(flat).wrap(console.stdout(), width)
+        lines = console.style_text(flat).wrap(console.stdout(), width)
         if len(lines) > TEXT_LINES:
             lines = lines[:TEXT_LINES]
             lines[-1].truncate(width - 1)
@@ -362,12 +362,12 @@ def print_subgraph(answer: Subgraph) -> None:
     note_all(answer)
     for step in answer.steps:
         console.note(*(f"step {step.number} ({step.step}): {cut.effect}" for cut in step.cut))
-    names = {node.id: _name(node) for node in answer.nodes}
+    names = {node.id: _format_name(node) for node in answer.nodes}
     print_rows(answer.nodes, {"#": "rank", "kind": "kind", "node": lambda each: names[each.id], "id": "id"})
     columns: dict[str, Column] = {
         "edge": lambda each: f"{names[each.subject]} {each.type} {names[each.object]}",
         "sources": "sources",
-        "quote": _quoted,
+        "quote": _format_quoted,
     }
     print_rows(answer.edges[:MAX_EDGES], columns)
     if (more := len(answer.edges) - MAX_EDGES) > 0:
@@ -377,7 +377,7 @@ def print_subgraph(answer: Subgraph) -> None:
     console.say(f"{nodes}, {edges} in {answer.timings_ms['total']:.0f} ms. Nodes after each step: {steps}.")
 
 
-def _name(node: AnyNode) -> str:
+def _format_name(node: AnyNode) -> str:
     if node.kind == "concept":
         return node.concept.label
     if node.kind == "document":
@@ -385,6 +385,6 @@ def _name(node: AnyNode) -> str:
     return f"{node.source.document} ¶{node.source.paragraph}"
 
 
-def _quoted(edge: SubgraphEdge) -> str:
+def _format_quoted(edge: SubgraphEdge) -> str:
     unverified = "" if edge.verified else "unverified: no quote proves it"
     return "\n".join([*(f"“{each.quote or each.statement}”" for each in edge.quotes[:1]), unverified]).strip()

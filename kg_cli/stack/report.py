@@ -24,10 +24,10 @@ from kg_api.logs import configure_logs
 from kg_api.settings import Settings
 from kg_api.wording import pluralize
 from kg_cli.stack import roles
-from kg_cli.stack.roles import ALREADY, neo4j_uri, stack_roles, supervisor_role
+from kg_cli.stack.roles import ALREADY, build_roles, build_supervisor_role, get_neo4j_uri
 from kg_cli.terminal import console
-from kg_cli.terminal.connect import build_auth_headers, connect_client, shown_address
-from kg_cli.terminal.console import runnable
+from kg_cli.terminal.connect import build_auth_headers, connect_client, hide_credentials
+from kg_cli.terminal.console import get_runnable
 
 if TYPE_CHECKING:
     from kg_api.schemas.operations import QueueStatus
@@ -135,11 +135,11 @@ def wait_until_ready(
         state = supervisor.read(home)
         if refused := state.get_failure():
             raise ConfigurationError(refused)
-        if failed := state.failed():
+        if failed := state.describe_failure():
             raise ManagedProcessError(failed)
-        watcher = supervisor_role(home, settings)
-        if processes.running(watcher) is None:
-            end = "\n".join(processes.tail(watcher.log, 6))
+        watcher = build_supervisor_role(home, settings)
+        if processes.find_running(watcher) is None:
+            end = "\n".join(processes.read_tail(watcher.log, 6))
             raise ManagedProcessError(f"the supervisor ended. Its log {watcher.log} ends with:\n{end}")
         on_wait(reason)
         if time.monotonic() > deadline:
@@ -167,12 +167,12 @@ def supervising(home: Home, settings: Settings) -> Generator[tuple[Supervisor, t
     configure_logs(settings.log)
 
     def publish(statuses: dict[str, RoleStatus]) -> None:
-        uri = neo4j_uri(home, settings) or ""  # the first start may have replaced a port that was taken
+        uri = get_neo4j_uri(home, settings) or ""  # the first start may have replaced a port that was taken
         supervisor.write(home, State(__version__, uri, statuses))
 
     try:
         with filelock.FileLock(home.run / "supervisor.lock", timeout=0):
-            yield Supervisor(stack_roles(home, settings), publish), stop
+            yield Supervisor(build_roles(home, settings), publish), stop
     except filelock.Timeout as error:
         raise Conflict(ALREADY.format(home.path)) from error
 
@@ -226,12 +226,12 @@ class StackStatus:
 def read_status(settings: Settings, *, with_jobs: bool = True) -> StackStatus:
     """Return the status of the home's processes and service, or of KG_API_URL if none run here."""
     home = Home(settings.home)
-    found = [(role.name, processes.running(role)) for role in stack_roles(home, settings)]
+    found = [(role.name, processes.find_running(role)) for role in build_roles(home, settings)]
     alive = [RunningProcess(name, process.pid) for name, process in found if process is not None]
     missing = [name for name, process in found if process is None]
     remote = not alive and settings.api_url is not None
-    url = settings.api_url if remote else home.api_url()
-    watcher = processes.running(supervisor_role(home, settings))
+    url = settings.api_url if remote else home.build_api_url()
+    watcher = processes.find_running(build_supervisor_role(home, settings))
     known = supervisor.read(home)
     reason = None  # if a process is missing, the service knows no more and answers after seconds
     if not remote:
@@ -246,8 +246,8 @@ def read_status(settings: Settings, *, with_jobs: bool = True) -> StackStatus:
         if with_jobs and answer.serves:
             jobs, to_review, refusal = _ask_queue(settings, url)
     return StackStatus(
-        api_url=shown_address(url) if url else None,
-        neo4j_uri=neo4j_uri(home, settings),
+        api_url=hide_credentials(url) if url else None,
+        neo4j_uri=get_neo4j_uri(home, settings),
         version=known.version or __version__,
         ready=answer.ready,
         processes=alive,
@@ -287,7 +287,7 @@ def print_started(status: StackStatus, *, open_page: bool = False) -> None:
     console.line(Text.assemble(("kg is up", "bold green"), f" at {status.api_url}"))
     if not status.ready:
         console.say(f"It answers, but waits for {status.waiting_for}")
-    kg = runnable()
+    kg = get_runnable()
     lines = [
         f"  page     {status.page}",
         f"  REST     {status.api_url}/openapi.json",
@@ -330,7 +330,7 @@ def print_status(status: StackStatus) -> None:
             )
     if status.to_review:
         pending = f"{pluralize(status.to_review, 'document')} to approve or reject"
-        rows.append(("review", f"{pending}: {runnable()} documents waiting"))
+        rows.append(("review", f"{pending}: {get_runnable()} documents waiting"))
     for name, value in rows:
         console.line(f"  {name:8} {value or '-'}")
     _print_failed(status)
@@ -345,7 +345,7 @@ def _describe_readiness(status: StackStatus) -> Text:
     if status.ready:
         return Text("ready", "green")
     if status.stopped:
-        return Text(f"stopped. Start with: {runnable()} up", "yellow")
+        return Text(f"stopped. Start with: {get_runnable()} up", "yellow")
     if status.slow:
         return Text(f"perhaps ready: every process runs. {status.waiting_for}", "yellow")
     return Text(f"not ready: waits for {status.waiting_for}", "yellow")
@@ -358,9 +358,9 @@ def _describe_role(status: StackStatus, role: str) -> str:
     parts = [str(known.state)]
     if known.deaths:
         last = f" (the last time by {known.last_exit})" if known.last_exit else ""
-        parts.append(f"died {supervisor.times(known.deaths)}{last}")
+        parts.append(f"died {supervisor.format_times(known.deaths)}{last}")
     if known.restarts:
-        parts.append(f"started again {supervisor.times(known.restarts)}")
+        parts.append(f"started again {supervisor.format_times(known.restarts)}")
     if (seconds := known.next_start_seconds()) is not None:
         parts.append(f"next start in {seconds:.0f} s")
     return ", ".join(parts)

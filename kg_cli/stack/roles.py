@@ -31,28 +31,28 @@ LOCK_SECONDS = 60
 ALREADY = "another supervisor of kg runs in {}. Stop it with `kg down`"
 
 
-def stack_roles(home: Home, settings: Settings) -> list[Role]:
+def build_roles(home: Home, settings: Settings) -> list[Role]:
     """Return the roles in start order, without Neo4j if the settings name an external one."""
 
     def api_waits() -> str | None:
-        if (url := home.api_url()) is None:
+        if (url := home.build_api_url()) is None:
             return "the service to choose a port"
         answer = processes.ask_ready(url, home=home)
         return None if answer.reached else answer.waiting_for
 
     def worker_waits() -> str | None:
-        process = processes.load(home.pid_file("worker"))
+        process = processes.load(home.get_pid_file("worker"))
         works = process is not None and time.time() - process.created > WORKER_PROVES_ITSELF_SECONDS
         return None if works else "the worker to start"
 
-    managed = [_managed_neo4j(home, settings)] if settings.neo4j.uri is None else []
+    managed = [_build_neo4j_role(home, settings)] if settings.neo4j.uri is None else []
     after = tuple(each.name for each in managed)
     api = _own_role(home, settings, "api", ("serve", "--managed"), api_waits)
     worker = _own_role(home, settings, "worker", ("worker",), worker_waits)
     return [*managed, replace(api, after=after), replace(worker, after=after)]
 
 
-def supervisor_role(home: Home, settings: Settings) -> Role:
+def build_supervisor_role(home: Home, settings: Settings) -> Role:
     role = _own_role(home, settings, "supervisor", ("supervise",), lambda: None)
     return replace(role, grace_seconds=STOP_SECONDS)
 
@@ -66,12 +66,12 @@ def _own_role(
         env=own_environment(home, settings),
         cwd=home.path,
         log=home.log_file(name),
-        pid_file=home.pid_file(name),
+        pid_file=home.get_pid_file(name),
         waiting_for=waiting_for,
     )
 
 
-def _managed_neo4j(home: Home, settings: Settings) -> Role:
+def _build_neo4j_role(home: Home, settings: Settings) -> Role:
     """Return the managed Neo4j, which is ready if it answers a query, and broken if it has panicked."""
     neo4j = build_neo4j_role(home, settings)
 
@@ -80,7 +80,7 @@ def _managed_neo4j(home: Home, settings: Settings) -> Role:
         return _probe(home, settings)  # only the supervisor loads the driver
 
     def probe() -> DatabaseProbe:
-        return open_probe(home.bolt_uri())
+        return open_probe(home.build_bolt_uri())
 
     def broken() -> str | None:
         # a Neo4j that does not answer yet has not panicked, and a query would block for seconds
@@ -89,29 +89,29 @@ def _managed_neo4j(home: Home, settings: Settings) -> Role:
     return replace(neo4j, waiting_for=lambda: neo4j.waiting_for() or probe().trouble(), broken=broken)
 
 
-def database_trouble(home: Home, settings: Settings) -> str | None:
+def find_database_trouble(home: Home, settings: Settings) -> str | None:
     """Query the database in use. Return the reason if it does not answer, or None."""
     from kg_api.graph.schema import DatabaseProbe
 
     if settings.neo4j.uri is None and (reason := build_neo4j_role(home, settings).waiting_for()):
         return reason
-    with _graph(home, settings) as graph:
+    with _open_graph(home, settings) as graph:
         return DatabaseProbe(graph).trouble()
 
 
 def _probe(home: Home, settings: Settings) -> DatabaseProbe:
     from kg_api.graph.schema import DatabaseProbe
 
-    return DatabaseProbe(_graph(home, settings))
+    return DatabaseProbe(_open_graph(home, settings))
 
 
-def _graph(home: Home, settings: Settings) -> Graph:
+def _open_graph(home: Home, settings: Settings) -> Graph:
     from kg_api.graph.client import Graph
 
     own, key = settings.neo4j, settings.neo4j.password
     if own.uri is not None and key is not None:
         return Graph(own.uri, own.user, key.get_secret_value(), own.database)
-    return Graph(home.bolt_uri() or "", "neo4j", home.password() or "")
+    return Graph(home.build_bolt_uri() or "", "neo4j", home.read_password() or "")
 
 
 def own_environment(home: Home, settings: Settings) -> dict[str, str]:
@@ -126,9 +126,9 @@ def own_environment(home: Home, settings: Settings) -> dict[str, str]:
     return processes.inherit() | {name: str(path.absolute()) for name, path in chosen.items() if path}
 
 
-def neo4j_uri(home: Home, settings: Settings) -> str | None:
+def get_neo4j_uri(home: Home, settings: Settings) -> str | None:
     """Return the URI of the Neo4j in use, or None before the first start of the managed Neo4j."""
-    return settings.neo4j.uri or home.bolt_uri()
+    return settings.neo4j.uri or home.build_bolt_uri()
 
 
 # Start and stop
@@ -139,19 +139,19 @@ def launch(home: Home, settings: Settings) -> None:
     with changing(home):
         _finish_restore(home)
         require_same_database(home, settings)
-        watcher = supervisor_role(home, settings)
-        if supervisor.read(home).failed():
+        watcher = build_supervisor_role(home, settings)
+        if supervisor.read(home).describe_failure():
             processes.stop(watcher)
-        if processes.running(watcher) is None:
+        if processes.find_running(watcher) is None:
             _begin(home, settings)
-        processes.start(supervisor_role(home, settings))  # created again with the chosen ports
+        processes.start(build_supervisor_role(home, settings))  # created again with the chosen ports
 
 
 def register_supervisor(home: Home, settings: Settings) -> None:
     """Register this process as the supervisor for `kg down` and `kg status`, and choose the ports."""
     with changing(home):
-        watcher = supervisor_role(home, settings)
-        if processes.running(watcher):
+        watcher = build_supervisor_role(home, settings)
+        if processes.find_running(watcher):
             raise Conflict(ALREADY.format(home.path))
         _finish_restore(home)
         _begin(home, settings)
@@ -169,7 +169,7 @@ def _finish_restore(home: Home) -> None:
 
 def _begin(home: Home, settings: Settings) -> None:
     supervisor.forget(home)
-    if not any(map(processes.running, stack_roles(home, settings))):
+    if not any(map(processes.find_running, build_roles(home, settings))):
         for file in home.metrics.glob("*.db"):  # counters of an earlier stack
             file.unlink(missing_ok=True)
     choose_ports(home, settings)
@@ -177,9 +177,9 @@ def _begin(home: Home, settings: Settings) -> None:
 
 def leave(home: Home, settings: Settings, on_stop: Callable[[str], None]) -> None:
     """Stop every process after `register_supervisor`, and remove the records of the supervisor."""
-    for role in reversed(stack_roles(home, settings)):
+    for role in reversed(build_roles(home, settings)):
         _stop_one(role, on_stop)
-    supervisor_role(home, settings).pid_file.unlink(missing_ok=True)
+    build_supervisor_role(home, settings).pid_file.unlink(missing_ok=True)
     supervisor.forget(home)
 
 
@@ -189,7 +189,7 @@ def stop_all(home: Home, settings: Settings, on_stop: Callable[[str], None]) -> 
         return []
     # Also its own Neo4j, if the settings name an external one since kg started
     own = settings.model_copy(update={"neo4j": settings.neo4j.model_copy(update={"uri": None})})
-    ending = [supervisor_role(home, settings), *reversed(stack_roles(home, own))]
+    ending = [build_supervisor_role(home, settings), *reversed(build_roles(home, own))]
     with changing(home):
         ended = [role.name for role in ending if _stop_one(role, on_stop)]
         supervisor.forget(home)
@@ -197,7 +197,7 @@ def stop_all(home: Home, settings: Settings, on_stop: Callable[[str], None]) -> 
 
 
 def _stop_one(role: Role, on_stop: Callable[[str], None]) -> bool:
-    if processes.running(role):
+    if processes.find_running(role):
         on_stop(role.name)
     return processes.stop(role)
 
@@ -206,12 +206,12 @@ def choose_ports(home: Home, settings: Settings) -> None:
     """Choose and store the ports. Running processes keep their ports."""
     if settings.neo4j.uri is None:
         choose_bolt_port(home, settings)
-    if processes.load(home.pid_file("api")):
+    if processes.load(home.get_pid_file("api")):
         return
     host = settings.api.host
     port = processes.choose_port(
         wanted=settings.api.port,
-        remembered=home.api_port(),
+        remembered=home.read_api_port(),
         default=DEFAULT_API_PORT,
         variable="KG_API__PORT",
         host=host,
@@ -221,9 +221,12 @@ def choose_ports(home: Home, settings: Settings) -> None:
 
 def require_same_database(home: Home, settings: Settings) -> None:
     """Raise Conflict if a process of this home runs with another database."""
-    running_with, wanted = supervisor.read(home).neo4j_uri, neo4j_uri(home, settings)
-    roles = (supervisor_role(home, settings), *stack_roles(home, settings))  # they survive their supervisor
-    if running_with not in ("", wanted) and any(map(processes.running, roles)):
+    running_with, wanted = supervisor.read(home).neo4j_uri, get_neo4j_uri(home, settings)
+    roles = (
+        build_supervisor_role(home, settings),
+        *build_roles(home, settings),
+    )  # they survive their supervisor
+    if running_with not in ("", wanted) and any(map(processes.find_running, roles)):
         raise Conflict(
             f"kg runs in {home.path} with the Neo4j at {running_with}, not {wanted}: run `kg down` first"
         )

@@ -53,7 +53,7 @@ def make_group(about: str) -> typer.Typer:
     return typer.Typer(cls=Group, help=about, no_args_is_help=True)
 
 
-def cell(column: Column, row: Any) -> Shown:
+def get_cell(column: Column, row: Any) -> Shown:
     """Return a field of a row as text, or what a function returns for the row."""
     if not isinstance(column, str):
         return column(row)
@@ -80,7 +80,7 @@ def note_all(answer: Any) -> None:
 
 def print_rows(rows: Sequence[Any], columns: Mapping[str, Column]) -> None:
     if rows:
-        console.print_table([*columns], [[cell(each, row) for each in columns.values()] for row in rows])
+        console.print_table([*columns], [[get_cell(each, row) for each in columns.values()] for row in rows])
 
 
 @dataclass(frozen=True, slots=True)

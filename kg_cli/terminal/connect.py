@@ -17,10 +17,10 @@ def open_client() -> KgClient:
     from kg_api.settings import load_settings
 
     settings = load_settings()
-    return connect_client(service_url(settings), settings)
+    return connect_client(get_service_url(settings), settings)
 
 
-def service_url(settings: Settings) -> str:
+def get_service_url(settings: Settings) -> str:
     """Return KG_API_URL, or the URL of the service that `kg up` started here."""
     from kg_api.errors import ServiceUnreachable
     from kg_api.local.processes import Home
@@ -28,8 +28,10 @@ def service_url(settings: Settings) -> str:
     if settings.api_url:
         return settings.api_url
     home = Home(settings.home)
-    url = home.api_url() or next((each.url for each in reversed(home.services()) if each.url), None)
-    if url is None or home.instance() is None:
+    url = home.build_api_url() or next(
+        (each.url for each in reversed(home.list_services()) if each.url), None
+    )
+    if url is None or home.read_instance() is None:
         raise ServiceUnreachable(
             f"kg was never started with the home {settings.home}. Start it with `kg up`, or set KG_API_URL "
             "to the URL of another service, or KG_HOME to another home."
@@ -37,7 +39,7 @@ def service_url(settings: Settings) -> str:
     return url
 
 
-def shown_address(url: str) -> str:
+def hide_credentials(url: str) -> str:
     """Return a URL without credentials and query."""
     scheme, separator, rest = url.partition("?")[0].partition("://")
     return f"{scheme}{separator}{rest.rpartition('@')[2]}"
@@ -51,16 +53,16 @@ def connect_client(url: str, settings: Settings, **options: Any) -> KgClient:
     """
     from kg_api.client import KgClient
     from kg_api.client.connection import ExpectedHome
-    from kg_api.local.processes import Home, holder
+    from kg_api.local.processes import Home, describe_holder
 
     home = Home(settings.home)
-    instance = None if url == settings.api_url else home.instance()
+    instance = None if url == settings.api_url else home.read_instance()
 
     def describe_other() -> str:
         port = urlsplit(url).port or 0
         return (
-            f"port {port} of this home's kg ({home.path}) is taken by {holder(port)}. Run `kg up`, or name "
-            "another service with KG_API_URL."
+            f"port {port} of this home's kg ({home.path}) is taken by {describe_holder(port)}. Run `kg up`, "
+            "or name another service with KG_API_URL."
         )
 
     expected = None if instance is None else ExpectedHome(instance, describe_other)
@@ -78,8 +80,8 @@ def find_api_key(url: str, settings: Settings) -> KeySource:
     if settings.api_key:
         return settings.api_key.get_secret_value()
     home = Home(settings.home)
-    key = home.folder_key()
-    if key is None or url.rstrip("/").lower() not in {each.url for each in home.services()}:
+    key = home.read_folder_key()
+    if key is None or url.rstrip("/").lower() not in {each.url for each in home.list_services()}:
         return None
     return lambda method, path: make_proof(key, time.time(), method, path)
 
@@ -91,7 +93,7 @@ def build_auth_headers(url: str, settings: Settings, method: str, path: str) -> 
     return {"Authorization": f"Bearer {sent}"} if sent and sent.isascii() and sent.isprintable() else {}
 
 
-def grant_to_follow(path: str, ontology: str) -> str | None:
+def read_grant(path: str, ontology: str) -> str | None:
     """Return a grant to sync a folder, or None for a service of another home. The key is never sent."""
     from kg_api.local.processes import Home
     from kg_api.schemas.folders import build_folder_grant
@@ -100,13 +102,13 @@ def grant_to_follow(path: str, ontology: str) -> str | None:
 
     settings = load_settings()
     home = Home(settings.home)
-    key = home.folder_key()
+    key = home.read_folder_key()
     if key is None:
         return None
-    parts = urlsplit(settings.api_url or home.api_url() or "")
+    parts = urlsplit(settings.api_url or home.build_api_url() or "")
     host, port = parts.hostname or "", parts.port or 80
     is_ours = any(
         port == each.port and (is_loopback(host) or (bool(host) and host == each.host))
-        for each in home.services()
+        for each in home.list_services()
     )
     return build_folder_grant(key, path, ontology) if is_ours else None

@@ -34,7 +34,7 @@ Shown: TypeAlias = "str | Text | Sequence[Part]"
 _CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
-def runnable() -> str:
+def get_runnable() -> str:
     """Return `kg` if the running kg is on PATH, or else its path, relative to this directory if possible."""
     program = Path(sys.argv[0]).absolute()
     found = shutil.which("kg")
@@ -82,7 +82,7 @@ def stderr() -> Console:
     return _open_console(stderr=True)
 
 
-def styled(shown: Shown, style: str = "") -> Text:
+def style_text(shown: Shown, style: str = "") -> Text:
     """Return a styled text. Markup in the text is not interpreted."""
     from rich.text import Text
 
@@ -93,17 +93,17 @@ def styled(shown: Shown, style: str = "") -> Text:
 
 def line(shown: Shown, style: str = "") -> None:
     """Print a line of the result without wrapping."""
-    stdout().print(styled(shown, style), soft_wrap=True)
+    stdout().print(style_text(shown, style), soft_wrap=True)
 
 
 def block(shown: Shown, style: str = "") -> None:
     """Print text of the result, wrapped at the width of the terminal."""
-    stdout().print(styled(shown, style))
+    stdout().print(style_text(shown, style))
 
 
 def say(shown: Shown) -> None:
     """Print a message to standard error."""
-    stderr().print(styled(shown), soft_wrap=True)
+    stderr().print(style_text(shown), soft_wrap=True)
 
 
 def note(*notes: str | None) -> None:
@@ -131,7 +131,7 @@ def open_browser(url: str) -> bool:
     return webbrowser.open(url)
 
 
-def megabytes(size: int) -> str:
+def format_megabytes(size: int) -> str:
     return f"{size / 1_000_000:,.1f} MB"
 
 
@@ -155,7 +155,7 @@ def print_table(
     for name in columns:
         table.add_column(name, overflow="fold")  # never truncate an id
     for row in rows:
-        table.add_row(*map(styled, row))
+        table.add_row(*map(style_text, row))
     (to or stdout()).print(table)
 
 
@@ -185,7 +185,7 @@ def waiting_line() -> Generator[Callable[[str], None]]:
         def show(text: str) -> None:
             nonlocal last
             if status is not None:
-                status.update(styled(f"waiting for {text} ({time.monotonic() - started:.0f} s)"))
+                status.update(style_text(f"waiting for {text} ({time.monotonic() - started:.0f} s)"))
             elif text != last:
                 say(f"waiting for {text}")
             last = text
@@ -199,7 +199,7 @@ MINUTE = 60
 MIN_EXACT = 0.0001  # US dollars: kg shows smaller prices as `less than`
 
 
-def cost_rows(cost: Cost) -> list[tuple[str, str]]:
+def build_cost_rows(cost: Cost) -> list[tuple[str, str]]:
     about = "" if cost.sampled_documents >= cost.documents else "about "
     chunks = pluralize(cost.chunks, "chunk" if cost.sources else "text")
     texts = f"{pluralize(cost.sources, 'source')}: {about}{chunks}" if cost.sources else chunks
@@ -273,7 +273,7 @@ def read_messages(path: Path) -> list[dict[str, Any]]:
         value = json.loads(text)
     except ValueError:
         value = []
-        for number, each in numbered_lines(text):
+        for number, each in number_lines(text):
             try:
                 value.append(json.loads(each))
             except (ValueError, RecursionError):
@@ -300,7 +300,7 @@ def read_object(path: Path) -> dict[str, Any]:
     return cast("dict[str, Any]", value)
 
 
-def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
+def number_lines(text: str) -> Iterator[tuple[int, str]]:
     return ((number, each) for number, each in enumerate(text.split("\n"), start=1) if each.strip())
 
 

@@ -45,14 +45,14 @@ def without_place(citation: str) -> str:
     return re.sub(r"#\d+-\d+$", "", citation)
 
 
-def named_path(text: str) -> Path:
+def require_path(text: str) -> Path:
     """Return the path. Reject an empty one (an unset variable), which would mean the current folder."""
     if not text.strip():
         raise typer.BadParameter("a path is empty. For the current folder, write `.`")
     return Path(text)
 
 
-def given(options: Mapping[str, Any], *names: str) -> dict[str, Any]:
+def select_given(options: Mapping[str, Any], *names: str) -> dict[str, Any]:
     """Return the options with a value, such as `locals()` of a command, except the given names."""
     return {name: value for name, value in options.items() if name not in names and value is not None}
 
@@ -66,7 +66,7 @@ def repeated(text: str, *names: str, **details: Any) -> Any:
     return option(f"{text} You can repeat this option.", *names, **details)
 
 
-def at_most(what: str, maximum: int, *names: str, least: int = 1) -> Any:
+def declare_limit(what: str, maximum: int, *names: str, least: int = 1) -> Any:
     return option(f"Maximum number of {what}.", *(names or ("--limit", "-n")), min=least, max=maximum)
 
 
@@ -96,8 +96,8 @@ OnlyDocuments = Annotated[
     list[str] | None, repeated("Only search this document: name, ONTOLOGY/NAME or id.", "--document", "-d")
 ]
 
-Limit = Annotated[int, at_most("results to return", MAX_LIMIT)]
-Page = Annotated[int, at_most("results to return", MAX_PAGE)]
+Limit = Annotated[int, declare_limit("results to return", MAX_LIMIT)]
+Page = Annotated[int, declare_limit("results to return", MAX_PAGE)]
 Offset = Annotated[int, option("Number of items to skip.", min=0)]
 WINDOW = option("Number of paragraphs to show before and after.", "--window", "-w", min=0, max=MAX_WINDOW)
 Neighbours = Annotated[int, WINDOW]

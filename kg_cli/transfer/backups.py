@@ -16,14 +16,14 @@ from kg_api.transfer import backup
 from kg_api.transfer.backup import BackupManifest, finish_swap, holds_data
 from kg_api.wording import pluralize
 from kg_cli.stack.report import fetch_parts
-from kg_cli.stack.roles import changing, stack_roles, supervisor_role
+from kg_cli.stack.roles import build_roles, build_supervisor_role, changing
 from kg_cli.terminal import console, options
-from kg_cli.terminal.console import runnable
+from kg_cli.terminal.console import get_runnable
 
 
 def make_backup(folder: Path | None, keep: int | None, *, as_json: bool) -> None:
     """Make a backup of this home and print its path, size and duration."""
-    settings = managed_settings()
+    settings = require_managed_settings()
     home = Home(settings.home)
     place = choose_backup_folder(folder)
     if any(place.is_relative_to(copied) for copied in (home.neo4j, home.blobs)):
@@ -37,13 +37,13 @@ def make_backup(folder: Path | None, keep: int | None, *, as_json: bool) -> None
         console.print_json({**_as_json(path, manifest), "removed": [str(each) for each in removed]})
         return
     console.line(str(path))
-    console.say(f"{console.megabytes(manifest.bytes)} in {manifest.seconds:.1f} s")
+    console.say(f"{console.format_megabytes(manifest.bytes)} in {manifest.seconds:.1f} s")
     console.note(*(f"not in the backup: {each}" for each in manifest.left_out))
     for each in removed:
         console.say(f"removed, as the oldest: {each.name}")
 
 
-def managed_settings() -> Settings:
+def require_managed_settings() -> Settings:
     """Return the settings, or raise Conflict if they name an external Neo4j."""
     settings = load_settings()
     if settings.neo4j.uri is not None:
@@ -78,8 +78,8 @@ def stopped(home: Home, settings: Settings) -> Generator[None]:
 
 
 def _require_stopped(home: Home, settings: Settings) -> None:
-    own = [supervisor_role(home, settings), *stack_roles(home, settings)[1:]]
-    if any(map(processes.running, own)):
+    own = [build_supervisor_role(home, settings), *build_roles(home, settings)[1:]]
+    if any(map(processes.find_running, own)):
         raise Conflict(
             f"kg runs in {home.path}, and Neo4j must be stopped for this: run `kg down` first, and `kg up` "
             "afterwards. `kg export` works while kg runs"
@@ -88,7 +88,7 @@ def _require_stopped(home: Home, settings: Settings) -> None:
 
 def restore_backup(named: Path, *, replace: bool, agreed: bool, as_json: bool) -> None:
     """Restore a backup into this home, and print the restored content and the next step."""
-    settings = managed_settings()
+    settings = require_managed_settings()
     home = Home(settings.home)
     found = backup.find_backup(named, choose_backup_folder(None))
     manifest = backup.read_manifest(found)
@@ -121,7 +121,7 @@ def restore_backup(named: Path, *, replace: bool, agreed: bool, as_json: bool) -
     console.note(*notes)
     if manifest.settings:
         console.note(f"these variables were set when it was made: {', '.join(manifest.settings)}")
-    console.say(f"Start it with: {runnable()} up")
+    console.say(f"Start it with: {get_runnable()} up")
 
 
 def _as_json(path: Path, manifest: BackupManifest) -> dict[str, Any]:

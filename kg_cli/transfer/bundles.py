@@ -26,13 +26,13 @@ from kg_api.transfer.bundles import (
     BLOBS,
     MANIFEST,
     FileCheck,
-    blob_path,
-    file_name,
+    build_blob_path,
+    build_file_name,
     list_file_keys,
     open_plain,
-    raw_lines,
     read_blob,
     read_line,
+    read_raw_lines,
 )
 from kg_api.wording import pluralize
 from kg_cli.jobs.report import retry_while_unavailable
@@ -58,7 +58,7 @@ def export_bundle(
         offer = client.export_offer(None if ontologies is None else sorted(set(ontologies)))
         begin(sum(offer.documents.values()))
         for number, configuration in enumerate(offer.ontologies, start=1):
-            path = folder / file_name(number)
+            path = folder / build_file_name(number)
             files.append(_export_ontology(client, path, configuration, lost, advance))
         blobs = [path.stat().st_size for path in (folder / BLOBS).glob("*/*")]
         waiting = [
@@ -115,7 +115,7 @@ def _export_ontology(
 
 
 def _fetch_blob(client: KgClient, folder: Path, key: str, lost: set[str]) -> None:
-    path = blob_path(folder, key)
+    path = build_blob_path(folder, key)
     if path.exists() or key in lost:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -174,7 +174,7 @@ def split_to_parcels(path: Path) -> Iterator[list[bytes]]:
     """Yield lines to send together. Passages of a large document may follow in a later parcel."""
     parcel: list[bytes] = []
     with open_plain(path) as file:
-        for raw in raw_lines(file):
+        for raw in read_raw_lines(file):
             if parcel and (len(parcel) >= SENT_LINES or sum(map(len, parcel)) + len(raw) > SENT_BYTES):
                 yield parcel
                 parcel = []
@@ -195,7 +195,9 @@ def print_exported(manifest: Manifest, folder: Path, *, as_json: bool, is_checke
         counted = f"{pluralize(each.documents, 'document')}, {pluralize(each.sources, 'source')}"
         console.line(f"{each.configuration.ontology}: {counted}")
     size = sum(each.bytes for each in manifest.files) + manifest.blobs.bytes
-    console.line(f"{folder}: {console.megabytes(size)}, {pluralize(manifest.blobs.files, 'stored file')}")
+    console.line(
+        f"{folder}: {console.format_megabytes(size)}, {pluralize(manifest.blobs.files, 'stored file')}"
+    )
     if manifest.blobs.lost:
         lost = pluralize(len(manifest.blobs.lost), "stored file")
         console.note(f"{lost} missing in this kg: their documents cannot be imported")

@@ -6,7 +6,7 @@ from kg_api.graph.client import Graph
 from kg_api.graph.concept_merges import merge_concepts
 from kg_api.graph.document_writes import delete_document, store_document
 from kg_api.jobs.runner import JobRun
-from kg_api.schemas.base import document_id
+from kg_api.schemas.base import build_document_id
 from kg_api.schemas.concepts import ExtractedRelation
 from tests.support.communities import BAKERY, HARBOUR, Detecting
 from tests.support.concepts import extraction, found, labelled, quote, write
@@ -102,7 +102,7 @@ def test_deleted_concept_leaves_its_community_at_once(notes: Detecting, driver: 
     page = notes.page()
     gone = "oven" if kept == ids["crust"] else "crust"
     assert all(gone not in each.labels and gone not in each.name for each in page.communities)
-    delete_document(notes.graph, document_id("notes", "harbour.md"))
+    delete_document(notes.graph, build_document_id("notes", "harbour.md"))
     (left,) = notes.page().communities
     assert set(left.labels) == {*BAKERY} - {gone}
 

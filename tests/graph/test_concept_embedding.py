@@ -12,11 +12,11 @@ from kg_api.graph.client import Graph
 from kg_api.graph.concept_vectors import get_min_neighbour_cosine
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import enqueue_slot
-from kg_api.graph.schema import index_states
+from kg_api.graph.schema import read_index_states
 from kg_api.graph.search import ConceptNearness, Filters, Seed, find_sources_by_concepts
 from kg_api.graph.similar import NO_VECTORS
 from kg_api.providers.embedding import DeterministicEmbedder
-from kg_api.schemas.base import build_concept_text, concept_id
+from kg_api.schemas.base import build_concept_id, build_concept_text
 from kg_api.schemas.concepts import ExtractedRelation
 from kg_api.schemas.documents import VectorCounts
 from kg_api.schemas.embedding import Regeneration, SpaceBuild
@@ -40,7 +40,9 @@ def test_concepts_are_embedded_with_their_descriptions(kg: Kg, driver: neo4j.Dri
     assert kinds(kg.graph) == [("concept_embedding", "succeeded")]
     text = build_concept_text("bees", "Insects.", ["apis", "honey makers"])
     expected = (
-        kg.spaces.of(read_embedding_states(kg.graph)["notes"].target.space).embedder().embed_passages([text])
+        kg.spaces.get_open(read_embedding_states(kg.graph)["notes"].target.space)
+        .get_embedder()
+        .embed_passages([text])
     )
     assert np.allclose(vectors(driver)["bees"], expected[0], atol=1e-6)
 
@@ -116,7 +118,7 @@ def test_dropped_space_deletes_its_concept_vectors(kg: Kg, driver: neo4j.Driver)
     kg.add("other")
     kg.switch.build("other", SpaceBuild(activate=True))
     kg.work()
-    assert "concept_embedding_other" in index_states(kg.graph)
+    assert "concept_embedding_other" in read_index_states(kg.graph)
     kg.switch.drop("default", "notes")
     kg.work()
     (row,) = rows(driver, "MATCH (c:Concept {label: 'paper nest'}) RETURN properties(c) AS map")
@@ -131,7 +133,7 @@ def test_dropped_space_deletes_its_concept_vectors(kg: Kg, driver: neo4j.Driver)
     rows(driver, "MATCH (e:EmbeddingSpace {slug: 'other'}) SET e.dropping = datetime() - duration('PT9S')")
     rows(driver, "MATCH (j:Job {state: 'queued'}) SET j.run_after = datetime()")
     kg.work()
-    assert "concept_embedding_other" not in index_states(kg.graph)
+    assert "concept_embedding_other" not in read_index_states(kg.graph)
     assert vectors(driver, "embedding_other") == {}
     assert len(vectors(driver)) == 5
 
@@ -158,7 +160,7 @@ def near(kg: Kg, driver: neo4j.Driver, *labels: str) -> set[tuple[str, float]]:
     """Return the concepts that would be used to expand a search, with their scores."""
     rows(driver, "MATCH (:Concept)-[a:APPEARS_IN]->() SET a.verified = true")  # no text says these names
     space = read_embedding_state(kg.graph, "notes").answering.space
-    seeds = [Seed(concept_id("notes", label), 1.0) for label in labels]
+    seeds = [Seed(build_concept_id("notes", label), 1.0) for label in labels]
     within = ConceptNearness(space, ["notes"], get_min_neighbour_cosine(space))
     filters = Filters(["notes"])
     hits = find_sources_by_concepts(kg.graph, seeds, [], filters, NO_VECTORS, limit=10, nearness=[within])
@@ -258,8 +260,8 @@ def test_relationship_is_embedded_with_sentence_and_quote(kg: Kg, driver: neo4j.
     kg.work()
     assert edge_counts(kg) == total(1, embedded=1)
     statement = f"{ENDS[0]} leads to {ENDS[1]}"
-    space = kg.spaces.of(read_embedding_state(kg.graph, "notes").target.space)
-    expected = space.embedder().embed_passages([f"{statement}: {QUOTE}", "leads_to"])
+    space = kg.spaces.get_open(read_embedding_state(kg.graph, "notes").target.space)
+    expected = space.get_embedder().embed_passages([f"{statement}: {QUOTE}", "leads_to"])
     assert np.allclose(edge_vectors(driver)[statement], expected[0], atol=1e-6)
     (row,) = rows(driver, "MATCH (t:RelationType) RETURN t.embedding AS v, t.ontology AS o, t.name AS n")
     assert np.allclose(row["v"], expected[1], atol=1e-6)

@@ -10,7 +10,7 @@ from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import request_job
 from kg_api.graph.search import MAX_SOURCES, read_concepts_of_sources
 from kg_api.schemas.answers import HybridHits
-from kg_api.schemas.base import concept_id
+from kg_api.schemas.base import build_concept_id
 from kg_api.schemas.search import SourceHits
 from tests.graph.conftest import sharing
 from tests.support.concepts import extraction, quote, write
@@ -90,7 +90,7 @@ def test_best_proven_and_rarest_concepts_of_a_source_come_first(graph: Graph) ->
     made = record("owls.md", ["Owls hear voles in tall grass.", "Owls."])
     store_document(graph, made)
     whole = quote(made.sources[0].full_text, made.sources[0].full_text)
-    common, rare = sorted(("ears", "voles"), key=partial(concept_id, "notes"))
+    common, rare = sorted(("ears", "voles"), key=partial(build_concept_id, "notes"))
     proven = [concept(each, whole, confidence=0.5) for each in (common, rare)]
     best, claimed = concept("Owls", whole, confidence=0.9), concept("mice", confidence=1.0)
     write(graph, extraction(made, 0, claimed, *proven, best), extraction(made, 1, best, *proven[:1]))

@@ -14,7 +14,7 @@ from kg_api.graph.concept_merges import list_concept_merges, unmerge_concepts
 from kg_api.graph.document_writes import delete_document, store_document
 from kg_api.graph.proposals import LinkEnd, NewProposal, write_proposals
 from kg_api.graph.spaces import Space
-from kg_api.schemas.base import concept_id, hash_concept_text, proposal_id
+from kg_api.schemas.base import build_concept_id, build_proposal_id, hash_concept_text
 from kg_api.schemas.concepts import ConceptMerge
 from kg_api.schemas.documents import DocumentRecord
 from kg_api.schemas.spaces import SimilarityCalibration
@@ -52,7 +52,7 @@ def test_merge_moves_all_evidence_without_duplicates(
     graph: Graph, driver: neo4j.Driver, texts: DocumentRecord
 ) -> None:
     write(graph, *both(texts))
-    assert merged(graph, MANY, ONE) == concept_id("notes", ONE)
+    assert merged(graph, MANY, ONE) == build_concept_id("notes", ONE)
     check_invariants(driver)
     assert concepts(driver) == {ONE: 3, "list": 1, "iterators": 1}
     quotes = rows(
@@ -81,7 +81,7 @@ def test_quote_of_either_concept_verifies_a_common_source(
 ) -> None:
     proven = found(MANY, quote(TEXTS[1], MANY))
     write(graph, labelled(texts, 0, ONE), extraction(texts, 1, proven, found(ONE)), labelled(texts, 2, ONE))
-    assert merged(graph, ONE, MANY) == concept_id("notes", ONE)
+    assert merged(graph, ONE, MANY) == build_concept_id("notes", ONE)
     seen = "MATCH (:Concept)-[a:APPEARS_IN]->(s) RETURN a.verified AS verified ORDER BY s.paragraph"
     assert [row["verified"] for row in rows(driver, seen)] == [True] * 3
 
@@ -140,7 +140,7 @@ def test_evidence_stored_before_the_lock_is_merged(
 
     def hold_and_write() -> None:
         def work(tx: Any) -> None:
-            tx.run("concepts/hold", ontology="notes", ids=[concept_id("notes", MANY)])
+            tx.run("concepts/hold", ontology="notes", ids=[build_concept_id("notes", MANY)])
             holding.set()
             go.wait(10)
 
@@ -174,7 +174,7 @@ def test_merge_is_recorded_and_undone_exactly(
     page = list_concept_merges(graph, "notes", 0, 10)
     (record,) = page.merges
     assert (record.into, record.merged, record.sources, page.total) == (ONE, MANY, 1, 1)
-    assert record.concept_id == concept_id("notes", ONE)
+    assert record.concept_id == build_concept_id("notes", ONE)
     parted = undone(graph)
     assert (parted.undone_by, parted.undone_at is not None) == ("Ada", True)
     assert evidence(driver) == before
@@ -340,7 +340,7 @@ def embed(driver: neo4j.Driver, vectors: dict[str, list[float]]) -> None:
 
 
 def near(graph: Graph, space: Space, *labels: str) -> int:
-    return merge_near(graph, space, "notes", [concept_id("notes", label) for label in labels])
+    return merge_near(graph, space, "notes", [build_concept_id("notes", label) for label in labels])
 
 
 def test_near_concepts_with_similar_names_merge(
@@ -378,7 +378,7 @@ def learned(graph: Graph, other: DocumentRecord) -> None:
 
 
 def identity(one: str, other: str) -> str:
-    return proposal_id("notes", "concept", *ids(one, other))
+    return build_proposal_id("notes", "concept", *ids(one, other))
 
 
 def link(graph: Graph, driver: neo4j.Driver, one: str, other: str) -> dict[str, str]:

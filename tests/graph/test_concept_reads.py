@@ -11,7 +11,7 @@ from kg_api.errors import EmbeddingUnavailable, NotFound, Unavailable
 from kg_api.graph import concepts
 from kg_api.graph.search import Meaning
 from kg_api.graph.spaces import find_space
-from kg_api.schemas.base import concept_id
+from kg_api.schemas.base import build_concept_id
 from kg_api.schemas.concepts import APPEARS_WITH, ConceptHit, ConceptPaths
 from kg_api.schemas.documents import DocumentRecord
 from kg_api.schemas.spaces import FIRST_SLUG, SimilarityCalibration
@@ -163,7 +163,7 @@ def owls(kg: Kg) -> list[DocumentRecord]:
 def test_best_proven_passages_and_quotes_of_a_concept_come_first(
     service: ConceptService, owls: list[DocumentRecord]
 ) -> None:
-    own = concept_id("owls", "Owls")
+    own = build_concept_id("owls", "Owls")
     sources = [each.sources[0].source_id for each in reversed(owls)]
     for limit in (3, 2):
         passages = service.get_context(own, 0, limit).passages
@@ -308,7 +308,7 @@ def test_hub_is_bounded_and_reported(
 
 
 def search(kg: Kg) -> None:
-    kg.spaces.of(find_space(kg.graph, FIRST_SLUG))._labels_looked_at = float("-inf")
+    kg.spaces.get_open(find_space(kg.graph, FIRST_SLUG))._labels_looked_at = float("-inf")
     ConceptService(kg.graph, kg.spaces).search("anything", None, 1)
 
 

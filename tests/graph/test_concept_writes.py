@@ -19,7 +19,7 @@ from kg_api.graph.document_writes import (
     delete_ontology,
     store_document,
 )
-from kg_api.schemas.base import concept_id, hash_concept_text
+from kg_api.schemas.base import build_concept_id, hash_concept_text
 from kg_api.schemas.concepts import ExtractedRelation, Extraction
 from kg_api.schemas.documents import DocumentRecord
 from tests.support.concepts import (
@@ -386,7 +386,7 @@ def test_merge_keeps_descriptions_and_names(
     say(graph, said_bees, 1, "")
     say(graph, more, 0, "They hum.", "hum", label="Honeybees")
     say(graph, more, 1, "", label="Honeybees")
-    pair = concept_id("notes", "Bees"), concept_id("notes", "Honeybees")
+    pair = build_concept_id("notes", "Bees"), build_concept_id("notes", "Honeybees")
     rows(driver, "MATCH (c:Concept {label: 'Bees'}) SET c.created_at = datetime('2020-01-01T00:00:00Z')")
     assert merge_concepts(graph, pair, lambda _one, _other: True) == pair[0]
     assert said(driver) == ("Bees", "Insects.", ["Apis", "Honeybees", "hum"])

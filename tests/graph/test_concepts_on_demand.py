@@ -2,7 +2,7 @@ import neo4j
 import pytest
 
 from kg_api.concepts.search import ConceptService
-from kg_api.graph.jobs import enqueue_slot, find_job, page_of_jobs
+from kg_api.graph.jobs import enqueue_slot, find_job, read_jobs_page
 from kg_api.schemas.embedding import Regeneration
 from tests.support.concept_work import kinds, learn, vectors
 from tests.support.kg import Kg
@@ -44,7 +44,7 @@ def test_first_vector_search_starts_concept_embedding(learned: Kg) -> None:
     assert found.concepts[0].label == "waggle dance", "by its name"
     told = [each.effect for each in found.degraded if each.part == "concepts"]
     assert told == ["concepts of 'notes' are still being embedded. Until then, kg finds them by name only"]
-    jobs, _ = page_of_jobs(learned.graph, state="queued", kind=None, ontology=None, offset=0, limit=9)
+    jobs, _ = read_jobs_page(learned.graph, state="queued", kind=None, ontology=None, offset=0, limit=9)
     assert [each.kind for each in jobs] == ["concept_embedding"]
     learned.work()
     job = find_job(learned.graph, jobs[0].job_id)

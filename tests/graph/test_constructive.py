@@ -14,7 +14,7 @@ from kg_api.errors import InvalidInput, NotFound, TookTooLong
 from kg_api.graph import client, traversal
 from kg_api.graph.client import Graph, limit_time
 from kg_api.graph.document_writes import store_document
-from kg_api.graph.statements import statement, together
+from kg_api.graph.statements import build_statement, combine_reads
 from kg_api.schemas.concepts import ExtractedRelation
 from kg_api.schemas.constructive import Subgraph, SubgraphSource
 from tests.support.concept_graph import ADA, store_concepts, store_lives
@@ -316,13 +316,13 @@ Slow = Callable[[str], None]
 def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
     def make(name: str) -> None:
         def one(asked: str, space: str, *_: object) -> str:
-            return ENDLESS if asked == name else statement(asked, space)  # pyright: ignore[reportArgumentType]
+            return ENDLESS if asked == name else build_statement(asked, space)  # pyright: ignore[reportArgumentType]
 
         def several(*asked: tuple[str, str]) -> str:
-            return ENDLESS if name in (each for each, _ in asked) else together(*asked)
+            return ENDLESS if name in (each for each, _ in asked) else combine_reads(*asked)
 
-        monkeypatch.setattr(client, "statement", one)
-        monkeypatch.setattr(client, "together", several)
+        monkeypatch.setattr(client, "build_statement", one)
+        monkeypatch.setattr(client, "combine_reads", several)
 
     return make
 

@@ -16,18 +16,18 @@ from kg_api.errors import ConfigurationError, DatabaseUnavailable, SchemaTooNew,
 from kg_api.graph import client, schema, statements
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
-from kg_api.graph.schema import index_states, list_known, migrate
+from kg_api.graph.schema import list_known, migrate, read_index_states
 from kg_api.graph.spaces import (
     EF_CONSTRUCTION,
     FIRST_INDEX,
     QUANTIZATION,
     Space,
+    build_index_config,
     ensure_index,
     ensure_space,
     find_space,
-    index_config,
 )
-from kg_api.graph.statements import area
+from kg_api.graph.statements import read_area
 from tests.neo4j_server import Neo4jServer
 from tests.support.cypher import rows
 from tests.support.embedders import small_embedder
@@ -41,7 +41,7 @@ def test_search_respects_its_database_time_limit(
     graph: Graph, monkeypatch: pytest.MonkeyPatch, name: LiteralString
 ) -> None:
     slow = "UNWIND range(1, 20000000000) AS n WITH n WHERE n % 7 = 8 RETURN n"
-    monkeypatch.setattr(client, "statement", lambda *_: slow)
+    monkeypatch.setattr(client, "build_statement", lambda *_: slow)
     monkeypatch.setattr(client, "SEARCH_SECONDS", 0.5)
     begun = time.monotonic()
     with pytest.raises(TookTooLong, match="If Neo4j has just started, try again"):
@@ -137,16 +137,16 @@ def test_baseline_is_upgraded_by_a_later_migration(
     for number in range(5):
         store_document(graph, record(f"{number}", ["one", "two"]))
     later = {
-        **area("migrations"),
+        **read_area("migrations"),
         "migrations/203_word_count": (
             "// Sources know how many words they have.\n"
             "MATCH (s:Source) WHERE s.source_id > $after WITH s ORDER BY s.source_id LIMIT 3 "
             "SET s.words = size(split(s.full_text, ' ')) RETURN max(s.source_id) AS after"
         ),
     }
-    known = area
-    monkeypatch.setattr(schema, "area", lambda name: later if name == "migrations" else known(name))
-    monkeypatch.setattr(statements, "area", lambda name: later if name == "migrations" else known(name))
+    known = read_area
+    monkeypatch.setattr(schema, "read_area", lambda name: later if name == "migrations" else known(name))
+    monkeypatch.setattr(statements, "read_area", lambda name: later if name == "migrations" else known(name))
     try:
         assert migrate(graph) == ["203_word_count"]
         assert migrate(graph) == []
@@ -200,7 +200,7 @@ def test_newer_schema_is_rejected_unchanged(graph: Graph, driver: neo4j.Driver) 
 
 
 def test_every_id_is_unique(graph: Graph) -> None:
-    unique = {name for name, state in index_states(graph).items() if state.type == "RANGE"}
+    unique = {name for name, state in read_index_states(graph).items() if state.type == "RANGE"}
     ids = {"ontology_name", "document_id", "source_id", "chunk_id", "job_id", "job_unique_key"}
     assert ids | {"embedding_space_slug", "migration_name"} <= unique
 
@@ -208,7 +208,7 @@ def test_every_id_is_unique(graph: Graph) -> None:
 def test_space_registers_index_with_expected_settings(graph: Graph) -> None:
     space = ensure_space(graph, IDENTITY)
     assert find_space(graph) == ensure_space(graph, IDENTITY) == space
-    config = index_states(graph)[FIRST_INDEX].options["indexConfig"]
+    config = read_index_states(graph)[FIRST_INDEX].options["indexConfig"]
     assert config["vector.dimensions"] == IDENTITY.dimensions
     assert config["vector.quantization.type"] == QUANTIZATION
     assert config["vector.hnsw.ef_construction"] == EF_CONSTRUCTION
@@ -218,7 +218,7 @@ def test_space_registers_index_with_expected_settings(graph: Graph) -> None:
 def index_with(graph: Graph, settings: dict[str, Any]) -> Generator[Space]:
     """Create the index of the first space again with other settings, and restore it at the end."""
     space = ensure_space(graph, IDENTITY)
-    options = {"indexConfig": index_config(IDENTITY) | settings}
+    options = {"indexConfig": build_index_config(IDENTITY) | settings}
     graph.write("spaces/drop_index", name=space.index_name)
     try:
         graph.write("spaces/create_index", space.key, name=space.index_name, options=options)
@@ -234,7 +234,7 @@ def index_with(graph: Graph, settings: dict[str, Any]) -> Generator[Space]:
 def test_an_index_of_an_earlier_version_is_kept(graph: Graph, settings: dict[str, Any]) -> None:
     with index_with(graph, settings):
         ensure_space(graph, IDENTITY)
-        assert settings.items() <= index_states(graph)[FIRST_INDEX].options["indexConfig"].items()
+        assert settings.items() <= read_index_states(graph)[FIRST_INDEX].options["indexConfig"].items()
 
 
 def test_index_with_other_dimensions_is_rejected(graph: Graph) -> None:

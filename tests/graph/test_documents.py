@@ -29,7 +29,7 @@ from kg_api.graph.spaces import read_configurations
 from kg_api.ingest.folders import FolderService
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.ingest.service import ReviewService, store_each
-from kg_api.schemas.base import document_id
+from kg_api.schemas.base import build_document_id
 from kg_api.schemas.documents import Approval, Approved, DocumentChange, DocumentRecord, Review
 from kg_api.schemas.folders import NewFolder
 from tests.neo4j_server import Neo4jServer
@@ -56,7 +56,7 @@ def test_unchanged_paragraphs_keep_their_node_wherever_they_move(graph: Graph, d
     assert {text: after[text] for text in ("one", "three")} == {
         text: before[text] for text in ("one", "three")
     }
-    assert library.find_document(graph, document_id("notes", "a.md")).text == "zero\n\nthree\n\none\n\n"
+    assert library.find_document(graph, build_document_id("notes", "a.md")).text == "zero\n\nthree\n\none\n\n"
 
 
 def test_deleted_ontology_removes_only_its_data(
@@ -80,7 +80,7 @@ def test_concurrent_delete_and_write_leave_no_orphans(graph: Graph, driver: neo4
 
     def delete(number: int) -> None:
         del number
-        document_writes.delete_document(graph, document_id("notes", "a.md"))
+        document_writes.delete_document(graph, build_document_id("notes", "a.md"))
 
     with ThreadPoolExecutor(8) as pool:
         done = [pool.submit(act, number) for number in range(20) for act in (write, delete)]
@@ -274,7 +274,7 @@ def test_approved_document_is_stored_like_a_new_one(graph: Graph, service: Revie
     assert service.approve(Approval(ontology="notes", documents=["a.md"])).unknown == ["a.md"]
 
 
-@pytest.mark.parametrize("name", ["a.md", "notes/a.md", document_id("notes", "a.md")])
+@pytest.mark.parametrize("name", ["a.md", "notes/a.md", build_document_id("notes", "a.md")])
 def test_pending_document_is_not_found_with_the_fix(graph: Graph, service: ReviewService, name: str) -> None:
     store(graph, "a.md", "The text.")
     with pytest.raises(NotFound, match=r"'a\.md' in 'notes' waits.*kg documents waiting --ontology 'notes'"):
@@ -288,7 +288,7 @@ def test_pending_document_is_not_found_with_the_fix(graph: Graph, service: Revie
 
 def test_outline_has_the_first_paragraph_of_each_heading(graph: Graph) -> None:
     store(graph, "a.md", "Before.\n\n# A\n\nOne.\n\n# B\n\nTwo.\n", review=False)
-    assert read_outline(graph, document_id("notes", "a.md")) == [(["A"], 1), (["B"], 2)]
+    assert read_outline(graph, build_document_id("notes", "a.md")) == [(["A"], 1), (["B"], 2)]
 
 
 def test_new_version_replaces_the_pending_document(graph: Graph, service: ReviewService) -> None:

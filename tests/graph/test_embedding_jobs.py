@@ -85,7 +85,7 @@ def one_due(graph: Graph) -> tuple[SourceText, EmbeddedBatch]:
     """Return the only pending source and a batch to embed it."""
     open_spaces(graph)
     embedding_state = read_embedding_state(graph, "notes")
-    wanted = embedding_state.target.wanted()
+    wanted = embedding_state.target.build_query()
     (due,) = list_pending_sources(graph, wanted, after=BEGINNING, limit=9)
     vector = small_embedder().embed_passages([due.full_text])[0]
     ids = frozenset({due.source_id})
@@ -205,7 +205,7 @@ def tick(graph: Graph) -> None:
 
 def wanted(graph: Graph) -> PendingQuery:
     state = read_embedding_state(graph, "notes")
-    return state.target.wanted()
+    return state.target.build_query()
 
 
 def reads(driver: neo4j.Driver, name: str, **parameters: Any) -> int:

@@ -31,7 +31,7 @@ from kg_api.ingest.reader import DocumentReader
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.ingest.service import ReviewService
 from kg_api.jobs.runner import JobRun
-from kg_api.schemas.base import document_id
+from kg_api.schemas.base import build_document_id
 from kg_api.schemas.documents import Approval, DocumentChange
 from kg_api.schemas.folders import SCAN_KIND, Folder, NewFolder
 from kg_api.schemas.vocabulary import JobState
@@ -414,15 +414,15 @@ def test_renamed_folder_keeps_edits_of_its_documents(graph: Graph, two_notes: Pa
     scan(graph, followed)
     for name in ("two", "twin"):
         change = DocumentChange(title=f"My {name}", metadata={"tag": name})
-        change_document(graph, document_id("notes", f"below/{name}.md"), change)
+        change_document(graph, build_document_id("notes", f"below/{name}.md"), change)
     (two_notes / "below").rename(two_notes / "moved")
     assert counts(scan(graph, followed)) == {"added": 2, "removed": 2, "unchanged": 1}
     for name in ("two", "twin"):
-        moved = find_document(graph, document_id("notes", f"moved/{name}.md"))
+        moved = find_document(graph, build_document_id("notes", f"moved/{name}.md"))
         assert (moved.title, moved.metadata["tag"]) == (f"My {name}", name)
     put(two_notes, moved__two="# Two\n\nSecond, changed.\n")
     scan(graph, followed)
-    assert find_document(graph, document_id("notes", "moved/two.md")).title == "My two"
+    assert find_document(graph, build_document_id("notes", "moved/two.md")).title == "My two"
 
 
 @pytest.fixture
@@ -449,7 +449,7 @@ def test_reviewed_rename_keeps_edits(graph: Graph, two_notes: Path, review: Revi
     work(graph)
     review.approve(Approval(ontology="notes", all=True))
     change = DocumentChange(title="My two", metadata={"tag": "kept"})
-    change_document(graph, document_id("notes", "below/two.md"), change)
+    change_document(graph, build_document_id("notes", "below/two.md"), change)
     (two_notes / "below" / "two.md").rename(two_notes / "moved.md")
     assert counts(scan(graph, followed)) == {"unchanged": 1, "removed": 1, "added": 1}
     put(two_notes, moved="# Two\n\nSecond, edited.\n")
@@ -462,14 +462,14 @@ def test_reviewed_rename_keeps_edits(graph: Graph, two_notes: Path, review: Revi
     scan(graph, followed)
     for text in ("changed", "changed again"):
         review.approve(Approval(ontology="notes", all=True))
-        moved = find_document(graph, document_id("notes", "moved.md"))
+        moved = find_document(graph, build_document_id("notes", "moved.md"))
         assert (moved.title, moved.metadata["tag"]) == ("My two", "kept")
         put(two_notes, moved=f"# Two\n\nSecond, {text}.\n")
         scan(graph, followed)
     (two_notes / "moved.md").rename(two_notes / "last.md")  # while its new text waits
     scan(graph, followed)
     review.approve(Approval(ontology="notes", all=True))
-    assert find_document(graph, document_id("notes", "last.md")).title == "My two"
+    assert find_document(graph, build_document_id("notes", "last.md")).title == "My two"
 
 
 def test_document_of_another_folder_is_rejected(graph: Graph, followed: str, tmp_path: Path) -> None:
@@ -714,7 +714,7 @@ class Narrow(Graph):
     def transaction(self, work: Callable[[Transaction], T]) -> T:
         def narrow(tx: Transaction) -> T:
             result = work(tx)
-            if tx.run("documents/stored", document_id=document_id("notes", "long.md")):
+            if tx.run("documents/stored", document_id=build_document_id("notes", "long.md")):
                 raise KgError("that was too much for one transaction of Neo4j: do it in parts")
             return result
 

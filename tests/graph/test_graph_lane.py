@@ -9,7 +9,7 @@ from kg_api.graph.concept_vectors import request_concepts
 from kg_api.graph.concept_writes import write_extractions
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.search import ConceptNearness, Seed, find_near_concepts
-from kg_api.schemas.base import concept_id
+from kg_api.schemas.base import build_concept_id
 from kg_api.schemas.search import SourceHits, SourceSearch
 from kg_api.search.rank import KEPT, NO_RERANKING, Reranking
 from kg_api.spaces.plans import read_embedding_state
@@ -45,9 +45,9 @@ def test_near_concepts_belong_to_the_same_ontology(graph: Graph) -> None:
         graph.transaction(partial(write_extractions, ontology=name, extractions=found, mark="m"))
     own.work()
     space = read_embedding_state(graph, "notes").answering.space
-    seeds = [Seed(concept_id("notes", "Guild of Keepers"), 1.0)]
+    seeds = [Seed(build_concept_id("notes", "Guild of Keepers"), 1.0)]
     near = find_near_concepts(graph, ConceptNearness(space, ontologies, 0.2), seeds)
-    assert [each.concept_id for each in near] == [concept_id("notes", "Guild of Keepers choir")]
+    assert [each.concept_id for each in near] == [build_concept_id("notes", "Guild of Keepers choir")]
     assert not find_near_concepts(graph, ConceptNearness(space, ontologies, 0.99), seeds)
     own.spaces.close()
 

@@ -9,12 +9,12 @@ from kg_api.errors import Conflict, FileLost, InvalidInput, NotFound
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
 from kg_api.graph.jobs import enqueue_slot
-from kg_api.graph.schema import index_states
+from kg_api.graph.schema import read_index_states
 from kg_api.providers.pixels import DIMENSIONS
 from kg_api.schemas.documents import VectorCounts
 from kg_api.schemas.embedding import EmbeddingConfigChange, Regeneration, SpaceBuild
 from kg_api.schemas.spaces import NewSpace
-from kg_api.web.shared.health import seeing_checks
+from kg_api.web.shared.health import check_image_models
 from tests.support.album import Album
 from tests.support.colour_grid import open_image_spaces, plain
 from tests.support.cypher import rows
@@ -28,7 +28,7 @@ def test_stored_images_are_embedded_by_a_job(album: Album, driver: neo4j.Driver)
     assert album.counts() == VectorCounts(total=3, embedded=3, missing=0, stale=0, refused=0)
     stored = rows(driver, "MATCH (s:Image) RETURN s.embedding_default_images AS vector, s.embedding AS words")
     assert {(len(row["vector"]), len(row["words"])) for row in stored} == {(DIMENSIONS, 256)}
-    assert index_states(album.graph)["image_embedding_default_images"].online
+    assert read_index_states(album.graph)["image_embedding_default_images"].online
 
 
 def test_replaced_image_is_embedded_again(album: Album, driver: neo4j.Driver) -> None:
@@ -92,17 +92,17 @@ def test_unavailable_store_leaves_images_pending(album: Album, driver: neo4j.Dri
 
 
 def test_unavailable_model_leaves_images_pending(album: Album) -> None:
-    well = seeing_checks(album.image_spaces.all())
+    well = check_image_models(album.image_spaces.list_all())
     assert [(each.ok, each.detail.endswith("for images in the space 'default_images'")) for each in well] == [
         (True, True)
     ]
     album.grid.down = True
     album.work()
     assert album.counts().missing == 3
-    (ill,) = seeing_checks(album.image_spaces.all())
+    (ill,) = check_image_models(album.image_spaces.list_all())
     assert (ill.ok, "images are found only by their text" in ill.detail) == (False, True)
     album.grid.down = False
-    assert album.image_spaces.all()[0].problem(), "it is told"
+    assert album.image_spaces.list_all()[0].find_problem(), "it is told"
 
 
 def _vector(driver: neo4j.Driver, name: str) -> list[float]:
@@ -135,4 +135,4 @@ def test_another_model_under_the_same_name_embeds_nothing(graph: Graph, tmp_path
     other.add_images("blue")
     other.work()
     assert (other.counts().embedded, other.counts().missing) == (1, 1)
-    assert "Add another space" in str(other.image_spaces.all()[0].problem())
+    assert "Add another space" in str(other.image_spaces.list_all()[0].find_problem())

@@ -20,7 +20,7 @@ from kg_api.graph.review import reject_waiting
 from kg_api.ingest.reader import DocumentReader
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.ingest.service import IngestService, ReviewService
-from kg_api.schemas.base import document_id
+from kg_api.schemas.base import build_document_id
 from kg_api.schemas.documents import Approval, Converted, DocumentChange
 from kg_api.schemas.formats import ConvertedFormat, OcrMode
 from tests.conftest import wipe
@@ -384,7 +384,7 @@ def test_pending_pdf_keeps_its_file_until_rejected(
     approved = service.approve(Approval(ontology="notes", documents=["a.pdf"]))
     assert [each.problem for each in approved.outcomes] == [None]
     assert originals(driver) == {"a.pdf": compute_blob_key(PDF)}
-    delete_document(graph, document_id("notes", "a.pdf"))
+    delete_document(graph, build_document_id("notes", "a.pdf"))
     assert pictures.collect() == 0
     reject_waiting(graph, "notes", ["b.pdf"], limit=10)
     assert pictures.collect() == 1

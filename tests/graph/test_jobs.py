@@ -25,9 +25,9 @@ def test_one_job_a_slot(graph: Graph) -> None:
     with ThreadPoolExecutor(8) as pool:
         ids = set(pool.map(lambda _: jobs.enqueue_slot(graph, "backfill", "17"), range(24)))
     assert ids == {"backfill-17"}
-    shown, total = jobs.page_of_jobs(graph, state=None, kind=None, ontology=None, offset=0, limit=10)
+    shown, total = jobs.read_jobs_page(graph, state=None, kind=None, ontology=None, offset=0, limit=10)
     assert (shown, total) == ([], 0), "scheduled jobs are shown only when asked for"
-    _, total = jobs.page_of_jobs(graph, state=None, kind="backfill", ontology=None, offset=0, limit=10)
+    _, total = jobs.read_jobs_page(graph, state=None, kind="backfill", ontology=None, offset=0, limit=10)
     assert total == 1
 
 
@@ -138,7 +138,7 @@ def test_many_parts_count_rightly_at_once(graph: Graph) -> None:
 
 def test_job_lists_omit_parts(graph: Graph) -> None:
     job_id = pausing(graph)
-    page, total = jobs.page_of_jobs(graph, state=None, kind="test", ontology=None, offset=0, limit=9)
+    page, total = jobs.read_jobs_page(graph, state=None, kind="test", ontology=None, offset=0, limit=9)
     assert ([each.job_id for each in page], total, page[0].parts) == ([job_id], 1, 3)
     assert jobs.read_embedding_progress(graph) == {}
     assert jobs.read_embedding_progress(graph, "test") == {"notes": jobs.Progress(0, 9, replaces=True)}
@@ -205,7 +205,7 @@ def test_no_more_jobs_than_may_wait(graph: Graph, monkeypatch: pytest.MonkeyPatc
     assert jobs.ensure_job(graph, "test", "o2", total=1) == (ids[2], False)
     owned(graph, "w")
     request(graph, "now there is room")
-    _, total = jobs.page_of_jobs(graph, state=None, kind=None, ontology=None, offset=0, limit=9)
+    _, total = jobs.read_jobs_page(graph, state=None, kind=None, ontology=None, offset=0, limit=9)
     assert total == 4, "what was refused left nothing behind"
 
 

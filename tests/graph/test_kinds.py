@@ -9,7 +9,7 @@ from kg_api.graph.document_writes import store_document
 from kg_api.graph.filters import count_facets, filter_sources, list_matching_document_ids
 from kg_api.graph.images import hold_blobs, list_sources_on_page
 from kg_api.graph.library import list_documents
-from kg_api.schemas.base import document_id
+from kg_api.schemas.base import build_document_id
 from kg_api.schemas.documents import DocumentRecord
 from kg_api.schemas.filters import DocumentFilter, FacetRequest
 from kg_api.schemas.image_search import RelatedSearch
@@ -162,7 +162,7 @@ def test_few_sources_that_fit_are_found_behind_many(decks: Kg) -> None:
         assert places(search(decks, "page=5 || kind=image && page=3", mode=mode)) == deck(2, 4)
     assert len(search(decks, "page does not exist", mode="vector", limit=50).sources) == 50
     own = next(iter(search(decks, "document=plain.md").sources)).source_id
-    similar = SimilarityService(decks.graph).similar(own, asked(SimilarSearch, "page>=4"))
+    similar = SimilarityService(decks.graph).find_similar(own, asked(SimilarSearch, "page>=4"))
     assert places(similar) == deck(3, 4)
 
 
@@ -175,8 +175,8 @@ def test_similar_and_related_sources_are_selected(decks: Kg) -> None:
     similarity, related = SimilarityService(decks.graph), RelatedService(decks.graph)
     others: list[dict[str, Any]] = [{}, {"exact": True}, {"ontology": "notes"}]
     for more in others:
-        assert places(similarity.similar(own, asked(SimilarSearch, "page=3", **more))) == deck(1, 2)
-    assert places(similarity.similar(own, asked(SimilarSearch, "kind=image"))) == deck(2) | PHOTO
+        assert places(similarity.find_similar(own, asked(SimilarSearch, "page=3", **more))) == deck(1, 2)
+    assert places(similarity.find_similar(own, asked(SimilarSearch, "kind=image"))) == deck(2) | PHOTO
     assert places(related.find_related(own, asked(RelatedSearch, "page=3"))) == deck(2), "the other kind"
     passages = related.find_related(own, asked(RelatedSearch, "page=3", "kind=passage"))
     assert (places(passages), passages.kinds) == (deck(1), ["passage"])
@@ -188,16 +188,16 @@ def test_graph_contains_and_counts_matching_sources(decks: Kg) -> None:
     service = SimilarityService(decks.graph)
     cases = {"kind=image": deck(2) | PHOTO, "page=3": deck(1, 2), "page does not exist": PLAIN | PHOTO}
     for where, there in cases.items():
-        whole = service.graph(asked(GraphRequest, where, ontology="notes"))
+        whole = service.build_graph(asked(GraphRequest, where, ontology="notes"))
         assert ({(each.document, each.paragraph) for each in whole.nodes}, whole.total) == (there, 2), where
-        one = service.graph(asked(GraphRequest, where, ontology="notes", max_nodes=1))
+        one = service.build_graph(asked(GraphRequest, where, ontology="notes", max_nodes=1))
         assert (len(one.nodes), one.total) == (1, 2), where
 
 
 def test_page_has_the_sources_that_touch_it(decks: Kg) -> None:
     whole = [each.strip() for each in DECK]
     for page, expected in {1: whole[:1], 2: whole[1:2], 3: whole[1:3], 9: []}.items():
-        found = list_sources_on_page(decks.graph, document_id("notes", "deck.pdf"), page)
+        found = list_sources_on_page(decks.graph, build_document_id("notes", "deck.pdf"), page)
         assert [each.full_text.strip() for each in found] == expected
 
 

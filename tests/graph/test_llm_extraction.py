@@ -20,7 +20,7 @@ from kg_api.graph.vectors import SourceText, list_document_sources
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.ingest.service import IngestService
 from kg_api.providers.chat import Prompt, Reply
-from kg_api.schemas.base import document_id
+from kg_api.schemas.base import build_document_id
 from kg_api.schemas.concepts import ExtractedConcept, Extraction, ExtractionConfig, Quote
 from kg_api.schemas.operations import Job
 from kg_api.schemas.vocabulary import JobState
@@ -140,7 +140,7 @@ def test_missing_answer_is_requested_again_then_skipped(
     job = the_job(graph)
     assert (job.state, job.set_aside, job.done) == (JobState.SUCCEEDED_WITH_ERRORS, 1, 8)
     service = service_of(graph, settings)
-    (refused,) = service.refused("notes").sources
+    (refused,) = service.list_refused("notes").sources
     assert refused.paragraph == 3
     assert refused.reason.endswith("after two requests: the response omits this source")
     assert service.show("notes").model_dump(include={"extracted", "due", "refused"}) == {
@@ -154,7 +154,7 @@ def test_missing_answer_is_requested_again_then_skipped(
     run_extraction(graph, settings)
     assert texts_asked(writer) == [[f"{PARAGRAPHS[3]}\n\n"]]
     assert "Person3" in labels(driver)
-    assert service.refused("notes").total == 0
+    assert service.list_refused("notes").total == 0
 
 
 def test_cached_answers_are_neither_requested_nor_charged(
@@ -246,7 +246,7 @@ def test_useless_model_ends_the_job_early(
     jobs.prune(graph, days=7)
     assert [
         each.state
-        for each in jobs.page_of_jobs(
+        for each in jobs.read_jobs_page(
             graph, state=None, kind="concept_extraction", ontology=None, offset=0, limit=9
         )[0]
     ] == [JobState.QUEUED], "the death is of the past now"
@@ -474,7 +474,7 @@ def asking_by(graph: Graph) -> ExtractionRequests:
 
 
 def extractions(graph: Graph) -> list[Job]:
-    return jobs.page_of_jobs(graph, state=None, kind=EXTRACTION, ontology=None, offset=0, limit=9)[0]
+    return jobs.read_jobs_page(graph, state=None, kind=EXTRACTION, ontology=None, offset=0, limit=9)[0]
 
 
 def names(graph: Graph) -> list[str]:
@@ -518,7 +518,7 @@ def test_block_kinds_follow_changed_text(graph: Graph, driver: neo4j.Driver) -> 
         store_document(graph, to_record(Incoming("notes", "a.md", f"# Title\n\n{fence}{text}\n"))[0])
         found += [
             each
-            for each in list_document_sources(graph, document_id("notes", "a.md"))
+            for each in list_document_sources(graph, build_document_id("notes", "a.md"))
             if each.full_text.startswith("Two")
         ]
     assert [block.kind for each in found for block in each.blocks] == ["paragraph", "code"]

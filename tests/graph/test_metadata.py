@@ -261,8 +261,8 @@ def test_each_write_is_seen(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> No
     def right() -> int:
         for _ in range(3):
             now[0] += SETTLED_SECONDS
-            assert remembered.matching(OPS, None) == find_matching_documents(graph, OPS, None)
-        return sum(map(len, remembered.matching(OPS, None).values()))
+            assert remembered.match(OPS, None) == find_matching_documents(graph, OPS, None)
+        return sum(map(len, remembered.match(OPS, None).values()))
 
     one, other = about("one", tags=["ops"]), about("other", version=1)
     store_document(graph, one)
@@ -288,7 +288,7 @@ def test_each_write_is_seen(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("kg_api.graph.filters.find_matching_documents", slow)
     store_document(graph, about("third"))
     for number in (1, 2):
-        assert len(remembered.matching(OPS, None)["notes"]) == 1
+        assert len(remembered.match(OPS, None)["notes"]) == 1
         assert len(asked) == before + 1 + number, "an answer that began with the write is not kept"
 
 

@@ -17,7 +17,7 @@ from kg_api.graph.document_writes import store_document
 from kg_api.graph.fulltext import read_language, read_synonyms
 from kg_api.graph.library import change_by_name
 from kg_api.graph.names import list_ontology_names
-from kg_api.schemas.base import concept_id
+from kg_api.schemas.base import build_concept_id
 from kg_api.schemas.bundles import (
     BundledDocument,
     BundledOntology,
@@ -331,7 +331,7 @@ def test_merge_during_an_export_repeats_the_page(
     store_document(graph, given)
     labels = ("Ada Lovelace", "Ada King")
     write(graph, extraction(given, 0, *(found(each, quote(text, each)) for each in labels)))
-    one, other = (concept_id("notes", each) for each in labels)
+    one, other = (build_concept_id("notes", each) for each in labels)
     asked = bundle.present_evidence
     merged = list[str | None]()
 

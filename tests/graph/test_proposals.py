@@ -12,7 +12,7 @@ from neo4j.exceptions import IncompleteCommit
 from kg_api.graph.client import Graph, Transaction
 from kg_api.graph.concept_merges import merge_concepts
 from kg_api.graph.document_writes import delete_document, delete_ontology, store_document
-from kg_api.graph.jobs import LINK_PROPOSAL, enqueue_slot, page_of_jobs
+from kg_api.graph.jobs import LINK_PROPOSAL, enqueue_slot, read_jobs_page
 from kg_api.graph.proposals import (
     DueNode,
     count_due,
@@ -23,7 +23,7 @@ from kg_api.graph.proposals import (
     write_proposals,
 )
 from kg_api.graph.spaces import ensure_space
-from kg_api.schemas.base import concept_id, document_id
+from kg_api.schemas.base import build_concept_id, build_document_id
 from kg_api.schemas.proposals import Proposal
 from kg_api.schemas.vocabulary import LINKED, ProposalState
 from tests.support.concepts import extraction, found, labelled, quote, write
@@ -64,7 +64,7 @@ def test_rejected_proposal_never_returns(notes: Proposing, driver: neo4j.Driver)
     rows(driver, "MATCH (s:Source) SET s.embedded_with = 'old', s.unembedded = true")
     notes.work()
     assert notes.all("open") == []
-    delete_document(notes.graph, document_id("notes", "owls.md"))
+    delete_document(notes.graph, build_document_id("notes", "owls.md"))
     assert notes.all() == [], "it went with its text"
     notes.add("owls.md", OWLS)
     notes.work()
@@ -165,7 +165,7 @@ def test_decision_outlives_its_concepts(graph: Graph, driver: neo4j.Driver) -> N
     notes, pairs = pair_concepts(graph)
     rejected = pairs[frozenset({"Barn owls", "Field voles"})].proposal_id
     decide(notes.graph, rejected, "rejected", "Ada")
-    delete_document(graph, document_id("notes", "a.md"))
+    delete_document(graph, build_document_id("notes", "a.md"))
     kept = "MATCH (p:Proposal) WHERE NOT (p)-[:PROPOSES]->() RETURN p.proposal_id AS id, p.reason AS reason"
     assert rows(driver, kept) == [{"id": rejected, "reason": None}]
 
@@ -196,7 +196,9 @@ def test_an_ontology_takes_its_proposals_along(notes: Proposing, driver: neo4j.D
 
 
 def jobs_of(notes: Proposing) -> int:
-    found, _ = page_of_jobs(notes.graph, state=None, kind=LINK_PROPOSAL, ontology="notes", offset=0, limit=9)
+    found, _ = read_jobs_page(
+        notes.graph, state=None, kind=LINK_PROPOSAL, ontology="notes", offset=0, limit=9
+    )
     return len(found)
 
 
@@ -330,8 +332,8 @@ def test_a_frequent_concept_connects_nothing_on_any_step(graph: Graph, driver: n
         driver,
         "MATCH (a:Concept {concept_id: $a}), (b:Concept {concept_id: $b})"
         "CREATE (a)-[:RELATED_TO {relation_id: 'x', source_id: 's', type: 'eats'}]->(b)",
-        a=concept_id("notes", "owls"),
-        b=concept_id("notes", "prey"),
+        a=build_concept_id("notes", "owls"),
+        b=build_concept_id("notes", "prey"),
     )
     assert find_unconnected_pairs(graph, "source", [pair], hops=2, most_sources=50) == set()
     write(graph, *(labelled(many, n, "owls") for n in range(60)))

@@ -9,7 +9,7 @@ import pytest
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document, store_documents
-from kg_api.schemas.base import digest
+from kg_api.schemas.base import compute_digest
 from kg_api.schemas.documents import DocumentRecord
 from kg_api.schemas.embedding import EmbeddingConfigChange
 from kg_api.schemas.search import Place
@@ -37,7 +37,7 @@ def store(
 
 def source(graph: Graph, document: str, paragraph: int = 0, ontology: str = "notes") -> Place:
     found = GraphRequest(ontology=ontology, max_nodes=5000)
-    nodes = SimilarityService(graph).graph(found).nodes
+    nodes = SimilarityService(graph).build_graph(found).nodes
     wanted = (document, paragraph)
     node = next(each for each in nodes if (each.document, each.paragraph) == wanted)
     return Place(**node.model_dump(include=set(Place.model_fields) - {"full_text"}), full_text="")
@@ -45,11 +45,11 @@ def source(graph: Graph, document: str, paragraph: int = 0, ontology: str = "not
 
 def similar(kg: Kg, document: str, paragraph: int = 0, of: str = "notes", **asked: Any) -> SimilarSources:
     own = source(kg.graph, document, paragraph, of)
-    return SimilarityService(kg.graph).similar(own.source_id, SimilarSearch.model_validate(asked))
+    return SimilarityService(kg.graph).find_similar(own.source_id, SimilarSearch.model_validate(asked))
 
 
 def connected(kg: Kg, **asked: Any) -> SourceGraph:
-    return SimilarityService(kg.graph).graph(GraphRequest.model_validate(asked))
+    return SimilarityService(kg.graph).build_graph(GraphRequest.model_validate(asked))
 
 
 def places(answer: SimilarSources) -> list[tuple[str, str, int]]:
@@ -216,7 +216,7 @@ def numbered(number: int) -> DocumentRecord:
     texts = [f"the keeper counts ships word{number % 7} number{number} and part{at}" for at in range(2)]
     told = json.dumps({"number": number, "parity": "odd" if number % 2 else "even"})
     new = record(str(number), texts, ontology="harbour")
-    return replace(new, metadata=told, content_hash=digest(new.content_hash, told))
+    return replace(new, metadata=told, content_hash=compute_digest(new.content_hash, told))
 
 
 @contextmanager
@@ -238,17 +238,17 @@ def harbour(stored: Stored, migrated_graph: Graph) -> Kg:
 def test_filtered_similar_sources_equal_a_plain_scan(harbour: Kg, own: int, *, exact: bool) -> None:
     service, source = SimilarityService(harbour.graph), numbered(own).sources[0].source_id
     plain = {"limit": 100, "group_duplicates": False, "exact": True}
-    every = service.similar(source, SimilarSearch.model_validate(plain)).sources
+    every = service.find_similar(source, SimilarSearch.model_validate(plain)).sources
     wanted = [hit.source_id for hit in every if fits(hit.document)]
     asked = SimilarSearch.model_validate({**plain, "exact": exact, "where": WHERE})
-    found = service.similar(source, asked)
+    found = service.find_similar(source, asked)
     assert {hit.source_id for hit in found.sources} == set(wanted)
     assert len(found.sources) == 2 * sum(fits(str(n)) for n in range(DOCUMENTS) if n != own)
     assert found.degraded == []
     beside = [each.source_id for each in numbered(own).sources[1:] if fits(str(own))]
-    within = service.similar(source, asked.model_copy(update={"same_document": True})).sources
+    within = service.find_similar(source, asked.model_copy(update={"same_document": True})).sources
     assert {hit.source_id for hit in within} == {*wanted, *beside}
-    few = service.similar(source, asked.model_copy(update={"limit": 7}))
+    few = service.find_similar(source, asked.model_copy(update={"limit": 7}))
     assert [round(hit.score, 5) for hit in few.sources] == [
         round(hit.score, 5) for hit in every if fits(hit.document)
     ][:7]
@@ -258,18 +258,22 @@ def test_filtered_similar_sources_equal_a_plain_scan(harbour: Kg, own: int, *, e
 def test_graph_contains_only_matching_sources(harbour: Kg, *, across: bool) -> None:
     service, every = SimilarityService(harbour.graph), [str(n) for n in range(DOCUMENTS) if fits(str(n))]
     asked = {"where": WHERE, "across_documents_only": across}
-    chosen = service.graph(GraphRequest.model_validate({**asked, "documents": ["harbour/4", "harbour/5"]}))
+    chosen = service.build_graph(
+        GraphRequest.model_validate({**asked, "documents": ["harbour/4", "harbour/5"]})
+    )
     assert {node.document for node in chosen.nodes} == {"4"}
-    chosen = service.graph(GraphRequest.model_validate(asked))
+    chosen = service.build_graph(GraphRequest.model_validate(asked))
     assert sorted({node.document for node in chosen.nodes}, key=int) == every
     assert (chosen.total, chosen.degraded) == (2 * len(every), [])
     seeds = [numbered(n).sources[at].source_id for n, at in ((3, 0), (4, 0), (4, 1), (6, 0))]
-    around = service.graph(GraphRequest.model_validate({**asked, "source_ids": seeds, "neighbours": 20}))
+    around = service.build_graph(
+        GraphRequest.model_validate({**asked, "source_ids": seeds, "neighbours": 20})
+    )
     assert {node.document for node in around.nodes if node.source_id not in seeds} <= {*every}
     plain = {"limit": 20, "where": WHERE, "group_duplicates": False, "same_document": not across}
     near = {
         hit.source_id
         for seed in seeds
-        for hit in service.similar(seed, SimilarSearch.model_validate(plain)).sources
+        for hit in service.find_similar(seed, SimilarSearch.model_validate(plain)).sources
     }
     assert {node.source_id for node in around.nodes} == {*near, *seeds}

@@ -11,7 +11,7 @@ import pytest
 
 from kg_api.graph.client import Graph
 from kg_api.graph.spaces import ensure_space
-from kg_api.graph.statements import together
+from kg_api.graph.statements import combine_reads
 from tests.conftest import wipe
 from tests.neo4j_server import Neo4jServer
 from tests.support.cypher import (
@@ -130,7 +130,7 @@ def test_the_server_accepts_all(explained: neo4j.Driver) -> None:
 def test_the_server_accepts_lookups_as_one_statement(explained: neo4j.Driver) -> None:
     for first in (name for name in STATEMENTS if name.startswith("search/by_vector")):
         several = (first, "search/exactly", "search/by_text")
-        text = together(*((name, "default") for name in several))
+        text = combine_reads(*((name, "default") for name in several))
         names = parameters_of(text)
         values = {name: 1 if name.startswith(("limit", "candidates")) else None for name in names}
         assert statuses(explained, explain(text), values) & FAILING_STATUSES.keys() == set(), first

@@ -6,14 +6,14 @@ import pytest
 from kg_api.errors import Conflict, InvalidInput, NotFound
 from kg_api.graph.document_writes import delete_document, store_document
 from kg_api.graph.jobs import enqueue_slot, find_job
-from kg_api.graph.schema import index_states
+from kg_api.graph.schema import read_index_states
 from kg_api.graph.spaces import (
     get_previous_default_space,
     is_still_wanted,
     list_unused_vectors,
     set_default_space,
 )
-from kg_api.schemas.base import document_id
+from kg_api.schemas.base import build_document_id
 from kg_api.schemas.embedding import EmbeddingConfigChange, Regeneration, SpaceBuild
 from kg_api.schemas.vocabulary import JobState
 from kg_api.spaces.estimate import Estimator
@@ -76,7 +76,7 @@ def test_space_is_built_checked_activated_restored_and_dropped(kg: Kg, driver: n
     assert {key for key in left if key.startswith(("embed", "refused"))} == {
         *("embedding_other", "embedded_with_other", "embedded_at_other")
     }
-    assert "passage_embedding" not in index_states(kg.graph)
+    assert "passage_embedding" not in read_index_states(kg.graph)
     assert first(kg.search()) == TEXTS[7]
     kg.add("default", 256)
     assert get_previous_default_space(kg.graph, "other") is None, "the one of that name was another"
@@ -90,7 +90,7 @@ def test_documents_ingested_during_build_have_both_vectors(kg: Kg) -> None:
     delete = record("c.md", ["An old passage about seals."])
     store_document(kg.graph, delete)
     kg.work()
-    delete_document(kg.graph, document_id("notes", "c.md"))
+    delete_document(kg.graph, build_document_id("notes", "c.md"))
     assert first(kg.search("penguins")) == "A new passage about penguins."
     assert kg.search("penguins").space == "default"
     kg.switch.activate("other")
@@ -106,7 +106,7 @@ def test_one_ontology_can_be_switched(kg: Kg) -> None:
     kg.add("other")
     store_document(kg.graph, record("x.md", ["Something about topic7 elsewhere."], ontology="second"))
     kg.work()
-    ids = [document_id("notes", "a.md"), document_id("second", "x.md")]
+    ids = [build_document_id("notes", "a.md"), build_document_id("second", "x.md")]
     assert find_searchable(kg.graph, "second", ids) == ids[1:]
     kg.switch.build("other", SpaceBuild(ontologies=["second"], activate=True))
     kg.work()
@@ -215,7 +215,7 @@ def test_backfill_recreates_missing_indexes(kg: Kg, driver: neo4j.Driver) -> Non
         rows(driver, "DROP INDEX $name", name=name)
     enqueue_slot(kg.graph, "backfill", "1")
     kg.work()
-    assert names <= index_states(kg.graph).keys()
+    assert names <= read_index_states(kg.graph).keys()
 
 
 def test_chunking_change_activates_when_complete(kg: Kg) -> None:

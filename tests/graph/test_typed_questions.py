@@ -14,7 +14,7 @@ from kg_api.graph.documents import change_document
 from kg_api.graph.fulltext import choose_language
 from kg_api.graph.names import find_documents_by_name, identify_document
 from kg_api.graph.spaces import ensure_space
-from kg_api.schemas.base import document_id
+from kg_api.schemas.base import build_document_id
 from kg_api.schemas.documents import DocumentChange, DocumentRecord
 from kg_api.schemas.search import SourceHit, SourceSearch
 from kg_api.search.service import SearchService
@@ -242,7 +242,7 @@ def test_alias_finds_the_first_passage(empty: Library) -> None:
 
 
 def test_alias_follows_changes_of_metadata_and_language(empty: Library) -> None:
-    graph, identity = empty.graph, document_id("case", "note.md")
+    graph, identity = empty.graph, build_document_id("case", "note.md")
     store_document(graph, titled("note.md", ["Three nodes.", "It grows."], "case", aliases=["K8s"]))
     change_document(graph, identity, DocumentChange(metadata={"aliases": ["swarm"]}))
     assert [empty.names("case", each) for each in ("K8s", "swarm")] == [[], ["note.md"]]
@@ -289,7 +289,7 @@ def test_alias_names_one_document(empty: Library) -> None:
     for name, aliases in {"a.md": ["K8s", "both"], "b.md": ["both", "a.md"]}.items():
         store_document(graph, titled(name, [f"text of {name}"], "case", aliases=aliases))
     store_document(graph, titled("c.md", ["text of c"], "more", aliases="K8s"))
-    a = document_id("case", "a.md")
+    a = build_document_id("case", "a.md")
     assert identify_document(graph, "k8s", "case") == identify_document(graph, "case/K8s") == a
     assert identify_document(graph, "a.md") == a, "a name goes before an alias"
     for called, ontology in (("K8s", None), ("both", "case")):

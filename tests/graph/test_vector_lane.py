@@ -9,9 +9,9 @@ from kg_api.graph import search
 from kg_api.graph.client import Graph, Lookup
 from kg_api.graph.document_writes import store_document, store_documents
 from kg_api.graph.library import read_neighbours, read_paragraphs
-from kg_api.graph.search import Filters, NearestPassages, by_vector, read_hit_vectors
+from kg_api.graph.search import Filters, NearestPassages, find_by_vector, read_hit_vectors
 from kg_api.graph.spaces import find_space
-from kg_api.schemas.base import document_id
+from kg_api.schemas.base import build_document_id
 from kg_api.schemas.search import SourceSearch
 from kg_api.search import plan
 from kg_api.search.service import SearchService
@@ -36,10 +36,10 @@ harbour = sharing(add_texts, add_harbour)
 @pytest.mark.parametrize("ontologies", [None, ["harbour"]])
 def test_the_nearest_of_the_candidates_in_their_order(harbour: Kg, ontologies: list[str] | None) -> None:
     space = find_space(harbour.graph)
-    vector = harbour.spaces.of(space).embed_query(QUESTION)
+    vector = harbour.spaces.get_open(space).embed_query(QUESTION)
     asked = NearestPassages(vector, space, Filters(ontologies), ASKED, candidates=CANDIDATES)
-    every = by_vector(harbour.graph, replace(asked, exact=True)).found
-    found = by_vector(harbour.graph, asked)
+    every = find_by_vector(harbour.graph, replace(asked, exact=True)).found
+    found = find_by_vector(harbour.graph, asked)
     assert len(every) >= CANDIDATES
     assert found.cut
     assert [hit.score for hit in found.found] == pytest.approx([hit.score for hit in every[:ASKED]])
@@ -51,7 +51,7 @@ def test_the_nearest_of_the_candidates_in_their_order(harbour: Kg, ontologies: l
 
 
 def test_neighbours_are_in_reading_order(harbour: Kg) -> None:
-    places = read_paragraphs(harbour.graph, document_id("harbour", "harbour.md"), 0, 4)
+    places = read_paragraphs(harbour.graph, build_document_id("harbour", "harbour.md"), 0, 4)
     assert [each.paragraph for each in places] == [0, 1, 2, 3, 4]
     around = read_neighbours(harbour.graph, [places[3], places[0]], 1)
     assert [[each.paragraph for each in found] for found in around.values()] == [[2, 3, 4], [0, 1]]

@@ -12,11 +12,17 @@ import pytest
 
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document, store_documents
-from kg_api.graph.fulltext import CONCEPT_FIELDS, QuestionWords, build_lucene_queries, terms, write_synonyms
-from kg_api.graph.search import by_text, find_concepts_by_text
+from kg_api.graph.fulltext import (
+    CONCEPT_FIELDS,
+    QuestionWords,
+    build_lucene_queries,
+    list_terms,
+    write_synonyms,
+)
+from kg_api.graph.search import find_by_text, find_concepts_by_text
 from kg_api.graph.similar import NO_VECTORS, describe_places
 from kg_api.graph.spaces import ensure_space
-from kg_api.schemas.base import concept_id, document_id
+from kg_api.schemas.base import build_concept_id, build_document_id
 from kg_api.schemas.documents import DocumentRecord
 from kg_api.schemas.search import SourceHits, SourceSearch
 from kg_api.search.service import SearchService
@@ -75,17 +81,17 @@ def bare(word: str) -> str:
 def lost(graph: Graph, name: str, words: Iterable[str]) -> list[str]:
     """Return the words that cannot be used to find the document."""
     with ThreadPoolExecutor(8) as pool:
-        finds = pool.map(partial(is_found, graph, document_id("notes", name)), words := [*words])
+        finds = pool.map(partial(is_found, graph, build_document_id("notes", name)), words := [*words])
     return [word for word, hit in zip(words, finds, strict=True) if not hit]
 
 
 def is_found(graph: Graph, document: str, word: str) -> bool:
-    queries = build_lucene_queries(terms(word), None, [document])
-    return any(by_text(graph, query, NO_VECTORS, 1) for query in queries)
+    queries = build_lucene_queries(list_terms(word), None, [document])
+    return any(find_by_text(graph, query, NO_VECTORS, 1) for query in queries)
 
 
 def documents(graph: Graph, query: str, limit: int) -> list[str]:
-    hits = by_text(graph, query, NO_VECTORS, limit)
+    hits = find_by_text(graph, query, NO_VECTORS, limit)
     names = {
         place.source_id: place.document
         for place in describe_places(graph, [h.source.source_id for h in hits])
@@ -120,7 +126,7 @@ def test_punctuated_word_is_found_whole_and_in_parts(stored: Stored, migrated_gr
     graph = stored.give(store_joined, migrated_graph)
     for word in JOINED:
         assert lost(graph, word, visible(f"before {word} after")) == [], word
-        assert not is_found(graph, document_id("notes", "other"), word), word
+        assert not is_found(graph, build_document_id("notes", "other"), word), word
 
 
 @pytest.mark.parametrize(
@@ -130,7 +136,7 @@ def test_who_has_the_whole_word_comes_first(graph: Graph, word: str, apart: str)
     for number in range(5):
         store_document(graph, record(f"{number}", [f"{apart}, {number}"]))
     store_document(graph, record("whole", [f"it says {word} somewhere in a longer line"]))
-    (query,) = build_lucene_queries(terms(word))
+    (query,) = build_lucene_queries(list_terms(word))
     assert documents(graph, query, 10)[0] == "whole"
 
 
@@ -174,9 +180,9 @@ def test_stop_words_find_nothing_in_any_scope(graph: Graph) -> None:
     store_document(graph, record("a.md", ["the and of it"]))
     for query in [
         *build_lucene_queries(["the", "and"], ["notes"]),
-        *build_lucene_queries(["the"], None, [document_id("notes", "a.md")]),
+        *build_lucene_queries(["the"], None, [build_document_id("notes", "a.md")]),
     ]:
-        assert by_text(graph, query, NO_VECTORS, 5) == []
+        assert find_by_text(graph, query, NO_VECTORS, 5) == []
 
 
 def test_concepts_are_found_by_parts_of_their_names(graph: Graph) -> None:
@@ -184,9 +190,9 @@ def test_concepts_are_found_by_parts_of_their_names(graph: Graph) -> None:
     store_document(graph, made)
     write(graph, extraction(made, 0, found("title:secret", search_terms=("snake_case",)), found("other")))
     for word in ("secret", "title:secret", "snake"):
-        queries = build_lucene_queries(terms(word), ["notes"], fields=CONCEPT_FIELDS)
+        queries = build_lucene_queries(list_terms(word), ["notes"], fields=CONCEPT_FIELDS)
         hits = [each.concept.concept_id for each in find_concepts_by_text(graph, queries, (), 5)]
-        assert hits == [concept_id("notes", "title:secret")], word
+        assert hits == [build_concept_id("notes", "title:secret")], word
 
 
 PROSE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "search.md"
@@ -214,8 +220,8 @@ def test_words_are_marked_where_full_text_finds_them(graph: Graph, words: list[s
     wrong: list[tuple[str, set[str]]] = []
     for word in words:
         found: set[str] = set()
-        for query in build_lucene_queries(terms(word), fields={"full_text": 1.0}):
-            found |= {hit.source.source_id for hit in by_text(graph, query, NO_VECTORS, len(words))}
+        for query in build_lucene_queries(list_terms(word), fields={"full_text": 1.0}):
+            found |= {hit.source.source_id for hit in find_by_text(graph, query, NO_VECTORS, len(words))}
         asked = QuestionWords(word)
         marked = {source for source, text in texts.items() if asked.find(text)}
         if found != marked:

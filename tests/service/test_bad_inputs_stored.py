@@ -70,7 +70,7 @@ def test_30_missing_index_leaves_the_other_retriever(graph: Graph, driver: neo4j
         session.run("DROP INDEX passage_embedding").consume()
     try:
         service = SearchService(graph, spaces)
-        missing = get_snapshots(graph).populating("passage_embedding", "source_words")
+        missing = get_snapshots(graph).read_populating("passage_embedding", "source_words")
         answer = service.search(asked)
     finally:
         ensure_space(graph, embedder.identity)

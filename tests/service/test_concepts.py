@@ -6,7 +6,7 @@ from kg_api.errors import InvalidInput
 from kg_api.graph.client import Graph
 from kg_api.graph.concept_merges import merge_concepts
 from kg_api.graph.concepts import Text
-from kg_api.schemas.base import concept_id
+from kg_api.schemas.base import build_concept_id
 from tests.service.asking import problem
 from tests.support.concept_graph import store_concepts
 from tests.support.concepts import state
@@ -38,7 +38,7 @@ def test_several_ontologies_are_searched_by_rest_and_mcp(
     assert ids
 
 
-LEASE, LEASES = (concept_id("notes", each) for each in ("lease", "leases of workers"))
+LEASE, LEASES = (build_concept_id("notes", each) for each in ("lease", "leases of workers"))
 
 
 def always(_one: Text, _other: Text) -> bool:

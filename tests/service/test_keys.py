@@ -28,7 +28,7 @@ def make(graph: Graph, scope: KeyScope, name: str | None = None) -> str:
 def test_a_command_of_this_home_needs_no_key(
     door: httpx.Client, guarded: Service, guarded_home: Home
 ) -> None:
-    key = guarded_home.folder_key()
+    key = guarded_home.read_folder_key()
     assert key is not None
     now, asked = time.time(), ("GET", "/keys")
     assert knock(door, "GET /keys", make_proof(key, now, *asked)).status_code == 200
@@ -49,7 +49,7 @@ def test_readiness_names_parts_only_for_keys_of_all(
 ) -> None:
     ensure_space(graph, small_embedder().identity)
     limited = keys.create_key(graph, NewKey(name="l", scope="admin", ontologies=["lx"]), "local").key
-    proof = make_proof(guarded_home.folder_key() or "", time.time(), "GET", "/ready")
+    proof = make_proof(guarded_home.read_folder_key() or "", time.time(), "GET", "/ready")
     for key in (make(graph, "read"), proof):
         told = knock(door, "GET /ready", key)
         assert {"source_words", "worker"} <= {each["name"] for each in told.json()["checks"]}

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kg_api.graph.client import Graph
-from kg_api.graph.fulltext import build_lucene_queries, terms
-from kg_api.graph.search import SpaceVectors, by_text
+from kg_api.graph.fulltext import build_lucene_queries, list_terms
+from kg_api.graph.search import SpaceVectors, find_by_text
 from tests.service.asking import embedded, found, ingest, search, texts
 
 LITERALS = {
@@ -85,8 +85,8 @@ ANY_TEXT = st.text(max_size=300) | st.lists(st.sampled_from(SIGNS)).map(" ".join
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ANY_TEXT)
 def test_lucene_accepts_queries_from_any_text(graph: Graph, text: str) -> None:
-    for query in build_lucene_queries(terms(text), ["notes"], None):
-        assert by_text(graph, query, SpaceVectors({}, {}, {}), 5) == []
+    for query in build_lucene_queries(list_terms(text), ["notes"], None):
+        assert find_by_text(graph, query, SpaceVectors({}, {}, {}), 5) == []
 
 
 def test_exact_phrase_ranks_first(http: httpx.Client) -> None:

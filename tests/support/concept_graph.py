@@ -4,7 +4,7 @@ import neo4j
 
 from kg_api.graph.client import Graph
 from kg_api.graph.document_writes import store_document
-from kg_api.schemas.base import build_concept_text, concept_id
+from kg_api.schemas.base import build_concept_id, build_concept_text
 from kg_api.schemas.concepts import ExtractedConcept, ExtractedRelation
 from kg_api.schemas.documents import DocumentRecord
 from tests.support.concepts import extraction, found, quote, write
@@ -49,7 +49,7 @@ def store_concepts(
     ]
     write(graph, *extractions, ontology=document.ontology)
     named = [label if isinstance(label, str) else label.label for each in labels.values() for label in each]
-    return {label: concept_id(document.ontology, label) for label in named}
+    return {label: build_concept_id(document.ontology, label) for label in named}
 
 
 def _found(text: str, label: str | ExtractedConcept) -> ExtractedConcept:

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from kg_api.graph.client import Graph
 from kg_api.graph.concept_vectors import request_concepts
-from kg_api.graph.jobs import page_of_jobs
+from kg_api.graph.jobs import read_jobs_page
 from tests.support.concepts import extraction, found, write
 from tests.support.cypher import rows
 from tests.support.kg import TEXTS, Kg
@@ -31,7 +31,7 @@ def counts(kg: Kg) -> tuple[int, int, int, int, int]:
 
 
 def kinds(graph: Graph) -> list[tuple[str, str]]:
-    found, _ = page_of_jobs(graph, state=None, kind="concept_embedding", ontology=None, offset=0, limit=9)
+    found, _ = read_jobs_page(graph, state=None, kind="concept_embedding", ontology=None, offset=0, limit=9)
     return [(job.kind, job.state.value) for job in found]
 
 

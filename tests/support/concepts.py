@@ -7,7 +7,7 @@ from kg_api.graph.client import Graph
 from kg_api.graph.concept_vectors import request_concepts
 from kg_api.graph.concept_writes import write_extractions
 from kg_api.graph.vectors import list_document_sources
-from kg_api.schemas.base import document_id
+from kg_api.schemas.base import build_document_id
 from kg_api.schemas.concepts import ExtractedConcept, ExtractedRelation, Extraction, Quote
 from kg_api.schemas.documents import DocumentRecord
 from tests.support.cypher import rows
@@ -55,7 +55,7 @@ def state(
 
     The whole passage proves a label that it contains, and a relationship of two such labels.
     """
-    source = list_document_sources(graph, document_id(ontology, document))[0]
+    source = list_document_sources(graph, build_document_id(ontology, document))[0]
     text, whole = source.full_text, Quote(source.full_text, 0, len(source.full_text))
     given = {each[0]: quote(text, each[1]) for each in concepts if not isinstance(each, str)}
     labels = {label: None for subject, _, target in relations for label in (subject, target)}

@@ -4,12 +4,14 @@ from typing import Any, LiteralString, cast
 
 import neo4j
 
-from kg_api.graph.statements import FIRST_IMAGE_INDEX, area, statement
+from kg_api.graph.statements import FIRST_IMAGE_INDEX, build_statement, read_area
 from tests.support.schema import PROPERTIES, RELATIONSHIP_PROPERTIES, RELATIONSHIPS
 
 ROOT = Path(__file__).parents[2]
 STATEMENTS = {
-    name: statement(name) for path in sorted(ROOT.glob("cypher/*.cypher")) for name in area(path.stem)
+    name: build_statement(name)
+    for path in sorted(ROOT.glob("cypher/*.cypher"))
+    for name in read_area(path.stem)
 }
 """Read the text of each statement as it is sent to the server, by name."""
 

@@ -110,4 +110,4 @@ def service_of(graph: Graph, settings: Settings) -> ExtractionService:
 
 
 def the_job(graph: Graph) -> Job:
-    return jobs.page_of_jobs(graph, state=None, kind=EXTRACTION, ontology=None, offset=0, limit=1)[0][0]
+    return jobs.read_jobs_page(graph, state=None, kind=EXTRACTION, ontology=None, offset=0, limit=1)[0][0]

@@ -6,7 +6,7 @@ from kg_api.container import Container
 from kg_api.errors import NotFound
 from kg_api.mcp.library import Library
 from kg_api.schemas.answers import HybridHits, HybridSearch
-from kg_api.schemas.base import content_hash, document_id, source_ids
+from kg_api.schemas.base import build_document_id, build_source_ids, hash_content
 from kg_api.schemas.concepts import Concept, ConceptContext, ConceptHit, ConceptHits, ConceptPassage, Evidence
 from kg_api.schemas.documents import (
     DocumentContent,
@@ -64,10 +64,10 @@ class MemoryLibrary(Library):
         self.bytes_a_pixel = 1
 
     def add(self, ontology: str, document: str, paragraphs: Sequence[str]) -> list[Place]:
-        identity = document_id(ontology, document)
+        identity = build_document_id(ontology, document)
         texts = list(paragraphs)
         ends = list(accumulate(map(len, texts)))
-        ids = source_ids(identity, map(content_hash, texts))
+        ids = build_source_ids(identity, map(hash_content, texts))
         self.places[identity] = [
             Place(
                 source_id=source_id,

@@ -83,7 +83,7 @@ def walk(
 
 def told() -> dict[str, Any]:
     tools = [
-        tool.described().model_dump(mode="json", by_alias=True, exclude_none=True) for tool in TOOLS.values()
+        tool.describe().model_dump(mode="json", by_alias=True, exclude_none=True) for tool in TOOLS.values()
     ]
     return {"instructions": INSTRUCTIONS, "tools": tools}
 

@@ -20,7 +20,7 @@ from kg_api.local.neo4j import LOCK
 from kg_api.local.processes import Home
 from kg_api.providers.embedding import DeterministicEmbedder
 from kg_api.providers.pixels import HistogramEmbedder
-from kg_api.schemas.base import digest
+from kg_api.schemas.base import compute_digest
 from kg_api.schemas.spaces import FIRST_IMAGE_SLUG
 from kg_api.settings import load_settings
 from tests.support.colour_grid import ColourGrid
@@ -36,7 +36,7 @@ STEPS = (ROOT / "kg_api/graph/schema.py", ROOT / "tests/support/schema.py", Path
 def kept() -> Path:
     """Return the folder for the current jars and statements."""
     texts = [*(path.read_text(encoding="utf-8") for path in (LOCK, *STEPS)), *STATEMENTS.values()]
-    return load_settings().cache / "tests" / f"home-{digest('migrated home', *texts)[:16]}"
+    return load_settings().cache / "tests" / f"home-{compute_digest('migrated home', *texts)[:16]}"
 
 
 def give(home: Path) -> None:

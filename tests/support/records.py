@@ -2,7 +2,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from kg_api.schemas.base import content_hash, digest, document_id, source_ids
+from kg_api.schemas.base import build_document_id, build_source_ids, compute_digest, hash_content
 from kg_api.schemas.documents import DocumentRecord, SourceBlock, SourceRecord
 
 BLOCKS = (SourceBlock("paragraph", 0),)
@@ -19,17 +19,17 @@ def record(
     if metadata is None:
         return made
     told = json.dumps(metadata, sort_keys=True)
-    return replace(made, metadata=told, content_hash=digest(made.content_hash, told))
+    return replace(made, metadata=told, content_hash=compute_digest(made.content_hash, told))
 
 
 def text_record(
     document: str, texts: Sequence[str], ontology: str = "notes", uri: str | None = None
 ) -> DocumentRecord:
-    identity = document_id(ontology, document)
-    hashes = [content_hash(text) for text in texts]
+    identity = build_document_id(ontology, document)
+    hashes = [hash_content(text) for text in texts]
     sources, start = [], 0
     for number, (source_id, text, content) in enumerate(
-        zip(source_ids(identity, hashes), texts, hashes, strict=True)
+        zip(build_source_ids(identity, hashes), texts, hashes, strict=True)
     ):
         span = (start, start + len(text))
         sources.append(SourceRecord(source_id, number, ("Top",), text, content, *span, BLOCKS))
@@ -42,7 +42,7 @@ def text_record(
         title=document,
         uri=uri,
         format="text",
-        content_hash=digest(whole),
+        content_hash=compute_digest(whole),
         characters=len(whole),
         metadata="{}",
         sources=tuple(sources),

@@ -1,7 +1,7 @@
 from kg_api.graph.client import Graph
 from kg_api.graph.concept_merges import merge_concepts
 from kg_api.graph.concepts import Text
-from kg_api.schemas.base import concept_id
+from kg_api.schemas.base import build_concept_id
 from kg_api.schemas.concepts import ExtractedRelation, Extraction
 from kg_api.schemas.documents import DocumentRecord
 from tests.support.concepts import extraction, found, labelled, quote
@@ -15,7 +15,7 @@ ONE, MANY = "generator expression", "generator expressions"
 
 
 def ids(*labels: str) -> tuple[str, str]:
-    one, other = (concept_id("notes", label) for label in labels)
+    one, other = (build_concept_id("notes", label) for label in labels)
     return one, other
 
 

@@ -15,8 +15,8 @@ import neo4j
 from kg_api.graph.client import Graph
 from kg_api.graph.schema import migrate
 from kg_api.graph.spaces import ensure_space
-from kg_api.local.neo4j import LOCK, environment, java
-from kg_api.schemas.base import digest
+from kg_api.local.neo4j import LOCK, build_environment, find_java
+from kg_api.schemas.base import compute_digest
 from kg_api.settings import load_settings
 from tests.support.cypher import STATEMENTS, explain, explained_with, make_image_index, statuses
 from tests.support.embedders import small_embedder
@@ -36,8 +36,10 @@ GRACE_SECONDS = 300
 
 def cache() -> Path:
     """Return the path to use for the current Java and jars."""
-    release = java().parents[1] / "release"
-    key = digest("warm java", LIGHT, release.read_text(encoding="utf-8"), LOCK.read_text(encoding="utf-8"))
+    release = find_java().parents[1] / "release"
+    key = compute_digest(
+        "warm java", LIGHT, release.read_text(encoding="utf-8"), LOCK.read_text(encoding="utf-8")
+    )
     return load_settings().cache / "tests" / f"neo4j-{key[:16]}.aot"
 
 
@@ -68,7 +70,7 @@ def make() -> None:
 def _with_options(server: Neo4jServer, options: str) -> Neo4jServer:
     if server.role is None:
         raise RuntimeError("only a managed Neo4j has a JVM of ours")
-    return replace(server, role=replace(server.role, env=environment(JAVA_TOOL_OPTIONS=options)))
+    return replace(server, role=replace(server.role, env=build_environment(JAVA_TOOL_OPTIONS=options)))
 
 
 def _plan_some(server: Neo4jServer) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from kg_api.settings import variables
+from kg_api.settings import list_variables
 from kg_cli.main import app
 from tests.support.routes import build_openapi
 
@@ -137,7 +137,7 @@ def docs() -> str:
 
 
 def settings() -> Iterator[str]:
-    yield from (name for name, _ in variables())
+    yield from (name for name, _ in list_variables())
 
 
 def commands(group: typer.Typer = app, path: str = "kg") -> Iterator[str]:

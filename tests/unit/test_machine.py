@@ -5,7 +5,7 @@ import psutil
 import pytest
 
 from kg_api import machine
-from kg_api.machine import cores, memory_bytes, service_processes
+from kg_api.machine import choose_process_count, count_cores, get_memory_bytes
 
 GIB = 1024**3
 CFS = "cpu,cpuacct__cpu_of_cfs"
@@ -26,7 +26,7 @@ TOTAL = psutil.virtual_memory().total
     ],
 )
 def test_processes_of_the_service_by_cores_and_memory(cores: int, gib: int, processes: int) -> None:
-    assert service_processes(cores, gib * GIB) == processes
+    assert choose_process_count(cores, gib * GIB) == processes
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_memory_respects_the_container_limit(
     own: str, file: str, said: str, expected: int, groups: Path
 ) -> None:
     limit(groups, own, **{file: said})
-    assert memory_bytes() == expected
+    assert get_memory_bytes() == expected
 
 
 @pytest.mark.parametrize(
@@ -79,4 +79,4 @@ def test_cores_respect_the_container_limit(
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)), raising=False)
     limit(groups, own, **files)
-    assert cores() == expected
+    assert count_cores() == expected

@@ -12,7 +12,7 @@ import yaml
 from kg_api.errors import ConfigurationError
 from kg_api.local.neo4j import VERSION
 from kg_api.providers import extras
-from kg_api.providers.extras import PACKAGES, is_installed, missing, require_extras
+from kg_api.providers.extras import PACKAGES, describe_missing, is_installed, require_extras
 from kg_api.sections import RerankSettings
 from kg_api.settings import BlobSettings, EmbeddingSettings, S3Settings, load_settings
 
@@ -69,7 +69,7 @@ def test_the_wheel_has_every_lock_file(wheel: Path) -> None:
 @pytest.mark.parametrize("extra", PACKAGES)
 def test_installed_extra_is_detected(extra: str) -> None:
     assert is_installed(extra)
-    assert f"'.[{extra}]'" in str(missing(extra))
+    assert f"'.[{extra}]'" in str(describe_missing(extra))
 
 
 def test_start_names_all_settings_and_one_command(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,10 +12,10 @@ from kg_api.settings import (
     WorkerSettings,
     list_secret_variables,
     list_set_variables,
+    list_variables,
     load_settings,
-    variables,
 )
-from kg_api.suggestions import nearest
+from kg_api.suggestions import find_nearest
 
 CANARY = "canary-7f3b"
 FREE = {
@@ -43,9 +43,9 @@ WRONG = [
     ("KG_NEO4J__CONF", '{" server.directories.data": "/elsewhere"}'),
     ("KG_NEO4J__CONF", '{"db.format": "block\\nserver.http.enabled=true"}'),
     *((f"KG_API__{name}", value) for name, value in (("PORT", "65536"), ("PROCESSES", "65"))),
-    *((name, "x") for name, _ in variables() if name.startswith(("KG_PROPOSALS__", "KG_COMMUNITIES__"))),
+    *((name, "x") for name, _ in list_variables() if name.startswith(("KG_PROPOSALS__", "KG_COMMUNITIES__"))),
     ("KG_API__MAX_DOCUMENT_BYTES", "0"),
-    *((name, "1") for name, _ in variables(constants=True)),
+    *((name, "1") for name, _ in list_variables(constants=True)),
     *(("KG_WORKER__GRACE_SECONDS", value) for value in ("0", "-0.5", "nan", "86401")),
     *((f"KG_API__{name}", "-1") for name in ("REQUIRE_KEYS", "REQUESTS_PER_MINUTE")),
     *(("KG_API__ALLOWED_HOSTS", value) for value in ("http://kg.example", "kg.example:8420", "*")),
@@ -96,7 +96,7 @@ def test_a_wrong_value_names_its_variable(monkeypatch: pytest.MonkeyPatch, name:
 
 
 def test_every_variable_that_can_be_wrong_is_tried() -> None:
-    all_names = {name for kind in (False, True) for name, _ in variables(constants=kind)}
+    all_names = {name for kind in (False, True) for name, _ in list_variables(constants=kind)}
     assert {name for name, _ in WRONG} | FREE == all_names
 
 
@@ -131,7 +131,7 @@ def test_a_variable_reaches_its_setting_and_no_other(
     monkeypatch.setenv(name, value)
     after = load_settings()
     assert setting(after, name) == expected
-    changed = [each for each, _ in variables() if setting(before, each) != setting(after, each)]
+    changed = [each for each, _ in list_variables() if setting(before, each) != setting(after, each)]
     assert changed == [name]
 
 
@@ -221,7 +221,7 @@ def test_secrets_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert settings.api_key == SecretStr(f"sk-{CANARY}")
 
 
-@pytest.mark.parametrize("name", [name for name, _ in variables()])
+@pytest.mark.parametrize("name", [name for name, _ in list_variables()])
 def test_no_error_repeats_a_value(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """This may be a secret that you have set in the wrong variable."""
     monkeypatch.setenv(name, CANARY)
@@ -237,7 +237,7 @@ def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> N
     folder."""
     monkeypatch.delenv("KG_CACHE", raising=False)
     expected = load_settings()
-    for name, _ in variables():
+    for name, _ in list_variables():
         monkeypatch.setenv(name, "")
     assert load_settings() == expected
 
@@ -337,13 +337,17 @@ NAMES = ["handbook", "notes", "guide/install.md", "Büro 2", "本棚"]
     ],
 )
 def test_a_slip_of_the_finger_finds_the_name(wrong: str, meant: str) -> None:
-    assert nearest(wrong, NAMES)[0] == meant
+    assert find_nearest(wrong, NAMES)[0] == meant
 
 
 def test_what_only_shares_some_letters_is_not_near() -> None:
     files = ["CHANGELOG.md", "bad_dimensions.xlsx", "calibre-deu.epub", "0001-neo4j-is-the-only-store.md"]
-    assert [nearest(wrong, files) for wrong in ("nope", "nope.md", "SOURCE_ID", "misch/nix.md")] == [[]] * 4
-    assert nearest("calibre", files) == nearest("my calibre deu.epub", files) == ["calibre-deu.epub"]
+    assert [find_nearest(wrong, files) for wrong in ("nope", "nope.md", "SOURCE_ID", "misch/nix.md")] == [
+        []
+    ] * 4
+    assert (
+        find_nearest("calibre", files) == find_nearest("my calibre deu.epub", files) == ["calibre-deu.epub"]
+    )
 
 
 MISSPELT = {

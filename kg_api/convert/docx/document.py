@@ -27,9 +27,9 @@ from kg_api.convert.html.page import find_inline_images, write_chapter
 from kg_api.convert.image.embedded import ImagesWithin
 from kg_api.convert.mail import read_content
 from kg_api.convert.ooxml.drawings import read_paragraph, write_graphic
-from kg_api.convert.ooxml.package import WORD_PARTS, Package, XmlElement, q
+from kg_api.convert.ooxml.package import WORD_PARTS, Package, XmlElement, qualify
 from kg_api.convert.ooxml.text import BULLET, ListWriter, format_number
-from kg_api.convert.shared.accounting import note_missing
+from kg_api.convert.shared.accounting import describe_missing
 from kg_api.convert.shared.containers import open_office, read_core_properties, read_entry
 from kg_api.convert.shared.formulas import write_formula
 from kg_api.convert.shared.markdown_text import (
@@ -45,15 +45,20 @@ from kg_api.schemas.documents import Converted
 from kg_api.schemas.images import ReadImage
 from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.settings import ConversionSettings
-from kg_api.text.decoding import declared_encoding, decode_declared
+from kg_api.text.decoding import decode_declared, find_declared_encoding
 
 _KIND = "a Word document (DOCX)"
 _WORDS = re.compile(rb"<w:t(?: [^<>]*)?>([^<]*)")
 _COMMENT = re.compile(rb"<w:comment[ >]")
 _MARGIN = re.compile(r"word/(?:header|footer)\d*\.xml")
 _MAX_SPAN = 63  # columns (limit of Word)
-_PARAGRAPH, _TABLE, _CONTROL, _CHUNK = q("w:p"), q("w:tbl"), q("w:sdt"), q("w:altChunk")
-_ROW, _CELL, _SETTINGS = q("w:tr"), q("w:tc"), q("w:pPr")
+_PARAGRAPH, _TABLE, _CONTROL, _CHUNK = (
+    qualify("w:p"),
+    qualify("w:tbl"),
+    qualify("w:sdt"),
+    qualify("w:altChunk"),
+)
+_ROW, _CELL, _SETTINGS = qualify("w:tr"), qualify("w:tc"), qualify("w:pPr")
 _CHARTS, _EMBEDDED = "charts and diagrams that could not be read", "documents embedded as another format"
 _NOTE_FORMS = {"footnote": "decimal", "endnote": "lowerRoman"}  # usual marks
 _NO_NOTES = frozenset({"separator", "continuationSeparator", "continuationNotice"})
@@ -89,7 +94,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     notes = (
         *(f"skipped: {what} ({count:,})" for what, count in beside.items() if count),
         *document.describe_skipped(),
-        *note_missing(package.read_pieces(WORD_PARTS, document.reader.unshown), text, "the document"),
+        *describe_missing(package.read_pieces(WORD_PARTS, document.reader.unshown), text, "the document"),
         *images.notes(),
     )
     return Converted(text, title, about, notes=notes, images=tuple(writer.images))
@@ -100,7 +105,7 @@ def _parse_page(name: str, data: bytes) -> XmlElement | None:
     suffix = PurePosixPath(name).suffix.lower()
     try:
         if suffix in {".html", ".htm", ".xhtml"}:
-            return parse(decode_declared(data, declared_encoding(data))[0])
+            return parse(decode_declared(data, find_declared_encoding(data))[0])
         if suffix in {".mht", ".mhtml"}:
             page = message_from_bytes(data, policy=policy.default).get_body(("html",))
             return parse(read_content(cast("EmailMessage", page))[0]) if page else None
@@ -128,8 +133,8 @@ class _Document:
     def write(self) -> None:
         root = self._package.parse(self._main)
         self.reader.fields.find_unmatched(root)
-        self._left_out["subdocuments in other files"] += sum(1 for _ in root.iter(q("w:subDoc")))
-        for body in root.findall(q("w:body")):
+        self._left_out["subdocuments in other files"] += sum(1 for _ in root.iter(qualify("w:subDoc")))
+        for body in root.findall(qualify("w:body")):
             self._write_blocks(body)
         self._close()
         for reference, mark in self._references:
@@ -167,19 +172,19 @@ class _Document:
                 self._write_table(child)
             elif child.tag == _CHUNK:
                 self._write_chunk(child)
-            elif child.tag in {q("m:oMathPara"), q("m:oMath")}:
+            elif child.tag in {qualify("m:oMathPara"), qualify("m:oMath")}:
                 self._write_text(f" {write_formula(child)} ")
             elif not str(child.tag).endswith("Pr"):
                 self._write_blocks(child)
                 # Write the state of a content control without text.
                 if child.tag == _CONTROL and not any(
-                    (each.text or "").strip() for each in child.iter(q("w:t"), q("w:sym"))
+                    (each.text or "").strip() for each in child.iter(qualify("w:t"), qualify("w:sym"))
                 ):
-                    self._write_text(read_control_state(child.find(q("w:sdtPr"))))
+                    self._write_text(read_control_state(child.find(qualify("w:sdtPr"))))
 
     def _write_chunk(self, element: XmlElement) -> None:
         """Write an embedded HTML page, which some programs use for all of a document."""
-        name = self._package.get_target(self._part, element.get(q("r:id"), ""))
+        name = self._package.get_target(self._part, element.get(qualify("r:id"), ""))
         tree = _parse_page(name, self._package.read(name)) if name else None
         if tree is None:
             self._left_out[_EMBEDDED] += 1
@@ -234,11 +239,11 @@ class _Document:
         """Read a paragraph, and count its number if Word shows the paragraph."""
         read = self.reader.read(element)
         settings = element.find(_SETTINGS)
-        mark = None if settings is None else settings.find(q("w:rPr"))
+        mark = None if settings is None else settings.find(qualify("w:rPr"))
         gone = mark is not None and (
-            is_switched_on(mark.find(q("w:vanish")))
-            or mark.find(q("w:del")) is not None
-            or mark.find(q("w:moveFrom")) is not None
+            is_switched_on(mark.find(qualify("w:vanish")))
+            or mark.find(qualify("w:del")) is not None
+            or mark.find(qualify("w:moveFrom")) is not None
         )
         if gone and not read.inline.render().strip():
             return read, None
@@ -258,7 +263,7 @@ class _Document:
                 except UnreadableDocument:
                     is_written = False
                 self._left_out[_CHARTS] += not is_written
-            elif each.tag == q("w:txbxContent"):
+            elif each.tag == qualify("w:txbxContent"):
                 self._write_blocks(each)
                 self._close()
             else:
@@ -303,10 +308,13 @@ class _Document:
 
     def _skip_row(self, row: XmlElement) -> bool:
         """Check if a row is hidden or deleted, and count its words if so."""
-        settings = row.find(q("w:trPr"))
+        settings = row.find(qualify("w:trPr"))
         if settings is None:
             return False
-        hidden, deleted = is_switched_on(settings.find(q("w:hidden"))), settings.find(q("w:del")) is not None
+        hidden, deleted = (
+            is_switched_on(settings.find(qualify("w:hidden"))),
+            settings.find(qualify("w:del")) is not None,
+        )
         if hidden or deleted:
             self.reader.count_skipped(row, DELETED if deleted else HIDDEN)
         return hidden or deleted
@@ -329,13 +337,13 @@ class _Document:
 
     def _read_row(self, row: XmlElement, cells: list[XmlElement]) -> tuple[list[str], list[Anchored]]:
         """Read the cell texts of a row. A merged cell has its text in the first cell."""
-        settings = row.find(q("w:trPr"))
-        before = None if settings is None else settings.find(q("w:gridBefore"))
+        settings = row.find(qualify("w:trPr"))
+        before = None if settings is None else settings.find(qualify("w:gridBefore"))
         line, anchored = [""] * _get_span(before, 0), list[Anchored]()
         for cell in cells:
-            about = cell.find(q("w:tcPr"))
-            span = None if about is None else about.find(q("w:gridSpan"))
-            merged = None if about is None else about.find(q("w:vMerge"))
+            about = cell.find(qualify("w:tcPr"))
+            span = None if about is None else about.find(qualify("w:gridSpan"))
+            merged = None if about is None else about.find(qualify("w:vMerge"))
             text, found = "", list[Anchored]()
             if merged is None or merged.get(VALUE, "continue") == "restart":
                 text, found = self._read_cell(cell)
@@ -353,7 +361,7 @@ class _Document:
                 for each in read.anchored:
                     if isinstance(each, FoundPicture | str):
                         anchored.append(each)
-                    elif each.tag == q("w:txbxContent"):
+                    elif each.tag == qualify("w:txbxContent"):
                         text, more = self._read_cell(each)
                         texts.append(text)
                         anchored += more
@@ -364,12 +372,12 @@ class _Document:
                 lines = [self._read_row(row, list(self._find(row, _CELL))) for row in rows]
                 texts.append("; ".join(", ".join(filter(None, line)) for line, _ in lines))
                 anchored += [each for _, more in lines for each in more]
-            elif child.tag in {q("m:oMathPara"), q("m:oMath")}:
+            elif child.tag in {qualify("m:oMathPara"), qualify("m:oMath")}:
                 texts.append(f" {write_formula(child)} ")
             elif not str(child.tag).endswith("Pr"):
                 text, more = self._read_cell(child)
                 if child.tag == _CONTROL and not text:
-                    text = read_control_state(child.find(q("w:sdtPr")))
+                    text = read_control_state(child.find(qualify("w:sdtPr")))
                 texts.append(text)
                 anchored += more
         return join_lines(" ".join(texts)), anchored
@@ -380,7 +388,9 @@ class _Document:
         name = self._package.find_related(self._main, f"{kind}s")
         root = self._package.parse(name) if name else ()
         return name or "", {
-            each.get(q("w:id"), ""): each for each in root if each.get(q("w:type"), "") not in _NO_NOTES
+            each.get(qualify("w:id"), ""): each
+            for each in root
+            if each.get(qualify("w:type"), "") not in _NO_NOTES
         }
 
     def _mark_note(self, reference: NoteReference) -> str:
@@ -395,7 +405,7 @@ class _Document:
 
 def _is_data(cells: Sequence[XmlElement]) -> bool:
     """Check if a row has several cells with text and no table."""
-    filled = sum(any((text.text or "").strip() for text in cell.iter(q("w:t"))) for cell in cells)
+    filled = sum(any((text.text or "").strip() for text in cell.iter(qualify("w:t"))) for cell in cells)
     return filled > 1 and all(next(cell.iter(_TABLE), None) is None for cell in cells)
 
 

@@ -7,15 +7,31 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kg_api.convert.ooxml.package import XmlElement, q
+from kg_api.convert.ooxml.package import XmlElement, qualify
 from kg_api.convert.ooxml.text import BULLET, Script, format_number
 from kg_api.convert.shared.markdown_text import join_lines
 
-VALUE = q("w:val")
-_STYLE, _NAME, _BASE, _ID, _TYPE = q("w:style"), q("w:name"), q("w:basedOn"), q("w:styleId"), q("w:type")
-_PARAGRAPH, _RUN, _RUN_STYLE, _OUTLINE = q("w:pPr"), q("w:rPr"), q("w:rStyle"), q("w:outlineLvl")
-_VANISH, _STRIKE, _DOUBLE, _SHIFT = q("w:vanish"), q("w:strike"), q("w:dstrike"), q("w:vertAlign")
-_FONTS, _ASCII, _MOVE = q("w:rFonts"), q("w:ascii"), q("w:position")
+VALUE = qualify("w:val")
+_STYLE, _NAME, _BASE, _ID, _TYPE = (
+    qualify("w:style"),
+    qualify("w:name"),
+    qualify("w:basedOn"),
+    qualify("w:styleId"),
+    qualify("w:type"),
+)
+_PARAGRAPH, _RUN, _RUN_STYLE, _OUTLINE = (
+    qualify("w:pPr"),
+    qualify("w:rPr"),
+    qualify("w:rStyle"),
+    qualify("w:outlineLvl"),
+)
+_VANISH, _STRIKE, _DOUBLE, _SHIFT = (
+    qualify("w:vanish"),
+    qualify("w:strike"),
+    qualify("w:dstrike"),
+    qualify("w:vertAlign"),
+)
+_FONTS, _ASCII, _MOVE = qualify("w:rFonts"), qualify("w:ascii"), qualify("w:position")
 _MIN_MOVE = 4  # half points: a smaller move only adjusts the font
 _HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)
 _CODE = frozenset({"code", "html preformatted", "source code", "preformatted text"})
@@ -59,20 +75,28 @@ class Styles:
             identity = each.get(_ID, "")
             self._styles[identity] = Style(
                 identity,
-                _value(each.find(_NAME)).lower(),
-                _value(each.find(_BASE)),
+                _read_value(each.find(_NAME)).lower(),
+                _read_value(each.find(_BASE)),
                 each.find(_PARAGRAPH),
                 each.find(_RUN),
             )
-            if each.get(_TYPE, "") == "paragraph" and each.get(q("w:default"), "") in {"1", "true", "on"}:
+            if each.get(_TYPE, "") == "paragraph" and each.get(qualify("w:default"), "") in {
+                "1",
+                "true",
+                "on",
+            }:
                 self._default = identity
-        defaults = None if root is None else root.find(f"{q('w:docDefaults')}/{q('w:rPrDefault')}/{_RUN}")
+        defaults = (
+            None
+            if root is None
+            else root.find(f"{qualify('w:docDefaults')}/{qualify('w:rPrDefault')}/{_RUN}")
+        )
         self._defaults = defaults
-        language = None if defaults is None else defaults.find(q("w:lang"))
+        language = None if defaults is None else defaults.find(qualify("w:lang"))
         self.language = "en" if language is None else language.get(VALUE, "en")
 
     def get_paragraph_style(self, properties: XmlElement | None) -> str:
-        style = None if properties is None else properties.find(q("w:pStyle"))
+        style = None if properties is None else properties.find(qualify("w:pStyle"))
         return self._default if style is None else style.get(VALUE, "")
 
     def follow(self, identity: str) -> tuple[Style, ...]:
@@ -147,19 +171,24 @@ def _find_first(runs: list[XmlElement], name: str) -> XmlElement | None:
 
 
 def _read_move(element: XmlElement | None) -> Script:
-    text = _value(element)
+    text = _read_value(element)
     points = int(text) if re.fullmatch(r"-?[0-9]{1,4}", text) else 0
     return "raised" if points >= _MIN_MOVE else "lowered" if points <= -_MIN_MOVE else ""
 
 
-def _value(element: XmlElement | None) -> str:
+def _read_value(element: XmlElement | None) -> str:
     return "" if element is None else element.get(VALUE, "")
 
 
 # Automatic paragraph numbers: `1.`, `2.1`, `Article IV`, `(c)`
 
 _LEVELS = 9
-_NUMBERING, _NUM_ID, _LEVEL, _LEVEL_AT = q("w:numPr"), q("w:numId"), q("w:lvl"), q("w:ilvl")
+_NUMBERING, _NUM_ID, _LEVEL, _LEVEL_AT = (
+    qualify("w:numPr"),
+    qualify("w:numId"),
+    qualify("w:lvl"),
+    qualify("w:ilvl"),
+)
 _PLACE = re.compile(r"%([1-9])")
 
 
@@ -266,23 +295,25 @@ class Numbering:
         return (identity, min(at or 0, _LEVELS - 1)) if identity in self._lists else None
 
     def _read(self, root: XmlElement) -> None:
-        abstracts = {each.get(q("w:abstractNumId"), ""): each for each in root.findall(q("w:abstractNum"))}
+        abstracts = {
+            each.get(qualify("w:abstractNumId"), ""): each for each in root.findall(qualify("w:abstractNum"))
+        }
         linked = {
             link.get(VALUE, ""): identity
             for identity, each in abstracts.items()
-            if (link := each.find(q("w:styleLink"))) is not None
+            if (link := each.find(qualify("w:styleLink"))) is not None
         }
-        for each in root.findall(q("w:num")):
-            name = each.find(q("w:abstractNumId"))
+        for each in root.findall(qualify("w:num")):
+            name = each.find(qualify("w:abstractNumId"))
             abstract = "" if name is None else name.get(VALUE, "")
-            link = abstracts[abstract].find(q("w:numStyleLink")) if abstract in abstracts else None
+            link = abstracts[abstract].find(qualify("w:numStyleLink")) if abstract in abstracts else None
             if link is not None:
                 abstract = linked.get(link.get(VALUE, ""), abstract)
             found = _List(abstract)
             for level in abstracts[abstract].findall(_LEVEL) if abstract in abstracts else ():
                 _add_level(found, level)
-            for override in each.findall(q("w:lvlOverride")):
-                start, level = override.find(q("w:startOverride")), override.find(_LEVEL)
+            for override in each.findall(qualify("w:lvlOverride")):
+                start, level = override.find(qualify("w:startOverride")), override.find(_LEVEL)
                 if level is not None:
                     _add_level(found, level)
                 if start is not None and override.get(_LEVEL_AT, "").isdecimal():
@@ -300,11 +331,11 @@ def _add_level(found: _List, element: XmlElement) -> None:
         values = {
             name: each
             for name in ("numFmt", "lvlText", "start", "lvlRestart", "pStyle", "isLgl")
-            if (each := element.find(q(f"w:{name}"))) is not None
+            if (each := element.find(qualify(f"w:{name}"))) is not None
         }
         form = values["numFmt"].get(VALUE, "decimal") if "numFmt" in values else "decimal"
         found.levels[int(element.get(_LEVEL_AT, ""))] = _Level(
-            values["numFmt"].get(q("w:format"), "decimal") if form == "custom" else form,
+            values["numFmt"].get(qualify("w:format"), "decimal") if form == "custom" else form,
             values["lvlText"].get(VALUE, "") if "lvlText" in values else "",
             _to_int(values["start"].get(VALUE, ""), 0) if "start" in values else 0,
             _to_int(values["lvlRestart"].get(VALUE, ""), 0) if "lvlRestart" in values else None,

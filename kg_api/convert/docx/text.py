@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kg_api.convert.docx.styles import VALUE, Look, Styles, is_switched_on
-from kg_api.convert.ooxml.package import XmlElement, q
+from kg_api.convert.ooxml.package import XmlElement, qualify
 from kg_api.convert.ooxml.text import ALTERNATIVES, InlineText, is_symbol_font, translate_symbols
 from kg_api.convert.shared.formulas import write_formula
 from kg_api.schemas.images import ReadImage
 
-_MARK, _KIND, _DATA = q("w:fldChar"), q("w:fldCharType"), q("w:ffData")
-_DELETED = (q("w:del"), q("w:moveFrom"))
+_MARK, _KIND, _DATA = qualify("w:fldChar"), qualify("w:fldCharType"), qualify("w:ffData")
+_DELETED = (qualify("w:del"), qualify("w:moveFrom"))
 _CHECKED, _UNCHECKED = "☒", "☐"
 _MAX_EXAMPLE = 60
 _SILENT = frozenset(
@@ -95,11 +95,11 @@ class Fields:
         if name == "FORMCHECKBOX":
             return read_check_box(ended.data)
         if name == "FORMDROPDOWN":
-            items = None if ended.data is None else ended.data.find(q("w:ddList"))
+            items = None if ended.data is None else ended.data.find(qualify("w:ddList"))
             if items is None:
                 return ""
-            chosen = items.find(q("w:result"))
-            entries = [each.get(VALUE, "") for each in items.findall(q("w:listEntry"))]
+            chosen = items.find(qualify("w:result"))
+            entries = [each.get(VALUE, "") for each in items.findall(qualify("w:listEntry"))]
             at = "0" if chosen is None else chosen.get(VALUE, "0")
             return entries[int(at)] if at.isdecimal() and int(at) < len(entries) else ""
         if not ended.in_result or name == "EQ":  # Word renders the formula from the field code
@@ -113,12 +113,14 @@ class Fields:
 
 
 def read_check_box(data: XmlElement | None) -> str:
-    box = None if data is None else data.find(q("w:checkBox"))
+    box = None if data is None else data.find(qualify("w:checkBox"))
     if box is None:
         return _UNCHECKED
-    checked = box.find(q("w:checked"))
+    checked = box.find(qualify("w:checked"))
     return (
-        _CHECKED if is_switched_on(box.find(q("w:default")) if checked is None else checked) else _UNCHECKED
+        _CHECKED
+        if is_switched_on(box.find(qualify("w:default")) if checked is None else checked)
+        else _UNCHECKED
     )
 
 
@@ -126,17 +128,21 @@ def read_control_state(properties: XmlElement | None) -> str:
     """Read the value of a content control without text: its check box, selected item, or date."""
     if properties is None:
         return ""
-    if (box := properties.find(q("w14:checkbox"))) is not None:
-        checked = box.find(q("w14:checked"))
-        on = checked is not None and checked.get(q("w14:val"), "1") not in {"0", "false"}
+    if (box := properties.find(qualify("w14:checkbox"))) is not None:
+        checked = box.find(qualify("w14:checked"))
+        on = checked is not None and checked.get(qualify("w14:val"), "1") not in {"0", "false"}
         return _CHECKED if on else _UNCHECKED
     for kind in ("w:dropDownList", "w:comboBox"):
-        if (choice := properties.find(q(kind))) is not None and (last := choice.get(q("w:lastValue"), "")):
-            items = choice.findall(q("w:listItem"))
-            texts = {each.get(q("w:value"), ""): each.get(q("w:displayText"), "") for each in items}
+        if (choice := properties.find(qualify(kind))) is not None and (
+            last := choice.get(qualify("w:lastValue"), "")
+        ):
+            items = choice.findall(qualify("w:listItem"))
+            texts = {
+                each.get(qualify("w:value"), ""): each.get(qualify("w:displayText"), "") for each in items
+            }
             return texts.get(last) or last
-    date = properties.find(q("w:date"))
-    return "" if date is None else date.get(q("w:fullDate"), "").partition("T")[0]
+    date = properties.find(qualify("w:date"))
+    return "" if date is None else date.get(qualify("w:fullDate"), "").partition("T")[0]
 
 
 # Displayed text of a paragraph, and its anchored objects
@@ -144,15 +150,22 @@ def read_control_state(properties: XmlElement | None) -> str:
 HIDDEN, DELETED, OBJECTS = "hidden words", "words of tracked deletions", "embedded objects"
 SYMBOLS = "signs of fonts that are not known"
 _MAX_MOVED = 8
-_RUN_PROPERTIES, _TEXT = q("w:rPr"), q("w:t")
-_CONTENT = (_TEXT, q("a:t"), q("v:textpath"), q("c:chart"), q("cx:chart"), q("dgm:relIds"))  # of a graphic
+_RUN_PROPERTIES, _TEXT = qualify("w:rPr"), qualify("w:t")
+_CONTENT = (
+    _TEXT,
+    qualify("a:t"),
+    qualify("v:textpath"),
+    qualify("c:chart"),
+    qualify("cx:chart"),
+    qualify("dgm:relIds"),
+)  # of a graphic
 _SKIPPED = frozenset(
-    q(f"w:{name}")
+    qualify(f"w:{name}")
     for name in (
         *("pPr", "rPr", "sdtPr", "sdtEndPr", "smartTagPr", "customXmlPr", "tblPr", "tblGrid"),
         *("delInstrText", "fldData", "footnoteRef", "endnoteRef", "annotationRef"),
     )
-) | {q("wp:positionH"), q("wp:positionV")}
+) | {qualify("wp:positionH"), qualify("wp:positionV")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,32 +213,32 @@ class TextReader:
         self._style = ""
         self._text = ParagraphText()
         self._handlers: dict[str, Callable[[XmlElement], None]] = {
-            **{q(f"w:{name}"): self.count_skipped for name in ("del", "moveFrom")},
-            q("w:r"): self._read_run,
-            q("w:sdt"): self._read_control,
-            q("w:fldSimple"): self._read_simple_field,
-            q("m:oMath"): self._read_formula,
-            q("m:oMathPara"): self._read_formula,
+            **{qualify(f"w:{name}"): self.count_skipped for name in ("del", "moveFrom")},
+            qualify("w:r"): self._read_run,
+            qualify("w:sdt"): self._read_control,
+            qualify("w:fldSimple"): self._read_simple_field,
+            qualify("m:oMath"): self._read_formula,
+            qualify("m:oMathPara"): self._read_formula,
         }
         self._in_run: dict[str, Callable[[XmlElement, Look], None]] = {
             _TEXT: self._add_text,
-            q("w:sym"): self._add_symbol,
-            q("w:ruby"): self._add_ruby,
-            **{q(f"w:{kind}"): self._add_note for kind in ("footnoteReference", "endnoteReference")},
-            **{q(name): self._add_graphic for name in ("w:drawing", "w:pict", "w:object")},
+            qualify("w:sym"): self._add_symbol,
+            qualify("w:ruby"): self._add_ruby,
+            **{qualify(f"w:{kind}"): self._add_note for kind in ("footnoteReference", "endnoteReference")},
+            **{qualify(name): self._add_graphic for name in ("w:drawing", "w:pict", "w:object")},
         }
         self._signs = {
-            q("w:tab"): "\t",
-            q("w:ptab"): "\t",
-            q("w:br"): "\n",
-            q("w:cr"): "\n",
-            q("w:noBreakHyphen"): "-",
+            qualify("w:tab"): "\t",
+            qualify("w:ptab"): "\t",
+            qualify("w:br"): "\n",
+            qualify("w:cr"): "\n",
+            qualify("w:noBreakHyphen"): "-",
         }
 
     def read(self, paragraph: XmlElement) -> ParagraphText:
         before = self._text, self._style
         self._text = ParagraphText()
-        self._style = self._styles.get_paragraph_style(paragraph.find(q("w:pPr")))
+        self._style = self._styles.get_paragraph_style(paragraph.find(qualify("w:pPr")))
         self._read_children(paragraph)
         read, (self._text, self._style) = self._text, before
         return read
@@ -241,7 +254,7 @@ class TextReader:
 
     def count_skipped(self, element: XmlElement, reason: str = DELETED) -> None:
         """Count the words below a skipped element."""
-        texts = list(element.iter(_TEXT, q("w:delText")))
+        texts = list(element.iter(_TEXT, qualify("w:delText")))
         self.unshown.update(texts)
         self._left_out[reason] += sum(len((each.text or "").split()) for each in texts)
 
@@ -249,10 +262,10 @@ class TextReader:
         before = self._text.inline.size
         self._read_children(element)
         if self._text.inline.size == before and not self.fields.in_code:
-            self._text.inline.add(read_control_state(element.find(q("w:sdtPr"))))
+            self._text.inline.add(read_control_state(element.find(qualify("w:sdtPr"))))
 
     def _read_simple_field(self, element: XmlElement) -> None:
-        self.fields.begin_simple(element.get(q("w:instr"), ""))
+        self.fields.begin_simple(element.get(qualify("w:instr"), ""))
         self._read_children(element)
         self.fields.end_simple()
 
@@ -265,9 +278,9 @@ class TextReader:
         look = self._styles.get_look(self._style, run.find(_RUN_PROPERTIES))
         for child in run:
             tag = child.tag
-            if tag == q("w:fldChar"):
+            if tag == qualify("w:fldChar"):
                 self._text.inline.add(self.fields.switch(child), look.script, struck=look.struck)
-            elif tag == q("w:instrText"):
+            elif tag == qualify("w:instrText"):
                 self.fields.add_code(child.text or "")
                 self.unshown.update(child.iter(_TEXT))  # nested fields in the field code
             elif self.fields.in_code:
@@ -292,12 +305,12 @@ class TextReader:
         self._text.inline.add(text, look.script or moved, struck=look.struck)
 
     def _add_symbol(self, element: XmlElement, look: Look) -> None:
-        code = element.get(q("w:char"), "")
+        code = element.get(qualify("w:char"), "")
         try:
             sign = chr(int(code, 16))
         except (ValueError, OverflowError):
             return
-        symbol = self._translate(sign, element.get(q("w:font"), ""))
+        symbol = self._translate(sign, element.get(qualify("w:font"), ""))
         self._text.inline.add(symbol, look.script, struck=look.struck)
 
     def _translate(self, text: str, font: str) -> str:
@@ -306,7 +319,7 @@ class TextReader:
         return translated
 
     def _add_ruby(self, element: XmlElement, look: Look) -> None:
-        base, reading = element.find(q("w:rubyBase")), element.find(q("w:rt"))
+        base, reading = element.find(qualify("w:rubyBase")), element.find(qualify("w:rt"))
         if base is not None:
             self._read_children(base)
         annotation = "" if reading is None else "".join(each.text or "" for each in reading.iter(_TEXT))
@@ -315,15 +328,17 @@ class TextReader:
         )
 
     def _add_note(self, element: XmlElement, look: Look) -> None:
-        kind = "endnote" if element.tag == q("w:endnoteReference") else "footnote"
-        own_mark = element.get(q("w:customMarkFollows"), "0") in {"1", "true", "on"}
-        mark = self._mark_note(NoteReference(kind, element.get(q("w:id"), ""), own_mark))
+        kind = "endnote" if element.tag == qualify("w:endnoteReference") else "footnote"
+        own_mark = element.get(qualify("w:customMarkFollows"), "0") in {"1", "true", "on"}
+        mark = self._mark_note(NoteReference(kind, element.get(qualify("w:id"), ""), own_mark))
         self._text.inline.add("" if own_mark else f"[{mark}]", struck=look.struck)
 
     def _add_graphic(self, element: XmlElement, look: Look) -> None:
-        self._left_out[OBJECTS] += sum(1 for _ in element.iter(q("o:OLEObject")))
+        self._left_out[OBJECTS] += sum(1 for _ in element.iter(qualify("o:OLEObject")))
         self._read_graphic(element, "", look)
-        if next(element.iter(q("a:blip"), q("v:imagedata")), None) is None:  # images have their own
+        if (
+            next(element.iter(qualify("a:blip"), qualify("v:imagedata")), None) is None
+        ):  # images have their own
             self._add_alternatives(element, look)
 
     def _add_alternatives(self, element: XmlElement, look: Look) -> None:
@@ -339,22 +354,22 @@ class TextReader:
     def _read_graphic(self, element: XmlElement, words: str, look: Look) -> None:
         for child in element:
             tag = child.tag
-            if tag in {q("w:txbxContent"), q("a:p")}:
+            if tag in {qualify("w:txbxContent"), qualify("a:p")}:
                 self._text.anchored.append(child)
-            elif tag in {q("wp:docPr"), q("pic:cNvPr")}:
+            elif tag in {qualify("wp:docPr"), qualify("pic:cNvPr")}:
                 words = child.get("descr", "").strip() or child.get("title", "").strip() or words
-            elif tag in {q("a:blip"), q("v:imagedata")}:
-                title = child.get(q("o:title"), "") if tag == q("v:imagedata") else ""
-                relationship = child.get(q("r:embed"), "") or child.get(q("r:id"), "")
+            elif tag in {qualify("a:blip"), qualify("v:imagedata")}:
+                title = child.get(qualify("o:title"), "") if tag == qualify("v:imagedata") else ""
+                relationship = child.get(qualify("r:embed"), "") or child.get(qualify("r:id"), "")
                 self._add_image(relationship, words or title, look)
-            elif tag in {q("c:chart"), q("cx:chart")}:
-                self._text.anchored.append(child.get(q("r:id"), ""))
-            elif tag == q("dgm:relIds"):
-                self._text.anchored.append(child.get(q("r:dm"), ""))
-            elif tag == q("v:textpath"):
+            elif tag in {qualify("c:chart"), qualify("cx:chart")}:
+                self._text.anchored.append(child.get(qualify("r:id"), ""))
+            elif tag == qualify("dgm:relIds"):
+                self._text.anchored.append(child.get(qualify("r:dm"), ""))
+            elif tag == qualify("v:textpath"):
                 self._text.inline.add(f" {child.get('string', '')} ", struck=look.struck)
             elif tag not in _SKIPPED:
-                alternative = child.get("alt", "") if tag == q("v:shape") else ""
+                alternative = child.get("alt", "") if tag == qualify("v:shape") else ""
                 self._read_graphic(child, alternative or words, look)
 
     def _add_image(self, relationship: str, words: str, look: Look) -> None:

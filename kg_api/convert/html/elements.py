@@ -73,7 +73,7 @@ def get_skip_reason(element: Element) -> str:
         return "" if tag in _SHOWN_WITHIN and _is_shown(element, tag) else reason
     if tag == "dialog" and "open" not in attributes:
         return HIDDEN
-    if tag in {"header", "footer", "aside", "form", "a"} and (reason := _by_place(element, tag)):
+    if tag in {"header", "footer", "aside", "form", "a"} and (reason := _find_by_place(element, tag)):
         return reason
     return _get_reason_in_attributes(attributes) if attributes else ""
 
@@ -97,7 +97,7 @@ def _get_reason_in_attributes(attributes: Mapping[str, str]) -> str:
     return next((_CLASSES[each] for each in attributes.get("class", "").split() if each in _CLASSES), "")
 
 
-def _by_place(element: Element, tag: str) -> str:
+def _find_by_place(element: Element, tag: str) -> str:
     if tag == "a":
         own = element.get("href", "").startswith("#") and len(element) == 0
         return MACHINERY if own and (element.text or "").strip() in _ANCHORS else ""

@@ -43,7 +43,7 @@ from kg_api.schemas.images import ReadImage
 from kg_api.schemas.metadata import MetadataValue
 from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.settings import ConversionSettings
-from kg_api.text.decoding import binary_kind, declared_encoding, decode_declared
+from kg_api.text.decoding import decode_declared, find_binary_kind, find_declared_encoding
 from kg_api.text.image_references import from_data_uri, is_data_uri
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
@@ -289,9 +289,9 @@ _DATES = (
 
 def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     """Convert an HTML page with its inline images."""
-    if what := binary_kind(data):
+    if what := find_binary_kind(data):
         raise UnreadableDocument(f"the file is not HTML but {what}. Rename the file to match its content")
-    text, notes = decode_declared(data, declared_encoding(data))
+    text, notes = decode_declared(data, find_declared_encoding(data))
     images, tree, writer = ImagesWithin(settings), parse(text), MarkdownWriter()
     part, body = find_content(tree), tree.find("body")
     walk = PageWalk(writer, find_inline_images(images))

@@ -22,7 +22,7 @@ from kg_api.providers.embedding_port import Rendering
 from kg_api.schemas.images import ImageType, RenderedImage
 from kg_api.schemas.metadata import MetadataValue
 from kg_api.settings import ConversionSettings
-from kg_api.text.decoding import EXPORT, binary_kind, detect_unsupported_image, is_image
+from kg_api.text.decoding import EXPORT, detect_unsupported_image, find_binary_kind, is_image
 
 _DESCRIPTION, _AUTHOR, _CHANGED, _XP_TITLE, _XP_COMMENT = 0x010E, 0x013B, 0x0132, 0x9C9B, 0x9C9C
 _EXIF, _TAKEN = 0x8769, 0x9003
@@ -124,7 +124,7 @@ def _describe_non_image(data: bytes) -> str:
         return "the file is not an image: it is empty (0 bytes). Copy the file again"
     if what := detect_unsupported_image(data):
         return f"the file is {what}, an unsupported format. {EXPORT}"
-    instead = binary_kind(data)
+    instead = find_binary_kind(data)
     if not instead:
         with suppress(UnicodeDecodeError):
             instead = "text" if "\0" not in data.decode() else ""

@@ -212,7 +212,7 @@ class ConverterPool:
             if reason := find_missing_reason(self._settings):
                 raise UnreadableDocument(f"OCR could not read every page, as `ocr` requires: {reason}")
             with self._ocr.place():
-                return note_skipped_images(self._answer(Converted, Request("ocr-all"), data), "")
+                return add_skipped_images_note(self._answer(Converted, Request("ocr-all"), data), "")
         spent = SpentBudget()
         made = self._answer(Converted, Request("convert", form), data, spent=spent)
         if form == "image":
@@ -222,13 +222,15 @@ class ConverterPool:
             return made
         reason = find_missing_reason(self._settings)
         if ocr == "never" or reason:
-            return note_skipped_images(made, "OCR was not wanted (ocr: never)" if ocr == "never" else reason)
+            return add_skipped_images_note(
+                made, "OCR was not wanted (ocr: never)" if ocr == "never" else reason
+            )
         try:  # a separate request, so that a failure or timeout of OCR does not affect the other pages
             with self._ocr.place():
                 read = self._answer(Converted, Request("ocr"), data, spent=spent)
         except UnreadableDocument as error:
-            return note_skipped_images(made, f"OCR failed: {error}")
-        return note_skipped_images(read, "")
+            return add_skipped_images_note(made, f"OCR failed: {error}")
+        return add_skipped_images_note(read, "")
 
     def _add_words(self, made: Converted, data: bytes, spent: SpentBudget) -> Converted:
         """Append the text from OCR to the text of an image."""
@@ -344,7 +346,7 @@ def _require_one_image(made: Converted) -> None:
         raise UnreadableDocument("the parser returned an unexpected response. Save the file again")
 
 
-def note_skipped_images(made: Converted, reason: str) -> Converted:
+def add_skipped_images_note(made: Converted, reason: str) -> Converted:
     if made.text.strip():
         return replace(made, notes=(*made.notes, *_describe_skipped_images(made, reason)))
     description = reason or "; ".join(made.notes)

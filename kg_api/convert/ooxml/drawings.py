@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import zip_longest
 
-from kg_api.convert.ooxml.package import XmlElement, q
+from kg_api.convert.ooxml.package import XmlElement, qualify
 from kg_api.convert.ooxml.text import (
     BULLET,
     InlineText,
@@ -19,7 +19,13 @@ from kg_api.convert.shared.number_format import format_number, parse_number_form
 
 # DrawingML paragraphs: text on slides and in charts, diagrams, and shapes
 
-_RUN, _FIELD, _BREAK, _PROPERTIES, _DRAWING_TEXT = q("a:r"), q("a:fld"), q("a:br"), q("a:rPr"), q("a:t")
+_RUN, _FIELD, _BREAK, _PROPERTIES, _DRAWING_TEXT = (
+    qualify("a:r"),
+    qualify("a:fld"),
+    qualify("a:br"),
+    qualify("a:rPr"),
+    qualify("a:t"),
+)
 _STRUCK = frozenset({"sngStrike", "dblStrike"})
 
 
@@ -59,11 +65,11 @@ def _add_run(text: InlineText, run: XmlElement) -> None:
 
 def _translate(text: str, properties: XmlElement) -> str:
     """Translate symbol fonts: all letters of a run in such a font, or only private-use characters."""
-    for name in (q("a:latin"), q("a:sym")):
+    for name in (qualify("a:latin"), qualify("a:sym")):
         found = properties.find(name)
         font = "" if found is None else found.get("typeface", "")
         if is_symbol_font(font):
-            own = name == q("a:latin")
+            own = name == qualify("a:latin")
             return "".join(
                 translate_symbols(each, font) if own or each >= "\ue000" else each for each in text
             )
@@ -72,7 +78,7 @@ def _translate(text: str, properties: XmlElement) -> str:
 
 def read_lines(element: XmlElement) -> list[str]:
     """Read the non-empty paragraphs below an element, each on one line."""
-    return [line for each in element.iter(q("a:p")) if (line := join_lines(read_paragraph(each)))]
+    return [line for each in element.iter(qualify("a:p")) if (line := join_lines(read_paragraph(each)))]
 
 
 # Charts: titles as paragraphs, and cached values as tables
@@ -83,17 +89,17 @@ _MAX_POINTS = 100_000
 def read_chart(root: XmlElement) -> list[str]:
     """Read the blocks of a chart part (empty: unreadable)."""
     blocks = list[str]()
-    for each in root.iter(q("c:tx")):  # titles of chart and axes, and custom labels
+    for each in root.iter(qualify("c:tx")):  # titles of chart and axes, and custom labels
         parent = each.getparent()
-        if parent is not None and parent.tag != q("c:ser"):
-            rich = each.find(q("c:rich"))
+        if parent is not None and parent.tag != qualify("c:ser"):
+            rich = each.find(qualify("c:rich"))
             blocks.append(
                 write_paragraph(" ".join(read_lines(rich)) if rich is not None else _read_text(each))
             )
     tables: dict[tuple[str, ...], list[list[str]]] = {}
-    for each in root.iter(q("c:ser")):
+    for each in root.iter(qualify("c:ser")):
         columns = tables.setdefault(_read_points(each, "cat", "xVal"), [])
-        name = each.find(q("c:tx"))
+        name = each.find(qualify("c:tx"))
         columns.append(["" if name is None else _read_text(name), *_read_points(each, "val", "yVal")])
         if sizes := _read_points(each, "bubbleSize"):
             columns.append(["", *sizes])
@@ -103,19 +109,19 @@ def read_chart(root: XmlElement) -> list[str]:
 
 
 def _read_text(element: XmlElement) -> str:
-    return join_lines(" ".join(each.text or "" for each in element.iter(q("c:v"))))
+    return join_lines(" ".join(each.text or "" for each in element.iter(qualify("c:v"))))
 
 
 def _read_points(series: XmlElement, *names: str) -> tuple[str, ...]:
     """Return cached values by position. A category of several levels has its outer levels first."""
-    found = next((part for name in names if (part := series.find(q(f"c:{name}"))) is not None), None)
+    found = next((part for name in names if (part := series.find(qualify(f"c:{name}"))) is not None), None)
     if found is None:
         return ()
-    usual = next((each.text or "" for each in found.iter(q("c:formatCode"))), "")
-    is_number = next(found.iter(q("c:numCache"), q("c:numLit")), None) is not None
+    usual = next((each.text or "" for each in found.iter(qualify("c:formatCode"))), "")
+    is_number = next(found.iter(qualify("c:numCache"), qualify("c:numLit")), None) is not None
     points: dict[int, str] = {}
-    for each in found.iter(q("c:pt")):
-        at, value = each.get("idx", ""), each.find(q("c:v"))
+    for each in found.iter(qualify("c:pt")):
+        at, value = each.get("idx", ""), each.find(qualify("c:v"))
         if value is not None and at.isdecimal() and int(at) < _MAX_POINTS:
             text = value.text or ""
             form = parse_number_format(each.get("formatCode", "") or usual)
@@ -127,9 +133,9 @@ def _read_points(series: XmlElement, *names: str) -> tuple[str, ...]:
 def write_graphic(root: XmlElement, writer: MarkdownWriter) -> bool:
     """Write a chart part or the texts of a diagram, and return whether it has text."""
     before = writer.position
-    if root.tag == q("dgm:dataModel"):
+    if root.tag == qualify("dgm:dataModel"):
         outline = ListWriter(writer)
-        for each in root.iter(q("dgm:t")):
+        for each in root.iter(qualify("dgm:t")):
             if text := " ".join(read_lines(each)):
                 outline.write(0, BULLET, text)
     else:

@@ -36,7 +36,7 @@ _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
 
 
 @cache
-def q(name: str) -> str:
+def qualify(name: str) -> str:
     """Return the qualified name of `prefix:name`."""
     prefix, _, local = name.partition(":")
     return f"{{{_PREFIXES[prefix]}}}{local}"
@@ -128,9 +128,19 @@ def parse_part(data: bytes, name: str) -> XmlElement:
     return root
 
 
-_ALTERNATIVES, _CHOICE, _FALLBACK = q("mc:AlternateContent"), q("mc:Choice"), q("mc:Fallback")
-_TEXTS = (q("w:t"), q("a:t"), q("m:t"))
-_SHOWN = (q("a:blip"), q("v:imagedata"), q("c:chart"), q("cx:chart"), q("dgm:relIds"))
+_ALTERNATIVES, _CHOICE, _FALLBACK = (
+    qualify("mc:AlternateContent"),
+    qualify("mc:Choice"),
+    qualify("mc:Fallback"),
+)
+_TEXTS = (qualify("w:t"), qualify("a:t"), qualify("m:t"))
+_SHOWN = (
+    qualify("a:blip"),
+    qualify("v:imagedata"),
+    qualify("c:chart"),
+    qualify("cx:chart"),
+    qualify("dgm:relIds"),
+)
 
 
 def resolve_alternatives(root: XmlElement) -> None:
@@ -172,7 +182,7 @@ _SHAPES = frozenset({"sp", "pic", "grpSp", "graphicFrame", "cxnSp", "wsp", "spTr
 
 def _find_unseen(root: XmlElement) -> Iterator[XmlElement]:
     for each in root.iter("{*}rFonts", "{*}latin"):  # letters of a symbol font are symbols
-        if is_symbol_font(each.get(q("w:ascii"), "") or each.get("typeface", "")):
+        if is_symbol_font(each.get(qualify("w:ascii"), "") or each.get("typeface", "")):
             yield from islice(_climb(each), 1, 2)
     yield from (each for each in root.iter("{*}fld") if each.get("type", "") == "slidenum")
     for each in root.iter("{*}ph", "{*}cNvPr"):

@@ -25,7 +25,7 @@ from kg_api.convert.pdf.layout import (
 )
 from kg_api.convert.pdf.letters import mirror_box
 from kg_api.convert.pdf.removal import remove_control_codes, remove_headers, remove_unreadable
-from kg_api.convert.shared.accounting import note_missing
+from kg_api.convert.shared.accounting import describe_missing
 from kg_api.schemas.documents import Converted
 from kg_api.settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.settings import ConversionSettings
@@ -50,14 +50,14 @@ def convert(
         put_shown(pages)
         notes = (
             *(pictures.notes() if pictures else ()),
-            *_note_unreadable(pages),
-            *_note_control_codes(removed),
+            *_describe_unreadable(pages),
+            *_describe_control_codes(removed),
             *annotations.list_notes(),
             *_describe_removed_rows(remove_headers(pages)),
         )
         made = _assemble_document(document, pages, list(images.read(document)))
         known = "\n".join([made.text, *(text for page in pages for text in page.left_out)])
-        missing = note_missing([page.plain for page in pages], known, "the pages")
+        missing = describe_missing([page.plain for page in pages], known, "the pages")
         return replace(
             made,
             notes=(*notes, *images.notes(), *missing),
@@ -124,14 +124,14 @@ def _read_rotated_lines(pieces: Sequence[TextRun], number: int) -> list[Line]:
     return [Line([piece], number, Column(piece.left, piece.right)) for piece in pieces]
 
 
-def _note_unreadable(pages: Sequence[PageText]) -> tuple[str, ...]:
+def _describe_unreadable(pages: Sequence[PageText]) -> tuple[str, ...]:
     if not (numbers := [number for number, page in enumerate(pages, 1) if page.unreadable]):
         return ()
     lines = pluralize(sum(len(group_into_rows(page.unreadable)) for page in pages), "line")
     return (f"skipped: {lines} of {name_pages(numbers)}, because the font does not map to letters",)
 
 
-def _note_control_codes(removed: Mapping[int, int]) -> tuple[str, ...]:
+def _describe_control_codes(removed: Mapping[int, int]) -> tuple[str, ...]:
     if not removed:
         return ()
     signs = pluralize(sum(removed.values()), "sign")

@@ -306,7 +306,7 @@ class _Open:
         bold = sum(number for style, number in self.styles.items() if style.bold) / count
         mono = sum(number for style, number in self.styles.items() if style.mono) / count
         return TextRun(
-            join_letters(self._parts()),
+            join_letters(self._get_parts()),
             self.left,
             self.right,
             most.baseline,
@@ -317,7 +317,7 @@ class _Open:
             unmapped=self.unmapped,
         )
 
-    def _parts(self) -> Sequence[str]:
+    def _get_parts(self) -> Sequence[str]:
         if len(self.starts) == 1:
             return self.letters
         ends = [*(at for at, _ in self.starts[1:]), len(self.letters)]

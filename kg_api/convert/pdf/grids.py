@@ -81,13 +81,13 @@ def _list_sides(path: Any, count: int, matrix: PdfMatrix) -> Iterator[Box]:
         if kind == raw.FPDF_SEGMENT_MOVETO:
             start = point
         elif kind == raw.FPDF_SEGMENT_LINETO:
-            yield _bound(last, point)
+            yield _get_bounds(last, point)
         last = point
         if raw.FPDFPathSegment_GetClose(segment):
-            yield _bound(last, start)
+            yield _get_bounds(last, start)
 
 
-def _bound(one: tuple[float, float], other: tuple[float, float]) -> Box:
+def _get_bounds(one: tuple[float, float], other: tuple[float, float]) -> Box:
     return min(one[0], other[0]), min(one[1], other[1]), max(one[0], other[0]), max(one[1], other[1])
 
 
@@ -276,7 +276,9 @@ def _divide_row(cells: _Row, *, is_list: bool) -> Iterator[_Row]:
     """
     first, *others = cells.values()
     begins = [line.main.top for line in first]
-    is_shared = is_list or all({*map(_place, lines)} <= {*map(_place, first)} for lines in others)
+    is_shared = is_list or all(
+        {*map(_round_position, lines)} <= {*map(_round_position, first)} for lines in others
+    )
     is_full = is_list or sum(map(len, others)) > _FULL * len(first) * len(others)
     is_text = any(map(_is_running, cells.values()))
     if is_text or not (len(first) >= _MIN_LINES and others and is_shared and is_full):
@@ -289,5 +291,5 @@ def _divide_row(cells: _Row, *, is_list: bool) -> Iterator[_Row]:
         }
 
 
-def _place(line: Line) -> int:
+def _round_position(line: Line) -> int:
     return round(line.baseline)

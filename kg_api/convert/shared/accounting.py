@@ -62,7 +62,7 @@ def find_missing(pieces: Iterable[str], markdown: str) -> MissingText | None:
     return MissingText(lacking.total(), text if len(text) <= _MAX_EXAMPLE else text[: _MAX_EXAMPLE - 1] + "…")
 
 
-def note_missing(pieces: Iterable[str], markdown: str, place: str) -> tuple[str, ...]:
+def describe_missing(pieces: Iterable[str], markdown: str, place: str) -> tuple[str, ...]:
     """Return a note about the missing words of `place`, if any."""
     missing = find_missing(pieces, markdown)
     return (missing.describe(place),) if missing else ()

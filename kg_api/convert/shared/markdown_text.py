@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import quote
 
 from kg_api.schemas.images import FoundImage, ReadImage
-from kg_api.text.cutting import words as words_of
+from kg_api.text.cutting import count_words as words_of
 from kg_api.text.sources import SplitLimits
 
 _LIMITS = SplitLimits()

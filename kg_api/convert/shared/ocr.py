@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kg_api.schemas.base import digest
+from kg_api.schemas.base import compute_digest
 from kg_api.settings import ConversionSettings
 from kg_api.wording import build_install_command
 
@@ -69,7 +69,7 @@ def find_missing_reason(settings: ConversionSettings) -> str:
 def compute_fingerprint(settings: ConversionSettings) -> str:
     """Return a fingerprint of OCR and the settings. After a change, kg may read more of a file."""
     limits = settings.model_dump_json(include=_DECIDE)
-    return digest("ocr", find_missing_reason(settings) or "rapidocr", limits)
+    return compute_digest("ocr", find_missing_reason(settings) or "rapidocr", limits)
 
 
 # rapidocr, with models inside its wheel and no download

@@ -55,7 +55,7 @@ from kg_api.schemas.vocabulary import (
     ProposalState,
 )
 from kg_api.web.shared.dependencies import ConceptId, Offset, Ontology, OntologyFilter, Open, PageSize
-from kg_api.web.shared.routes import Routes, example
+from kg_api.web.shared.routes import Routes, declare_example
 
 communities = Routes("communities")
 
@@ -218,7 +218,7 @@ def constructive_query(
     container: Open,
     query: Annotated[
         ConstructiveQuery,
-        example(
+        declare_example(
             ontology="notes",
             steps=[
                 {"step": "seed", "by": "text", "value": "how are retries delayed", "limit": 5},
@@ -295,7 +295,7 @@ MergeId = Annotated[NodeId, Path(description="Id of a merge.")]
 @concepts.post("/relationships/search", "read", "Search relationships by their text", filtered=True)
 def search_relationships(
     container: Open,
-    body: Annotated[RelationshipSearch, example(query_text="what does a lease need", limit=5)],
+    body: Annotated[RelationshipSearch, declare_example(query_text="what does a lease need", limit=5)],
 ) -> RelationshipHits:
     """This uses vector search only. If several sources state a relationship, you get it once."""
     return container.relationships.search(limit_to_visible(container.graph, body))
@@ -323,7 +323,7 @@ def propose_relationship_types(
 def put_stance(
     container: Open,
     ontology: Ontology,
-    body: Annotated[StanceChange, example(type="casts doubt on", stance="contradicts")],
+    body: Annotated[StanceChange, declare_example(type="casts doubt on", stance="contradicts")],
 ) -> RelationshipType:
     """Set if a type supports or contradicts. Neutral types are not used for grounding."""
     return relations.set_stance(container.graph, ontology, body)
@@ -340,7 +340,7 @@ def list_type_merges(
 def merge_relationship_types(
     container: Open,
     ontology: Ontology,
-    body: Annotated[TypeMerging, example(into="requires", merged=["needs"], by="Ada", dry_run=True)],
+    body: Annotated[TypeMerging, declare_example(into="requires", merged=["needs"], by="Ada", dry_run=True)],
 ) -> TypeMerge:
     """Sources keep their own terms, so you can undo this. It will also be used for new sources."""
     return stored_relations.merge_types(container.graph, ontology, body)

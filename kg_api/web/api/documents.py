@@ -68,9 +68,9 @@ from kg_api.web.shared.dependencies import (
     SourceId,
     WhereFilter,
 )
-from kg_api.web.shared.limits import media_type, parse_text, read_model, require_type, valid
+from kg_api.web.shared.limits import get_media_type, parse_text, read_model, require_type, validate
 from kg_api.web.shared.openapi import BINARY, build_openapi_schema, request_body
-from kg_api.web.shared.routes import ApiRoute, Routes, example
+from kg_api.web.shared.routes import ApiRoute, Routes, declare_example
 from kg_api.web.shared.security import CSRF_FIELD, OWN
 
 stored = Routes("library")
@@ -79,7 +79,7 @@ stored = Routes("library")
 @stored.post("/queries/facets", "read", "Count the values of document fields", filtered=True)
 def count_values(
     container: Open,
-    request: Annotated[FacetRequest, example(fields=["author", "date:year"], where=["tags=oncall"])],
+    request: Annotated[FacetRequest, declare_example(fields=["author", "date:year"], where=["tags=oncall"])],
 ) -> Facets:
     return count_facets(container.graph, limit_to_visible(container.graph, request))
 
@@ -106,7 +106,7 @@ def list_documents(
     offset: Offset = 0,
     limit: PageSize = 100,
 ) -> DocumentPage:
-    conditions = valid(DocumentFilter, {"where": where or []}).where
+    conditions = validate(DocumentFilter, {"where": where or []}).where
     return library.list_documents(
         container.graph, ontology=ontology, where=conditions, offset=offset, limit=limit
     )
@@ -129,7 +129,7 @@ def get_document(
 def change_document(
     container: Open,
     document_id: CalledDocument,
-    change: Annotated[DocumentChange, example(metadata={"tags": ["oncall"], "draft": None})],
+    change: Annotated[DocumentChange, declare_example(metadata={"tags": ["oncall"], "draft": None})],
     ontology: OntologyFilter = None,
 ) -> DocumentChanged:
     """You can ingest the document again and keep this change. `job_id`: job to re-embed changed contexts."""
@@ -143,7 +143,8 @@ def change_document(
     filtered=True,
 )
 def delete_documents(
-    container: Open, deletion: Annotated[DocumentDeletion, example(ontology="notes", where=["date<2020"])]
+    container: Open,
+    deletion: Annotated[DocumentDeletion, declare_example(ontology="notes", where=["date<2020"])],
 ) -> DeletedMatching:
     """Delete documents. Use `dry_run` (default) to count them. 409: other documents match than expected."""
     deleted = delete_matching(container.graph, limit_to_visible(container.graph, deletion))
@@ -183,7 +184,7 @@ def list_folders(container: Open) -> FolderList:
 @folders.post("/folders", "admin", "Add a folder to sync", status_code=202)
 def add_folder(
     container: Open,
-    folder: Annotated[NewFolder, example(path="/home/me/notes", ontology="notes")],
+    folder: Annotated[NewFolder, declare_example(path="/home/me/notes", ontology="notes")],
     grant: Grant = None,
 ) -> Folder:
     """The folder has to be in KG_SYNC__ROOTS. 409: it overlaps another folder in the same ontology."""
@@ -232,7 +233,7 @@ HEADERS = {
 MAX_NAME = 100
 
 
-def _files(*types: str, **headers: str) -> dict[str, Any]:
+def _describe_files(*types: str, **headers: str) -> dict[str, Any]:
     """Build the options for a route that sends files with integer headers."""
     schema = {"schema": {"type": "string", "format": "binary"}}
     told = {name: {"schema": {"type": "integer"}, "description": text} for name, text in headers.items()}
@@ -254,27 +255,30 @@ def list_images(
 
 
 @stored.get(
-    "/images/{source_id:path}/thumbnail", "read", "Get the thumbnail of an image", **_files("image/webp")
+    "/images/{source_id:path}/thumbnail",
+    "read",
+    "Get the thumbnail of an image",
+    **_describe_files("image/webp"),
 )
 def get_thumbnail(container: Open, source_id: SourceId, known: IfNoneMatch = None) -> Response:
     """Return the image as WebP with at most 256 pixels per side, upright and without metadata."""
-    return _picture(container.files.get_thumbnail(source_id), known)
+    return _build_picture(container.files.get_thumbnail(source_id), known)
 
 
-@stored.get("/images/{source_id:path}", "read", "Get an image", **_files(*get_args(ImageType)))
+@stored.get("/images/{source_id:path}", "read", "Get an image", **_describe_files(*get_args(ImageType)))
 def get_image(container: Open, source_id: SourceId, known: IfNoneMatch = None) -> Response:
     """Return the file as an attachment without its location. 404: the source is not an image."""
-    return _picture(container.files.get_image(source_id), known)
+    return _build_picture(container.files.get_image(source_id), known)
 
 
-def _picture(file: ImageFile, known: str | None) -> Response:
+def _build_picture(file: ImageFile, known: str | None) -> Response:
     if known is not None and f'"{file.key}"' in known:
-        return _file(None, file.content_type, file.key)
-    name = file_name(file.name, SUFFIXES[file.content_type])
-    return _file(file.content, file.content_type, file.key, f"attachment; filename*=UTF-8''{name}")
+        return _build_file(None, file.content_type, file.key)
+    name = build_file_name(file.name, SUFFIXES[file.content_type])
+    return _build_file(file.content, file.content_type, file.key, f"attachment; filename*=UTF-8''{name}")
 
 
-def _file(content: bytes | None, kind: str, key: str, disposition: str = "", **more: str) -> Response:
+def _build_file(content: bytes | None, kind: str, key: str, disposition: str = "", **more: str) -> Response:
     """Build the response with an ETag, or use 304 if there is no content."""
     headers = {**HEADERS, "ETag": f'"{key}"'}
     if content is None:
@@ -282,7 +286,7 @@ def _file(content: bytes | None, kind: str, key: str, disposition: str = "", **m
     return Response(content, media_type=kind, headers={**headers, "Content-Disposition": disposition} | more)
 
 
-def file_name(document: str, suffix: str) -> str:
+def build_file_name(document: str, suffix: str) -> str:
     """Build a file name to use in a header. Characters that file systems reject are removed."""
     stem = PurePosixPath(document.replace("\\", "/")).stem
     stem = "".join(each for each in stem if each.isprintable())[:MAX_NAME].strip(". ") or "picture"
@@ -326,20 +330,22 @@ _BATCHED = BATCH["requestBody"]["content"]["application/json"]["schema"]
 _BATCHED["properties"]["documents"]["items"] = build_openapi_schema(DocumentText)
 
 
-def _ingesting(body: dict[str, Any], outcome: type[BaseModel] = Ingested) -> dict[str, Any]:
+def _describe_ingestion(body: dict[str, Any], outcome: type[BaseModel] = Ingested) -> dict[str, Any]:
     """Build the options for a route to ingest documents."""
     responses = {200: {"model": outcome, "description": "There is nothing new to embed."}}
     return {"filtered": True, "status_code": 202, "openapi_extra": body, "responses": responses}
 
 
-@ingest.post("/documents", "write", "Ingest a document", **_ingesting(BODY))
+@ingest.post("/documents", "write", "Ingest a document", **_describe_ingestion(BODY))
 async def ingest_document(container: Open, request: Request, response: Response) -> Ingested:
     """202: full text finds the document now, and you can use vectors after the job. 200: no job is needed."""
     ingested = await _take(request, container.ingest.ingest)
     return _set_status(ingested, response)
 
 
-@ingest.post("/documents/batch", "write", "Ingest several documents", **_ingesting(BATCH, IngestedBatch))
+@ingest.post(
+    "/documents/batch", "write", "Ingest several documents", **_describe_ingestion(BATCH, IngestedBatch)
+)
 async def ingest_batch(
     container: Open, request: Request, response: Response, key: IdempotencyKey
 ) -> IngestedBatch:
@@ -352,7 +358,7 @@ async def ingest_batch(
     return done
 
 
-@ingest.post("/documents/conversation", "write", "Ingest a conversation", **_ingesting(CONVERSATION))
+@ingest.post("/documents/conversation", "write", "Ingest a conversation", **_describe_ingestion(CONVERSATION))
 async def ingest_conversation(container: Open, request: Request, response: Response) -> Ingested:
     """Each message will be a section. If you send more messages later, only these are embedded."""
     require_type(request, "application/json")
@@ -371,7 +377,7 @@ async def ingest_conversation(container: Open, request: Request, response: Respo
 async def preview_document(container: Open, request: Request) -> DocumentPreview:
     """Parse, split, and chunk a document, to see the result. This does not store or embed it."""
     preview = await _take(request, container.ingest.preview)
-    config, cost = await run_in_threadpool(container.configure.cost_of_new, preview.record, preview.new)
+    config, cost = await run_in_threadpool(container.configure.estimate_new, preview.record, preview.new)
     change = preview.change
     return DocumentPreview(
         document=preview.record.document,
@@ -393,7 +399,7 @@ def _set_status(ingested: Ingested, response: Response) -> Ingested:
 
 async def _take(request: Request, taken: Callable[..., Taken]) -> Taken:
     """Read the document in a request from JSON or from a file, and pass it to a function."""
-    kind = media_type(request)
+    kind = get_media_type(request)
     if kind == "application/json":
         body = await read_model(request, DocumentText)
         return await run_in_threadpool(taken, build_incoming(body, body.text))
@@ -416,7 +422,7 @@ async def _read_upload(request: Request) -> tuple[Incoming, bytes]:
         fields.setdefault("document", file.filename)
         if isinstance(fields.get("metadata"), str):
             fields["metadata"] = parse_text(fields["metadata"])
-        upload = valid(DocumentUpload, fields)
+        upload = validate(DocumentUpload, fields)
         return build_incoming(upload, ""), await file.read()
 
 
@@ -427,7 +433,7 @@ def get_language(container: Open, ontology: Ontology) -> OntologyLanguage:
 
 @stored.put("/ontologies/{ontology}/language", "admin", "Set the language of an ontology")
 def put_language(
-    container: Open, ontology: Ontology, choice: Annotated[LanguageChoice, example(language="de")]
+    container: Open, ontology: Ontology, choice: Annotated[LanguageChoice, declare_example(language="de")]
 ) -> OntologyLanguage:
     """Reindex for up to 15 s. If the answer is not `complete`, repeat the request to continue."""
     return choose_language(container.graph, ontology, choice.language)
@@ -451,7 +457,7 @@ class PageRoute(ApiRoute):
 
 pages = Routes("library", PageRoute)
 
-PAGE = _files(
+PAGE = _describe_files(
     "image/png", **{PAGES: "Pages that the PDF has.", BOXED: "Words to mark on the page, with boxes."}
 )
 
@@ -482,17 +488,17 @@ def get_page(
     request = PageRequest(document_id, page, width, ontology, source_id, query)
     picture = container.pages.get_picture(request, known or "")
     if picture.drawn is None:
-        return _file(None, "image/png", picture.key)
-    drawn, name = picture.drawn, file_name(picture.document, f"-{request.page}.png")
+        return _build_file(None, "image/png", picture.key)
+    drawn, name = picture.drawn, build_file_name(picture.document, f"-{request.page}.png")
     counts = {PAGES: str(drawn.pages), BOXED: str(drawn.boxed)}
-    return _file(drawn.content, "image/png", picture.key, f"inline; filename*=UTF-8''{name}", **counts)
+    return _build_file(drawn.content, "image/png", picture.key, f"inline; filename*=UTF-8''{name}", **counts)
 
 
 # Review of pending documents
 
 review = Routes("review")
 
-_BODY = example(ontology="handbook", documents=["notes/leases.md", "notes/workers.md"])
+_BODY = declare_example(ontology="handbook", documents=["notes/leases.md", "notes/workers.md"])
 
 
 @review.get("/waiting", "read", "List the documents to approve", filtered=True)
@@ -539,7 +545,9 @@ def get_synonyms(container: Open, ontology: Ontology) -> Synonyms:
 def put_synonyms(
     container: Open,
     ontology: Ontology,
-    synonyms: Annotated[SynonymList, example(groups=[["k8s", "kubernetes"], ["ML", "machine learning"]])],
+    synonyms: Annotated[
+        SynonymList, declare_example(groups=[["k8s", "kubernetes"], ["ML", "machine learning"]])
+    ],
 ) -> Synonyms:
     """Replace all groups. Searches use synonyms too, with half the weight. You do not need to reindex."""
     container.graph.transaction(lambda tx: write_synonyms(tx, ontology, synonyms.groups))

@@ -25,7 +25,7 @@ from kg_api.schemas.embedding import (
 from kg_api.schemas.operations import JobStarted
 from kg_api.schemas.spaces import EmbeddingHealth, NewSpace, Slug, SpaceInfo, SpaceList
 from kg_api.web.shared.dependencies import IdempotencyKey, Ontology, OntologyFilter, Open
-from kg_api.web.shared.routes import Routes, example
+from kg_api.web.shared.routes import Routes, declare_example
 
 spaces = Routes("embedding")
 
@@ -55,7 +55,7 @@ def get_embedding_config(container: Open, ontology: Ontology) -> EmbeddingConfig
 def put_embedding_config(
     container: Open,
     ontology: Ontology,
-    config: Annotated[EmbeddingConfigChange, example(embed_on_ingest=False)],
+    config: Annotated[EmbeddingConfigChange, declare_example(embed_on_ingest=False)],
     *,
     dry_run: DryRun = False,
 ) -> EmbeddingConfiguration:
@@ -83,13 +83,13 @@ def rejected(container: Open, ontology: Ontology) -> RefusedSources:
 
     They are retried when you change text or configuration.
     """
-    return container.configure.refused(ontology)
+    return container.configure.list_refused(ontology)
 
 
 @spaces.post("/embeddings/regenerate", "admin", "Regenerate embeddings", status_code=202)
 def regenerate(
     container: Open,
-    asked: Annotated[Regeneration, example(ontology="notes", force=True)],
+    asked: Annotated[Regeneration, declare_example(ontology="notes", force=True)],
     key: IdempotencyKey,
 ) -> RegenerationStarted:
     """To re-embed everything, use `force`."""
@@ -105,7 +105,7 @@ def list_spaces(container: Open) -> SpaceList:
 def add_space(
     container: Open,
     space: Annotated[
-        NewSpace, example(slug="openai_small", provider="openai", model="text-embedding-3-small")
+        NewSpace, declare_example(slug="openai_small", provider="openai", model="text-embedding-3-small")
     ],
 ) -> SpaceInfo:
     """Call the model once to test it. Keys and URLs come from the environment. You can repeat this."""
@@ -115,7 +115,7 @@ def add_space(
 @spaces.post("/embedding/health", "admin", "Check the health of the embedding models now")
 def check_embedding_health(container: Open) -> EmbeddingHealth:
     """Embed a test text with each model, to see status and latency, or the error."""
-    return container.models.health()
+    return container.models.check_health()
 
 
 # Concept extraction
@@ -140,7 +140,7 @@ def get_extraction_config(
 def put_extraction_config(
     container: Open,
     ontology: Ontology,
-    config: Annotated[ExtractionConfig, example(extractor="keyphrase", per_source=4)],
+    config: Annotated[ExtractionConfig, declare_example(extractor="keyphrase", per_source=4)],
     *,
     dry_run: DryRun = False,
 ) -> ExtractionStatus:
@@ -166,7 +166,7 @@ def extract_concepts(
     earlier_path="/ontologies/{ontology}/extraction-refused",
 )
 def extraction_rejected(container: Open, ontology: Ontology) -> RefusedSources:
-    return container.extraction.refused(ontology)
+    return container.extraction.list_refused(ontology)
 
 
 # Switch of embedding spaces

@@ -10,7 +10,7 @@ from kg_api.graph.review import delete_judgements, judge, list_judgements
 from kg_api.schemas.base import NodeId
 from kg_api.schemas.evaluation import JudgedText, Judgement, JudgementRequest, Judgements, JudgementsDeleted
 from kg_api.web.shared.dependencies import Offset, Ontology, Open, PageSize
-from kg_api.web.shared.routes import Routes, example
+from kg_api.web.shared.routes import Routes, declare_example
 
 router = Routes("evaluation")
 
@@ -22,7 +22,8 @@ def put_judgement(
     container: Open,
     ontology: Ontology,
     judgement: Annotated[
-        JudgementRequest, example(question="how are retries delayed?", source_id="queues.md#12", relevance=2)
+        JudgementRequest,
+        declare_example(question="how are retries delayed?", source_id="queues.md#12", relevance=2),
     ],
 ) -> Judgement:
     """This replaces the old judgement. It will be used until the text of the passage is changed."""

@@ -16,8 +16,8 @@ from pydantic import BeforeValidator
 from kg_api import __version__
 from kg_api.access import keys
 from kg_api.access.keys import find_key_ids
-from kg_api.graph.jobs import cancel_job, find_job, page_of_jobs, read_queue_status
-from kg_api.graph.keys import page_of_audit, read_keys
+from kg_api.graph.jobs import cancel_job, find_job, read_jobs_page, read_queue_status
+from kg_api.graph.keys import read_audit_page, read_keys
 from kg_api.graph.names import identify_job, require_ontologies
 from kg_api.graph.reach import limit_visible_ontologies
 from kg_api.metrics import CONTENT_TYPE, QueueGauges, render_metrics
@@ -39,7 +39,7 @@ from kg_api.schemas.operations import (
 from kg_api.schemas.vocabulary import MAX_KEY_NAME, JobState
 from kg_api.web.shared.dependencies import JobId, Offset, OntologyFilter, Open, PageSize
 from kg_api.web.shared.health import QueueWatch, check_readiness, without_names
-from kg_api.web.shared.routes import GuardedRoute, Routes, example
+from kg_api.web.shared.routes import GuardedRoute, Routes, declare_example
 from kg_api.web.shared.scopes import public, requires
 from kg_api.web.shared.security import get_current_access
 from kg_api.web.shared.streams import JobStreams
@@ -63,7 +63,7 @@ def list_audit(
     """You can see a change within a second after the response. Changes are kept for a year."""
     graph = container.graph
     key_ids = None if key is None else [key] if key in NO_KEYS else find_key_ids(read_keys(graph), key)
-    entries, total = page_of_audit(graph, key_ids=key_ids, since=since, offset=offset, limit=limit)
+    entries, total = read_audit_page(graph, key_ids=key_ids, since=since, offset=offset, limit=limit)
     return AuditPage(entries=entries, total=total, offset=offset, limit=limit)
 
 
@@ -119,7 +119,7 @@ def list_jobs(
     offset: Offset = 0,
     limit: PageSize = 50,
 ) -> JobPage:
-    found, total = page_of_jobs(
+    found, total = read_jobs_page(
         container.graph, state=state, kind=kind, ontology=ontology, offset=offset, limit=limit
     )
     if not total:
@@ -131,7 +131,7 @@ def list_jobs(
 async def follow_jobs(request: Request, container: Open, ontology: OntologyFilter = None) -> Response:
     """Send `progress` and `end` events with a Job, first for unfinished jobs. 429: too many streams."""
     streams: JobStreams = request.app.state.streams
-    return streams.of_all(container.graph, ontology)
+    return streams.stream_all(container.graph, ontology)
 
 
 @jobs.get("/jobs/{job_id}", "read", "Get a job", filtered=True)
@@ -148,7 +148,7 @@ async def follow_job(request: Request, container: Open, job_id: JobId) -> Respon
     identity = await run_in_threadpool(identify_job, container.graph, job_id)
     await run_in_threadpool(find_job, container.graph, identity)  # return 404 before the stream starts
     streams: JobStreams = request.app.state.streams
-    return streams.of_job(container.graph, identity)
+    return streams.stream_job(container.graph, identity)
 
 
 @jobs.post("/jobs/{job_id}/cancel", "write", "Cancel a job", filtered=True)
@@ -180,7 +180,7 @@ def list_keys(container: Open, request: Request) -> ApiKeys:
 def create_key(
     container: Open,
     request: Request,
-    key: Annotated[NewKey, example(name="import", scope="write", valid_days=90)],
+    key: Annotated[NewKey, declare_example(name="import", scope="write", valid_days=90)],
 ) -> CreatedKey:
     """You can see `key` in this response only. 409: an active key has this name."""
     return keys.create_key(container.graph, key, get_current_access(request).key_id)
@@ -191,7 +191,7 @@ def rotate_key(
     container: Open,
     request: Request,
     key_id: CalledKey,
-    rotation: Annotated[KeyRotation, example(overlap_hours=1)],
+    rotation: Annotated[KeyRotation, declare_example(overlap_hours=1)],
 ) -> CreatedKey:
     """You can use the old key for `overlap_hours`. 409: it is not active, was replaced, or is ambiguous."""
     return keys.rotate_key(container.graph, key_id, rotation, get_current_access(request).key_id)
@@ -253,10 +253,10 @@ async def docs_script() -> Response:
 @health_router.get("/docs/{name}", include_in_schema=False)
 @public()
 async def docs_file(name: Literal["swagger-ui.css", "swagger-ui-bundle.js"]) -> Response:
-    return FileResponse(_swagger_ui() / name, headers={**HEADERS, "Cache-Control": "max-age=3600"})
+    return FileResponse(_find_swagger_ui() / name, headers={**HEADERS, "Cache-Control": "max-age=3600"})
 
 
 @cache
-def _swagger_ui() -> PathlibPath:
+def _find_swagger_ui() -> PathlibPath:
     """Find the files for Swagger UI in an installed package, which is not imported."""
     return PathlibPath(str(distribution("fastapi-offline").locate_file("fastapi_offline/static")))

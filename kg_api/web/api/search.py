@@ -40,10 +40,10 @@ from kg_api.schemas.vocabulary import (
 )
 from kg_api.search.answer import Writing
 from kg_api.web.shared.dependencies import CalledRead, CalledSource, Ontology, OntologyFilter, Open, SourceId
-from kg_api.web.shared.limits import media_type, parse_text, read_model, valid
+from kg_api.web.shared.limits import get_media_type, parse_text, read_model, validate
 from kg_api.web.shared.openapi import BINARY, request_body
-from kg_api.web.shared.problems import of_error
-from kg_api.web.shared.routes import Routes, example
+from kg_api.web.shared.problems import build_error_problem
+from kg_api.web.shared.routes import Routes, declare_example
 from kg_api.web.shared.streams import EventStream
 
 log = structlog.get_logger()
@@ -59,14 +59,14 @@ async def close_answer(writing: Writing) -> AsyncGenerator[None]:
             await run_sync(writing.close)
 
 
-async def _events(writing: Writing, closing: anyio.Event) -> AsyncGenerator[ServerSentEvent]:
+async def _stream_events(writing: Writing, closing: anyio.Event) -> AsyncGenerator[ServerSentEvent]:
     own_thread = anyio.CapacityLimiter(1)  # do not block threads of other requests
     while not closing.is_set():
         try:
             event = await run_sync(writing.next, limiter=own_thread)
         except KgError as error:
             log.error("answer failed", error=type(error).__name__, detail=str(error))  # noqa: TRY400 - sent to the client
-            yield ServerSentEvent(bytes(of_error(error).body).decode(), event="error")
+            yield ServerSentEvent(bytes(build_error_problem(error).body).decode(), event="error")
             return
         if event is None:
             return
@@ -85,7 +85,7 @@ router = Routes("search")
 @router.post("/queries/augment", "read", "Find passages relevant to a text or a conversation", filtered=True)
 def augment(
     container: Open,
-    request: Annotated[AugmentRequest, example(text="A worker lost its lease.", ontology="handbook")],
+    request: Annotated[AugmentRequest, declare_example(text="A worker lost its lease.", ontology="handbook")],
 ) -> Augmented:
     """Split a text, search for each piece, and get the best passages as records and as a context block."""
     return container.augment.augment(limit_to_visible(container.graph, request))
@@ -110,7 +110,9 @@ ANSWERS: dict[int | str, dict[str, Any]] = {
 )
 def answer(
     container: Open,
-    request: Annotated[AnswerRequest, example(question="How often is a lease renewed?", ontology="handbook")],
+    request: Annotated[
+        AnswerRequest, declare_example(question="How often is a lease renewed?", ontology="handbook")
+    ],
 ) -> Answered | Response:
     """You get statements with quotes as proof, or `refusal` if there is no passage to use.
 
@@ -120,7 +122,7 @@ def answer(
     request = limit_to_visible(container.graph, request)
     if request.stream:
         writing = container.answer.begin(request)
-        return EventStream(partial(_events, writing), close_answer(writing))
+        return EventStream(partial(_stream_events, writing), close_answer(writing))
     return container.answer.answer(request)
 
 
@@ -146,7 +148,7 @@ BODY = request_body(
 @router.post(PATH, "read", "Search images by text or by an image", filtered=True, openapi_extra=BODY)
 async def search_images(container: Open, request: Request) -> ImageHits:
     """Find images using `query_text`, a stored image (`source_id`), or a file that you upload (`file`)."""
-    kind, service = media_type(request), container.image_search
+    kind, service = get_media_type(request), container.image_search
     if kind == "application/json":
         asked = await read_model(request, ImageSearch)
         return await run_in_threadpool(lambda: service.search(limit_to_visible(container.graph, asked)))
@@ -156,13 +158,13 @@ async def search_images(container: Open, request: Request) -> ImageHits:
         file = form.get("file")
         if not isinstance(file, UploadFile):
             raise HTTPException(422, "file: the part with the image is missing")
-        content, scope = await file.read(), valid(ImageScope, _fields(form))
+        content, scope = await file.read(), validate(ImageScope, _parse_form(form))
     return await run_in_threadpool(
         lambda: service.search_like(content, limit_to_visible(container.graph, scope))
     )
 
 
-def _fields(form: FormData) -> dict[str, Any]:
+def _parse_form(form: FormData) -> dict[str, Any]:
     """Get the form fields, but not the file. To send a list, repeat the field."""
     fields: dict[str, Any] = {}
     for name, value in form.multi_items():
@@ -212,7 +214,7 @@ def related_sources(container: Open, source_id: SourceId, request: RelatedSearch
 )
 def search_sources(
     container: Open,
-    search: Annotated[SourceSearch, example(query_text="lease and heartbeat", ontology="handbook")],
+    search: Annotated[SourceSearch, declare_example(query_text="lease and heartbeat", ontology="handbook")],
 ) -> SourceHits:
     """Find the best sources and where they are.
 
@@ -223,7 +225,7 @@ def search_sources(
 
 @router.post("/queries/hybrid", "read", "Search concepts and sources together", filtered=True)
 def hybrid_search(
-    container: Open, search: Annotated[HybridSearch, example(query_text="type hints", source_limit=5)]
+    container: Open, search: Annotated[HybridSearch, declare_example(query_text="type hints", source_limit=5)]
 ) -> HybridHits:
     return container.hybrid.search(limit_to_visible(container.graph, search))
 
@@ -241,7 +243,7 @@ def get_source_context(
     token_budget: Annotated[int | None, Query(ge=1, le=MAX_TOKEN_BUDGET)] = None,
 ) -> SourceWindow:
     """Get paragraphs before and after, from the same document. `left_out` did not fit into the budget."""
-    return container.reading.context(source_id, window_size, token_budget)
+    return container.reading.read_context(source_id, window_size, token_budget)
 
 
 @router.get("/sources/{source_id:path}", "read", "Get a source", filtered=True)
@@ -271,11 +273,11 @@ def read_document(
 @router.post("/queries/sources/graph", "read", "Get the similarity graph of sources", filtered=True)
 def source_graph(
     container: Open,
-    request: Annotated[GraphRequest, example(ontology="handbook", neighbours=3, min_similarity=0.7)],
+    request: Annotated[GraphRequest, declare_example(ontology="handbook", neighbours=3, min_similarity=0.7)],
 ) -> SourceGraph:
-    return container.similarity.graph(limit_to_visible(container.graph, request))
+    return container.similarity.build_graph(limit_to_visible(container.graph, request))
 
 
 @router.post("/queries/sources/{source_id:path}/similar", "read", "Find similar sources", filtered=True)
 def similar_sources(container: Open, source_id: SourceId, request: SimilarSearch) -> SimilarSources:
-    return container.similarity.similar(source_id, limit_to_visible(container.graph, request))
+    return container.similarity.find_similar(source_id, limit_to_visible(container.graph, request))

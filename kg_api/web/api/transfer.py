@@ -27,16 +27,19 @@ LINES = "application/x-ndjson"
 FILE = "application/octet-stream"
 
 
-def _file(kind: str) -> dict[str, Any]:
+def _describe_file(kind: str) -> dict[str, Any]:
     return {kind: {"schema": {"type": "string", "format": "binary"}}}
 
 
 def _describe_download(kind: str, about: str) -> dict[str, Any]:
-    return {"response_class": Response, "responses": {200: {"content": _file(kind), "description": about}}}
+    return {
+        "response_class": Response,
+        "responses": {200: {"content": _describe_file(kind), "description": about}},
+    }
 
 
-def _sent(kind: str) -> dict[str, Any]:
-    return {"requestBody": {"required": True, "content": _file(kind)}}
+def _describe_sent(kind: str) -> dict[str, Any]:
+    return {"requestBody": {"required": True, "content": _describe_file(kind)}}
 
 
 Key = Annotated[BlobKey, Path(description="SHA-256 of the file, in small hexadecimal letters.")]
@@ -82,7 +85,7 @@ def open_import(container: Open, given: Annotated[OntologyToImport, Body()]) -> 
     "admin",
     "Import documents into an ontology",
     filtered=False,
-    openapi_extra=_sent(LINES),
+    openapi_extra=_describe_sent(LINES),
 )
 async def import_lines(container: Open, request: Request, ontology: Ontology) -> ImportedLines:
     """Store documents, or passages for stored documents.
@@ -98,7 +101,7 @@ async def import_lines(container: Open, request: Request, ontology: Ontology) ->
     return await run_in_threadpool(taken)
 
 
-@router.put(IMPORT_PATH + "/blobs/{key}", "admin", "Import a file", openapi_extra=_sent(FILE))
+@router.put(IMPORT_PATH + "/blobs/{key}", "admin", "Import a file", openapi_extra=_describe_sent(FILE))
 async def import_blob(container: Open, request: Request, key: Key) -> KeptBlob:
     """Keep a file for an hour, or while it is used by a document. 422: the content has another key."""
     require_type(request, FILE)

@@ -208,7 +208,7 @@ class Connection(HttpToolsProtocol):
         self.transport.close()
 
 
-def connections_and_backlog(settings: ApiSettings) -> tuple[int, int]:
+def choose_connection_limits(settings: ApiSettings) -> tuple[int, int]:
     """Compute how many connections can be open, and how many can wait.
 
     Both together leave enough file descriptors. The process accepts all waiting connections at once.

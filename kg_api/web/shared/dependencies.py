@@ -18,27 +18,27 @@ from kg_api.web.shared.security import get_current_access
 # These are async, because a thread switch would take much of the time of a small request
 
 
-def container_of(request: Request) -> Container:
+def get_container(request: Request) -> Container:
     """Get the container. Raise Unavailable if it is not open yet."""
     opening: StartUp = request.app.state.opening
     return opening.container()
 
 
-async def _container(request: Request) -> Container:
-    return container_of(request)
+async def _get_open_container(request: Request) -> Container:
+    return get_container(request)
 
 
 def is_container(dependency: object) -> bool:
-    return dependency is _container
+    return dependency is _get_open_container
 
 
-async def _results(request: Request) -> SavedResults:
+async def _get_results(request: Request) -> SavedResults:
     return request.app.state.results
 
 
-Open = Annotated[Container, Depends(_container)]
+Open = Annotated[Container, Depends(_get_open_container)]
 """Container. 503 if it is not open."""
-Results = Annotated[SavedResults, Depends(_results)]
+Results = Annotated[SavedResults, Depends(_get_results)]
 """Saved results of evaluations."""
 
 CalledDocument = Annotated[

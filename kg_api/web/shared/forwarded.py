@@ -54,12 +54,12 @@ class Forwarded:
             _remove(self._root_path, scope)
         before = _prefix.set(prefix)
         try:
-            await self._proxied(scope, receive, _sending_below(prefix, send) if prefix else send)  # pyright: ignore[reportArgumentType] - as above
+            await self._proxied(scope, receive, _prefix_locations(prefix, send) if prefix else send)  # pyright: ignore[reportArgumentType] - as above
         finally:
             _prefix.reset(before)
 
 
-def path_prefix() -> str:
+def get_path_prefix() -> str:
     """Get the path prefix for this request. "": none."""
     return _prefix.get()
 
@@ -70,19 +70,19 @@ def own_path(path: str) -> str:
     return path.removeprefix(prefix) if prefix and path.startswith(f"{prefix}/") else path
 
 
-def page_below_prefix(page: str) -> str:
+def prefix_page(page: str) -> str:
     """Add the path prefix to each URL of a page."""
     prefix = _prefix.get()
     return _ADDRESS.sub(lambda found: found[1] + prefix, page) if prefix else page
 
 
-def pieces_below_prefix(pieces: Iterable[str]) -> Iterator[str]:
+def prefix_pieces(pieces: Iterable[str]) -> Iterator[str]:
     """Add the path prefix to each URL in a streamed page. Pieces are split after tags, to keep URLs whole."""
     rest = ""
     for piece in pieces:
         whole, end, rest = f"{rest}{piece}".rpartition(">")  # not `+`: jinja's Markup escapes its operand
-        yield page_below_prefix(whole + end)
-    yield page_below_prefix(rest)
+        yield prefix_page(whole + end)
+    yield prefix_page(rest)
 
 
 def _read_prefix(header: str) -> str:
@@ -100,7 +100,7 @@ def _remove(prefix: str, scope: Scope) -> None:
     scope["raw_path"] = scope["raw_path"].removeprefix(prefix.encode()) or b"/"
 
 
-def _sending_below(prefix: str, send: Send) -> Send:
+def _prefix_locations(prefix: str, send: Send) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)

@@ -40,7 +40,7 @@ class BodyLimit:
         limit = self._limit_of(scope["path"])
         announced = Headers(scope=scope).get("content-length", "0")
         if not announced.isdecimal() or int(announced[:20]) > limit:
-            raise _too_large(limit)
+            raise _build_too_large(limit)
 
     @contextmanager
     def limited(self, scope: Scope, receive: Receive) -> Generator[Receive]:
@@ -54,7 +54,7 @@ class BodyLimit:
             size = len(message.get("body", b""))
             seen += size
             if seen > limit:
-                raise _too_large(limit)
+                raise _build_too_large(limit)
             if seen > SMALL_BYTES:
                 if self._held + size > self._together:
                     raise TooBusy("too many large requests are in progress. Try again in a few seconds")
@@ -68,7 +68,7 @@ class BodyLimit:
             self._held -= held
 
 
-def _too_large(limit: int) -> TooLarge:
+def _build_too_large(limit: int) -> TooLarge:
     return TooLarge(f"the request is larger than {limit:,} bytes, which is the most that is taken here")
 
 
@@ -110,7 +110,7 @@ MAX_SHOWN_NAME = 100
 _PORTS = {"http": 80, "https": 443}
 
 
-def allowed_hosts(settings: ApiSettings) -> frozenset[str]:
+def list_allowed_hosts(settings: ApiSettings) -> frozenset[str]:
     """List the host names that can be used, in addition to loopback names."""
     named = settings.allowed_host_names
     if is_loopback(settings.host):
@@ -133,7 +133,7 @@ class OriginCheck:
     def check(self, scope: Scope, headers: Headers) -> tuple[int, str, str, str] | None:
         """Check if a request is allowed. If not, get the arguments for the problem response."""
         host = headers.get("host", "")
-        name = _authority(f"http://{host}")[0]
+        name = _split_authority(f"http://{host}")[0]
         if not self._is_known(name):
             told = (
                 f"unknown name {name[:MAX_SHOWN_NAME]!r} in the Host header. If this is a name of the "
@@ -158,7 +158,7 @@ class OriginCheck:
     def _own(self, scope: Scope, host: str) -> list[str]:
         """List the hosts for own pages: the Host header, and the host that was used to call a proxy."""
         forwarded: str = scope.get(FORWARDED_HOST, "").partition(",")[0].strip()
-        return [host, *([forwarded] if self._is_known(_authority(f"http://{forwarded}")[0]) else [])]
+        return [host, *([forwarded] if self._is_known(_split_authority(f"http://{forwarded}")[0]) else [])]
 
 
 def _is_visit(scope: Scope, headers: Headers) -> bool:
@@ -173,11 +173,11 @@ def _is_visit(scope: Scope, headers: Headers) -> bool:
 
 def _is_same(origin: str, host: str) -> bool:
     scheme = origin.partition("://")[0]
-    return scheme in _PORTS and _authority(origin) == _authority(f"{scheme}://{host}")
+    return scheme in _PORTS and _split_authority(origin) == _split_authority(f"{scheme}://{host}")
 
 
 @lru_cache(1000)
-def _authority(address: str) -> tuple[str, int | None]:
+def _split_authority(address: str) -> tuple[str, int | None]:
     """Split a URL to get host name and port. If it is invalid, the name is empty."""
     try:
         parts = urlsplit(address)
@@ -201,7 +201,7 @@ def parse(content: bytes) -> Any:
     """Parse JSON."""
     try:
         text = check_bounds(content).decode("utf-8")
-        return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_unique_keys)
+        return json.loads(text, parse_constant=_reject_constant, object_pairs_hook=_require_unique_keys)
     except UnicodeDecodeError:
         raise HTTPException(400, "the body is not UTF-8") from None
     except ValueError as error:
@@ -213,11 +213,11 @@ def parse_text(text: str) -> Any:
     return parse(text.encode("utf-8", "surrogatepass"))
 
 
-def _no_constant(name: str) -> NoReturn:
+def _reject_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON value")
 
 
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _require_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(pairs) > MAX_KEYS:
         raise HTTPException(400, f"the body has an object with more than {MAX_KEYS:,} keys")
     result = dict(pairs)
@@ -226,7 +226,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
-def valid(model: type[ModelT], given: Any) -> ModelT:
+def validate(model: type[ModelT], given: Any) -> ModelT:
     """Validate a manually parsed body."""
     try:
         return model.model_validate(given)
@@ -238,7 +238,7 @@ def valid(model: type[ModelT], given: Any) -> ModelT:
 
 async def read_model(request: Request, model: type[ModelT]) -> ModelT:
     """Parse the body from a request, using a model."""
-    return await read_body(request, lambda body: valid(model, parse(body)))
+    return await read_body(request, lambda body: validate(model, parse(body)))
 
 
 async def read_bounded(request: Request) -> bytes:
@@ -257,12 +257,12 @@ async def read_body(request: Request, reading: Callable[[bytes], ReadT]) -> Read
     return await run_sync(reading, body, limiter=request.app.state.large_bodies)
 
 
-def media_type(request: Request) -> str:
+def get_media_type(request: Request) -> str:
     """Get the media type of a body, or an empty text. Parameters are omitted."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def require_type(request: Request, kind: str) -> None:
     """Check the media type of a body."""
-    if media_type(request) != kind:
+    if get_media_type(request) != kind:
         raise HTTPException(415, f"send the body as {kind}")

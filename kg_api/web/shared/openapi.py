@@ -13,7 +13,7 @@ from pydantic.json_schema import models_json_schema
 from kg_api.schemas.answers import Answered, AnswerEvent
 from kg_api.schemas.operations import Job
 from kg_api.schemas.problems import Problem
-from kg_api.web.shared.forwarded import path_prefix
+from kg_api.web.shared.forwarded import get_path_prefix
 from kg_api.web.shared.scopes import get_route_rule
 
 MEDIA_TYPE = "application/problem+json"
@@ -90,6 +90,6 @@ def complete_description(app: FastAPI, routes: Sequence[APIRoute]) -> None:
         for name, schema in extra["$defs"].items():
             schemas.setdefault(name, schema)
         _describe_keys(document, routes)
-        return {**document, "servers": [{"url": prefix}]} if (prefix := path_prefix()) else document
+        return {**document, "servers": [{"url": prefix}]} if (prefix := get_path_prefix()) else document
 
     app.openapi = openapi  # pyright: ignore[reportAttributeAccessIssue] - as in FastAPI's documentation

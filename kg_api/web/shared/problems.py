@@ -45,12 +45,12 @@ class ProblemResponse(JSONResponse):
         return json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
 
 
-def problem(status: int, kind: str, title: str, detail: str) -> Response:
+def respond_with_problem(status: int, kind: str, title: str, detail: str) -> Response:
     title, detail = to_unicode(title), to_unicode(detail)
-    return _response(Problem(type=f"urn:kg:{kind}", title=title, status=status, detail=detail))
+    return _build_response(Problem(type=f"urn:kg:{kind}", title=title, status=status, detail=detail))
 
 
-def _response(told: Problem) -> Response:
+def _build_response(told: Problem) -> Response:
     wait = {
         Unavailable.status: RETRY_AFTER_SECONDS,
         StorageFull.status: FULL_RETRY_AFTER_SECONDS,
@@ -61,8 +61,8 @@ def _response(told: Problem) -> Response:
     return ProblemResponse(body, status_code=told.status, headers=headers)
 
 
-def of_error(error: KgError) -> Response:
-    response = _response(build_problem(error))
+def build_error_problem(error: KgError) -> Response:
+    response = _build_response(build_problem(error))
     if isinstance(error, RateExceeded):
         response.headers["Retry-After"] = str(error.retry_after_seconds)
     return response
@@ -86,26 +86,28 @@ def answer_error(request: Request, error: KgError | HTTPException | RequestValid
 def _on_kg_error(_: Request, error: KgError) -> Response:
     if error.status >= KgError.status:
         log.error("request failed", error=type(error).__name__, detail=str(error))
-    return of_error(error)
+    return build_error_problem(error)
 
 
 def _on_invalid(request: Request, error: RequestValidationError) -> Response:
     field = getattr(request.scope.get("route"), "body_field", None)
     model = None if field is None else field.field_info.annotation
-    return _response(build_field_problem(error.errors(), model))
+    return _build_response(build_field_problem(error.errors(), model))
 
 
 def _on_http_error(request: Request, error: HTTPException) -> Response:
     title = HTTPStatus(error.status_code).phrase
     nowhere = error.status_code == HTTPStatus.NOT_FOUND and error.detail == title
-    response = problem(error.status_code, "http", title, _nowhere(request) if nowhere else error.detail)
+    response = respond_with_problem(
+        error.status_code, "http", title, _describe_unknown_path(request) if nowhere else error.detail
+    )
     response.headers.update(error.headers or {})
     if error.status_code == METHOD_NOT_ALLOWED and (methods := _list_methods(request)):
         response.headers["Allow"] = ", ".join(methods)
     return response
 
 
-def _nowhere(request: Request) -> str:
+def _describe_unknown_path(request: Request) -> str:
     """Describe a path that has no route."""
     asked = f"{request.method} {redact_keys(request.url.path[:MAX_SHOWN_PATH])}"
     return f"{NO_ROUTE} {asked}. /openapi.json describes all paths"
@@ -118,11 +120,11 @@ def _list_methods(request: Request) -> list[str]:
     return sorted({method for route in routes for method in getattr(route, "methods", None) or ()})
 
 
-def of_ending() -> Response:
+def build_shutdown_problem() -> Response:
     """Build the response to requests that are interrupted by a shutdown."""
-    return of_error(Unavailable("the service stopped before the end of this request. Try again"))
+    return build_error_problem(Unavailable("the service stopped before the end of this request. Try again"))
 
 
-def of_bug() -> Response:
+def build_bug_problem() -> Response:
     """Build the response to unexpected errors. This does not include details."""
-    return _response(build_problem(KgError(SOMETHING_WRONG)))
+    return _build_response(build_problem(KgError(SOMETHING_WRONG)))

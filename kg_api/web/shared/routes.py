@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from kg_api.errors import InvalidInput, KgError
 from kg_api.schemas.vocabulary import KeyScope
 from kg_api.web.shared import problems
-from kg_api.web.shared.dependencies import container_of, is_container
+from kg_api.web.shared.dependencies import get_container, is_container
 from kg_api.web.shared.limits import parse, read_body, require_type
 from kg_api.web.shared.scopes import get_route_rule, requires
 from kg_api.web.shared.security import audit, check_access
@@ -40,11 +40,11 @@ class GuardedRoute(APIRoute):
 
         async def guarded(request: Request) -> Response:
             check_access(request, self.rule, self.path_format)
-            return await self._audited(handle, request)
+            return await self._audit(handle, request)
 
         return guarded
 
-    async def _audited(self, handle: Handler, request: Request) -> Response:
+    async def _audit(self, handle: Handler, request: Request) -> Response:
         if not self.rule.audited or request.method in READING:
             return await handle(request)
         try:
@@ -56,7 +56,7 @@ class GuardedRoute(APIRoute):
         return response
 
 
-def guarded_routes(routers: Iterable[APIRouter]) -> list[GuardedRoute]:
+def list_guarded_routes(routers: Iterable[APIRouter]) -> list[GuardedRoute]:
     """List all routes in the routers."""
     guarded: list[GuardedRoute] = []
     for route in (route for router in routers for route in router.routes):
@@ -76,9 +76,9 @@ class ApiRoute(GuardedRoute):
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         waits = inspect.iscoroutinefunction(endpoint) or "response" in inspect.signature(endpoint).parameters
-        super().__init__(path, endpoint if waits else self._encoding(endpoint), **options)
+        super().__init__(path, endpoint if waits else self._encode_in_thread(endpoint), **options)
 
-    def _encoding(self, endpoint: Callable[..., Any]) -> Callable[..., Any]:
+    def _encode_in_thread(self, endpoint: Callable[..., Any]) -> Callable[..., Any]:
         """Return an endpoint that encodes its response in its own thread.
 
         FastAPI would validate the response in another thread and encode it in the event loop. That takes a
@@ -111,7 +111,7 @@ class ApiRoute(GuardedRoute):
                 await strict.body()  # here, because FastAPI turns any error during reading into a 400
             elif not by_hand and (await strict.body()).strip() not in NOTHING_ASKED:
                 raise InvalidInput(f"{strict.method} {self.path_format} takes no body. Send none, or {{}}")
-            return await self._audited(handle, strict)
+            return await self._audit(handle, strict)
 
         return strictly
 
@@ -130,10 +130,10 @@ class ApiRoute(GuardedRoute):
         if not await request.body():
             raise RequestValidationError([{"type": "missing", "loc": ("body",), "msg": "Field required"}])
         given = await read_body(request, parse)
-        return await self._audited(partial(self._in_thread, given=given), request)
+        return await self._audit(partial(self._run_in_thread, given=given), request)
 
-    async def _in_thread(self, request: Request, *, given: Any) -> Response:
-        container = container_of(request)
+    async def _run_in_thread(self, request: Request, *, given: Any) -> Response:
+        container = get_container(request)
         return await run_in_threadpool(self._validate_and_run, container, given)
 
     def _validate_and_run(self, container: Any, given: Any) -> Response:
@@ -215,7 +215,7 @@ EndpointT = TypeVar("EndpointT", bound=Callable[..., Any])
 Declare = Callable[[EndpointT], EndpointT]
 
 
-def example(**fields: Any) -> Any:
+def declare_example(**fields: Any) -> Any:
     """Declare a body with an example."""
     return Body(openapi_examples={"example": {"value": fields}})
 

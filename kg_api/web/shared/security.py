@@ -46,9 +46,9 @@ from kg_api.graph.reach import limit_visible_ontologies, require_visible
 from kg_api.schemas.operations import redact_keys
 from kg_api.schemas.vocabulary import KeyScope
 from kg_api.settings import ApiSettings
-from kg_api.web.shared.forwarded import path_prefix
+from kg_api.web.shared.forwarded import get_path_prefix
 from kg_api.web.shared.limits import BodyLimit
-from kg_api.web.shared.problems import of_error
+from kg_api.web.shared.problems import build_error_problem
 from kg_api.web.shared.scopes import PublicPaths, Rule, is_page
 from kg_api.wording import is_loopback
 
@@ -87,15 +87,15 @@ class MinuteLimit:
 
     def hit(self, who: str) -> None:
         """Count a use."""
-        self._check_limit(self._limiter.hit, _network(who))
+        self._check_limit(self._limiter.hit, _get_network(who))
 
     def check(self, who: str) -> None:
         """Raise RateExceeded if the limit is reached. This is not counted."""
-        self._check_limit(self._limiter.test, _network(who))
+        self._check_limit(self._limiter.test, _get_network(who))
 
     def forget(self, who: str) -> None:
         if self._most:
-            self._limiter.clear(self._most, _network(who))
+            self._limiter.clear(self._most, _get_network(who))
 
     def _check_limit(self, may: Callable[[RateLimitItemPerMinute, str], bool], who: str) -> None:
         if self._most is None or may(self._most, who):
@@ -115,7 +115,7 @@ def sign_in_limit() -> MinuteLimit:
     return MinuteLimit(MAX_FAILED_SIGN_INS, "too many keys were tried that are none: try again in {wait} s")
 
 
-def wrong_key_limit() -> MinuteLimit:
+def build_wrong_key_limit() -> MinuteLimit:
     """Build the limit for wrong keys.
 
     Above the limit, kg looks up only keys that were valid in this process, so guesses cost the database
@@ -124,13 +124,13 @@ def wrong_key_limit() -> MinuteLimit:
     return MinuteLimit(MAX_WRONG_KEYS, "too many wrong keys came from this address: try again in {wait} s")
 
 
-def client_address(scope: Scope) -> str:
+def get_client_address(scope: Scope) -> str:
     """Get the address of the client. If uvicorn trusts the proxy, this is the address from the proxy."""
     client = scope.get("client")
     return client[0] if client else ""
 
 
-def _network(address: str) -> str:
+def _get_network(address: str) -> str:
     try:
         found = ipaddress.ip_address(address)
     except ValueError:
@@ -143,7 +143,7 @@ def _network(address: str) -> str:
 log = structlog.get_logger()
 
 
-def keys_required(settings: ApiSettings) -> bool:
+def requires_keys(settings: ApiSettings) -> bool:
     """Check if you need a key. By default, this is not the case on a loopback address only."""
     if is_loopback(settings.host):
         return bool(settings.require_keys)
@@ -246,21 +246,21 @@ def set_viewer(caller: Caller) -> Generator[None]:
         _VIEWER.reset(token)
 
 
-def sent_session(scope: Scope) -> SessionToken | None:
+def get_sent_session(scope: Scope) -> SessionToken | None:
     """Get the session from a request, if you can trust the cookie. This does not check it."""
     connection = HTTPConnection(scope)
-    cookies, name = connection.cookies, _name(connection)
+    cookies, name = connection.cookies, _get_cookie_name(connection)
     plain = "" if scope["scheme"] == "https" else cookies.get(name, "")
-    return parse_session_token(cookies.get(_security() + name) or plain)
+    return parse_session_token(cookies.get(_get_cookie_prefix() + name) or plain)
 
 
-def usable_session(scope: Scope) -> SessionToken | None:
+def get_usable_session(scope: Scope) -> SessionToken | None:
     """Get the session from a request.
 
     To change something, you need a page, since its forms have a CSRF token.
     """
     counts = scope["method"] in READING or is_page(scope["path"])
-    return sent_session(scope) if counts else None
+    return get_sent_session(scope) if counts else None
 
 
 async def check_csrf(request: Request) -> None:
@@ -268,7 +268,7 @@ async def check_csrf(request: Request) -> None:
     token = read_caller(request.scope).session
     if token is None or request.method in READING:
         return
-    sent = request.headers.get(CSRF_HEADER) or await _sent_by_form(request)
+    sent = request.headers.get(CSRF_HEADER) or await _is_sent_by_form(request)
     if not (isinstance(sent, str) and token.has_csrf_token(sent)):
         raise Forbidden(
             "the page that sent this request was loaded before a sign-in. Go back to the page, "
@@ -276,7 +276,7 @@ async def check_csrf(request: Request) -> None:
         )
 
 
-async def _sent_by_form(request: Request) -> object:
+async def _is_sent_by_form(request: Request) -> object:
     bounds = {"max_files": MAX_FILES, "max_fields": MAX_FIELDS, "max_part_size": MAX_FIELD_BYTES}
     return (await request.form(**bounds)).get(CSRF_FIELD)
 
@@ -284,10 +284,10 @@ async def _sent_by_form(request: Request) -> object:
 def keep_cookie(request: Request, response: FastapiResponse, token: SessionToken) -> None:
     secure = _is_https(request)
     response.set_cookie(
-        f"{_security() if secure else ''}{_name(request)}",
+        f"{_get_cookie_prefix() if secure else ''}{_get_cookie_name(request)}",
         token.text,
         max_age=SESSION_SECONDS,
-        path=path_prefix() or "/",
+        path=get_path_prefix() or "/",
         secure=secure,
         httponly=True,
         samesite="strict",
@@ -295,22 +295,22 @@ def keep_cookie(request: Request, response: FastapiResponse, token: SessionToken
 
 
 def drop_cookies(request: Request, response: FastapiResponse) -> None:
-    for name in (_name(request), _security() + _name(request)):
+    for name in (_get_cookie_name(request), _get_cookie_prefix() + _get_cookie_name(request)):
         if name in request.cookies:
-            secure = name.startswith(_security())
-            path = path_prefix() or "/"
+            secure = name.startswith(_get_cookie_prefix())
+            path = get_path_prefix() or "/"
             response.delete_cookie(name, path=path, secure=secure, httponly=True, samesite="strict")
 
 
-def _security() -> str:
+def _get_cookie_prefix() -> str:
     """Get the name prefix for a cookie over HTTPS.
 
     If there is a path, other services must not get the cookie.
     """
-    return BELOW_PATH if path_prefix() else HTTPS
+    return BELOW_PATH if get_path_prefix() else HTTPS
 
 
-def _name(connection: HTTPConnection) -> str:
+def _get_cookie_name(connection: HTTPConnection) -> str:
     """Get the name for the cookie over plain HTTP, with the port that is used by the browser."""
     port = _PORT.search(connection.headers.get("host", ""))
     return f"{COOKIE}_{port[1]}" if port else COOKIE
@@ -349,49 +349,49 @@ class Authenticator:
     def __init__(self, check: KeyCheck, home_key: Callable[[], str | None]) -> None:
         self._check = check
         self._home_key = home_key
-        self._wrong = wrong_key_limit()
+        self._wrong = build_wrong_key_limit()
         self._threads = CapacityLimiter(LOOKUPS_AT_ONCE)
 
     async def identify(self, scope: Scope) -> Access | None:
         """Return the access of the sender, or None for an anonymous request."""
         sent = _read_sent_key(Headers(scope=scope))
         if sent is None:
-            return await self._in_session(scope)
+            return await self._read_session(scope)
         if is_proof(sent):
             # Ignore a proof of another home. The client sends it automatically
             path = scope["raw_path"].decode("latin-1")
             return LOCAL if verify_proof(sent, self._home_key(), time.time(), scope["method"], path) else None
         token = parse_token(sent)
         if token is None or self._check.get_cached(token) or self._check.was_accepted(token):
-            access = await self.owner_of_key(scope, sent)
+            access = await self.find_key_owner(scope, sent)
         else:  # count only wrong keys that require a lookup
-            address = client_address(scope)
+            address = get_client_address(scope)
             self._wrong.check(address)
-            if (access := await self.owner_of_key(scope, sent)) is None:
+            if (access := await self.find_key_owner(scope, sent)) is None:
                 self._wrong.hit(address)
         if access is None:
             raise Unauthorized(NO_GOOD)
         return access
 
-    async def owner_of_key(self, scope: Scope, key: str) -> Access | None:
+    async def find_key_owner(self, scope: Scope, key: str) -> Access | None:
         """Return the access of a key, or None if the key is invalid."""
         if (token := parse_token(key)) is None:
             return None
         read_caller(scope).claimed_key = token.key_id
-        return await self._owner(token)
+        return await self._find_owner(token)
 
     def forget(self, session: SessionToken) -> None:
         self._check.forget(session)
 
-    async def _in_session(self, scope: Scope) -> Access | None:
+    async def _read_session(self, scope: Scope) -> Access | None:
         """Get the access from the session. If it has expired, the user is anonymous."""
-        if (token := usable_session(scope)) is None:
+        if (token := get_usable_session(scope)) is None:
             return None
-        if access := await self._owner(token):
+        if access := await self._find_owner(token):
             read_caller(scope).session = token
         return access
 
-    async def _owner(self, token: Token) -> Access | None:
+    async def _find_owner(self, token: Token) -> Access | None:
         if known := self._check.get_cached(token):
             return known.access
         try:
@@ -432,7 +432,7 @@ class Guard:
             access = caller.known = await self._get_access(scope)
             self._bodies.check_announced(scope)
         except KgError as error:
-            response = of_error(error)
+            response = build_error_problem(error)
             if isinstance(error, Unauthorized):
                 response.headers["WWW-Authenticate"] = 'Bearer realm="kg"'
             await response(scope, receive, send)

@@ -64,15 +64,15 @@ class JobStreams:
         self._open = 0
         self._threads = anyio.CapacityLimiter(READING_THREADS)
 
-    def of_job(self, graph: Graph, job_id: str) -> EventStream:
+    def stream_job(self, graph: Graph, job_id: str) -> EventStream:
         """Stream the events of one job until it ends."""
         look = partial(find_job, graph, job_id)
-        return EventStream(partial(self._events, lambda: [look()], until_ended=True), self._one_more())
+        return EventStream(partial(self._stream, lambda: [look()], until_ended=True), self._one_more())
 
-    def of_all(self, graph: Graph, ontology: str | None) -> EventStream:
+    def stream_all(self, graph: Graph, ontology: str | None) -> EventStream:
         """Stream events for all jobs or for an ontology, until the client disconnects."""
         look = partial(list_recent_jobs, graph, ontology)
-        return EventStream(partial(self._events, look, until_ended=False), self._one_more())
+        return EventStream(partial(self._stream, look, until_ended=False), self._one_more())
 
     @asynccontextmanager
     async def _one_more(self) -> AsyncGenerator[None]:
@@ -84,7 +84,7 @@ class JobStreams:
         finally:
             self._open -= 1
 
-    async def _events(
+    async def _stream(
         self, look: Look, closing: anyio.Event, *, until_ended: bool
     ) -> AsyncGenerator[ServerSentEvent]:
         """Poll jobs, and yield them when they have changed."""

@@ -52,21 +52,21 @@ def draw_neighbourhood(
         if times[each.concept_id] > 1
     }
     shared = dict(sorted(own.items(), key=lambda each: -times[each[0]])[:SHARED])
-    nodes = [_passage(each, each.source_id == centre.source_id, centre) for each in places.values()]
-    nodes += [_node(key, label, "concept", "/ui/concepts") for key, label in shared.items()]
-    edges = _in_order(around)
+    nodes = [_build_passage(each, each.source_id == centre.source_id, centre) for each in places.values()]
+    nodes += [_build_node(key, label, "concept", "/ui/concepts") for key, label in shared.items()]
+    edges = _connect_in_order(around)
     for each in strongest:
         is_linked = any(through.lane == "link" for through in each.through)
-        edges.append(_edge(centre.source_id, each.source_id, "linked" if is_linked else "near"))
-    edges += [_edge(key, one.concept_id, "names") for key, one in carried if one.concept_id in shared]
+        edges.append(_build_edge(centre.source_id, each.source_id, "linked" if is_linked else "near"))
+    edges += [_build_edge(key, one.concept_id, "names") for key, one in carried if one.concept_id in shared]
     return {"nodes": nodes, "edges": edges}
 
 
 def draw_document(places: Sequence[Place], edges: Sequence[SourceEdge]) -> Drawing:
     """Draw the passages from a document in reading order, with edges to similar passages."""
-    near = [_edge(each.a, each.b, "linked" if each.linked else "near") for each in edges]
-    nodes = [_passage(each, is_centre=False, within=each) for each in places]
-    return {"nodes": nodes, "edges": [*_in_order(places), *near]}
+    near = [_build_edge(each.a, each.b, "linked" if each.linked else "near") for each in edges]
+    nodes = [_build_passage(each, is_centre=False, within=each) for each in places]
+    return {"nodes": nodes, "edges": [*_connect_in_order(places), *near]}
 
 
 def draw_related(concept: ConceptDetails) -> Drawing:
@@ -94,7 +94,7 @@ def _draw_concepts(
     concepts: Iterable[Concept], centres: Collection[str], steps: Sequence[tuple[str, str, str]]
 ) -> Drawing:
     nodes = [
-        _node(
+        _build_node(
             each.concept_id,
             each.label,
             "concept centre" if each.concept_id in centres else "concept",
@@ -105,11 +105,11 @@ def _draw_concepts(
     ]
     return {
         "nodes": nodes,
-        "edges": [_edge(start, end, "says", label) for start, label, end in dict.fromkeys(steps)],
+        "edges": [_build_edge(start, end, "says", label) for start, label, end in dict.fromkeys(steps)],
     }
 
 
-def _passage(place: Place, is_centre: bool, within: Place) -> Element:
+def _build_passage(place: Place, is_centre: bool, within: Place) -> Element:
     """Get a passage to draw. The label is the heading, below the ontology and title if these differ."""
     is_elsewhere = place.document_id != within.document_id
     title = place.title if isinstance(place, DescribedPlace) and is_elsewhere else None
@@ -117,20 +117,20 @@ def _passage(place: Place, is_centre: bool, within: Place) -> Element:
     if place.ontology != within.ontology:
         name = f"{place.ontology} › {name}"
     kind = "passage centre" if is_centre else "passage"
-    return _node(place.source_id, opening(name, LABEL_CHARACTERS), kind, "/ui/graph")
+    return _build_node(place.source_id, opening(name, LABEL_CHARACTERS), kind, "/ui/graph")
 
 
-def _in_order(places: Sequence[Place]) -> list[Element]:
+def _connect_in_order(places: Sequence[Place]) -> list[Element]:
     """List edges to connect passages in reading order."""
     follows = (pair for pair in pairwise(places) if pair[1].paragraph == pair[0].paragraph + 1)
-    return [_edge(first.source_id, second.source_id, "next") for first, second in follows]
+    return [_build_edge(first.source_id, second.source_id, "next") for first, second in follows]
 
 
-def _node(key: str, label: str, kind: str, path: str, sources: int = 1) -> Element:
+def _build_node(key: str, label: str, kind: str, path: str, sources: int = 1) -> Element:
     return {"id": key, "label": label, "kind": kind, "href": below(path, key), "sources": sources}
 
 
-def _edge(source: str, target: str, kind: str, label: str = "") -> Element:
+def _build_edge(source: str, target: str, kind: str, label: str = "") -> Element:
     return {
         "id": f"{source} {target} {kind} {label}",
         "source": source,

@@ -42,7 +42,7 @@ def render_markdown(
         parts = (Markup("<mark>{}</mark>").format(part) if hit else escape(part) for part, hit in pieces)
         return Markup('<p class="plain">{}</p>').format(Markup("").join(parts))
     marked = "".join(f"{OPEN}{part}{CLOSE}" if hit else part for part, hit in pieces)
-    tokens = [*_reduce(_parser.parse(marked), {_bare(each) for each in heading})]
+    tokens = [*_reduce(_parser.parse(marked), {_strip(each) for each in heading})]
     html = _parser.renderer.render(tokens, _parser.options, {})
     return Markup(_MARKED.sub(_mark, html).replace(OPEN, "").replace(CLOSE, ""))  # noqa: S704 - the renderer escapes
 
@@ -53,7 +53,7 @@ def _reduce(tokens: Sequence[Token], above: set[str]) -> Iterator[Token]:
     while (
         len(tokens) > skipped + 3
         and tokens[skipped].type == "heading_open"
-        and _bare(tokens[skipped + 1].content) in above
+        and _strip(tokens[skipped + 1].content) in above
     ):
         skipped += 3
     for each in tokens[skipped:]:
@@ -66,7 +66,7 @@ def _reduce(tokens: Sequence[Token], above: set[str]) -> Iterator[Token]:
         yield each
 
 
-def _bare(text: str) -> str:
+def _strip(text: str) -> str:
     return re.sub(rf"[\W_{OPEN}{CLOSE}]+", " ", text).strip().casefold()
 
 

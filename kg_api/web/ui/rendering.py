@@ -28,8 +28,8 @@ from kg_api.schemas.evaluation import EvalResult
 from kg_api.schemas.filters import OF_TIME, PAGE, parse_conditions
 from kg_api.schemas.search import Place, SourceHit, SourceSearch, WordMatch
 from kg_api.schemas.vocabulary import MAX_LIMIT
-from kg_api.web.shared.forwarded import page_below_prefix, pieces_below_prefix
-from kg_api.web.shared.limits import valid
+from kg_api.web.shared.forwarded import prefix_page, prefix_pieces
+from kg_api.web.shared.limits import validate
 from kg_api.web.shared.routes import GuardedRoute
 from kg_api.web.shared.scopes import public
 from kg_api.web.shared.security import may, note_outcome, viewer
@@ -55,7 +55,7 @@ class Asset:
 
 
 @cache
-def _assets() -> dict[str, Asset]:
+def _read_assets() -> dict[str, Asset]:
     assets: dict[str, Asset] = {}
     for path in sorted(each for each in FOLDER.rglob("*") if each.suffix in SHOWN):
         content = path.read_bytes()
@@ -66,14 +66,14 @@ def _assets() -> dict[str, Asset]:
 
 
 def get_asset_url(name: str) -> str:
-    return f"{PREFIX}{_assets()[name].digest}/{name}"
+    return f"{PREFIX}{_read_assets()[name].digest}/{name}"
 
 
 @router.get(PREFIX + "{digest}/{name}")
 @public()
 async def get_asset(request: Request, digest: str, name: str) -> Response:
     """Get an asset from memory. 404 for another version."""
-    found = _assets().get(name)
+    found = _read_assets().get(name)
     if found is None or found.digest != digest:
         raise NotFound(f"asset {name[:100]!r} has another version. Reload the page.")
     headers = {"Cache-Control": FOR_GOOD, "Vary": "Accept-Encoding", "X-Content-Type-Options": "nosniff"}
@@ -94,7 +94,7 @@ FieldValue = str | int | float | bool
 def write_condition(field: str, values: Sequence[FieldValue]) -> str | None:
     """Write the condition on a field with one of the values. None if one line cannot express it."""
     op, wanted = ("=", values[0]) if len(values) == 1 else ("in", [*values])
-    written = f"{_quoted(field)}{'=' if op == '=' else ' in '}{','.join(map(_written, values))}"
+    written = f"{_quote(field)}{'=' if op == '=' else ' in '}{','.join(map(_write_value, values))}"
     try:
         is_same = parse_conditions(written) == {"field": field, "op": op, "value": wanted}
     except ValueError:
@@ -118,18 +118,18 @@ def begun_conditions(fields: Sequence[str]) -> list[str]:
     begun = [
         (each, sign) for each in fields for sign in ("=", *(ORDERED if each in (*OF_TIME, PAGE) else ()))
     ]
-    return [f"{_quoted(field)}{sign}" for field, sign in begun if _can_be_named(field)]
+    return [f"{_quote(field)}{sign}" for field, sign in begun if _can_be_named(field)]
 
 
 def _can_be_named(field: str) -> bool:
     """Check if a condition can name the field. A name with both kinds of quotes cannot."""
     try:
-        return parse_conditions(f"{_quoted(field)}=1").get("field") == field
+        return parse_conditions(f"{_quote(field)}=1").get("field") == field
     except ValueError:
         return False
 
 
-def _written(value: FieldValue) -> str:
+def _write_value(value: FieldValue) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if not isinstance(value, str):
@@ -138,7 +138,7 @@ def _written(value: FieldValue) -> str:
     return value if simple else f'"{value}"' if "'" in value else f"'{value}'"
 
 
-def _quoted(field: str) -> str:
+def _quote(field: str) -> str:
     plain = all(each.isalnum() or each in "_-." for each in field)
     return field if field and plain else f"'{field}'"
 
@@ -180,11 +180,11 @@ def pace(items_a_second: float) -> str:
     """Format a rate, so that it is one or more: `12 a second`, `24 a minute`, `20 an hour`."""
     for seconds, unit in ((1, "a second"), (60, "a minute")):
         if items_a_second * seconds >= 1:
-            return f"{_two_digits(items_a_second * seconds)} {unit}"
-    return f"{_two_digits(items_a_second * 3600)} an hour"
+            return f"{_format_two_digits(items_a_second * seconds)} {unit}"
+    return f"{_format_two_digits(items_a_second * 3600)} an hour"
 
 
-def _two_digits(number: float) -> str:
+def _format_two_digits(number: float) -> str:
     return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"  # noqa: PLR2004 - both digits are visible from here on
 
 
@@ -323,7 +323,7 @@ class Question:
             "include_concepts": True,
             **more,
         }
-        return valid(SourceSearch, fields)
+        return validate(SourceSearch, fields)
 
     def parameters(self) -> dict[str, Value]:
         way = "" if self.way == USUAL else self.way
@@ -367,7 +367,7 @@ class Question:
             self, where=tuple(each for each, read in choices.items() if not read or read[0] != field)
         )
 
-    def toggling(self, field: str, value: FieldValue) -> Question | None:
+    def toggle(self, field: str, value: FieldValue) -> Question | None:
         """Choose a value for a field, or remove it. None if this cannot be written in a line."""
         chosen, rest = self.chosen(field), self.open(field)
         values = [each for each in chosen if each != value] if value in chosen else [*chosen, value]
@@ -513,9 +513,9 @@ def wants_part(request: Request) -> bool:
 def render(template: str, shown: Mapping[str, Any], status: int = 200) -> HTMLResponse:
     """Render a page or a part of a page."""
     page = _templates.get_template(template).render(shown)
-    return HTMLResponse(page_below_prefix(page), status, HEADERS)
+    return HTMLResponse(prefix_page(page), status, HEADERS)
 
 
 def render_pieces(template: str, shown: Mapping[str, Any]) -> Iterator[str]:
     """Render a page in pieces as its content arrives. Send it with `HEADERS`."""
-    return pieces_below_prefix(_templates.get_template(template).generate(shown))
+    return prefix_pieces(_templates.get_template(template).generate(shown))

@@ -24,7 +24,7 @@ _PLAIN: Final = re.compile(r"[!-\[\]-~]+")
 """Visible ASCII. The backslash is not included, because browsers use it as a slash."""
 
 
-def page_to_show(request: Request, wanted: str) -> str:
+def choose_page(request: Request, wanted: str) -> str:
     """Choose where to go after sign-in: to the given URL, the page with a form, or the search page."""
     if len(wanted) > MAX_CHARACTERS or not _PLAIN.fullmatch(wanted) or wanted.startswith("//"):
         return "/ui/search"
@@ -36,11 +36,11 @@ def page_to_show(request: Request, wanted: str) -> str:
     ours = not parts.scheme and not parts.netloc and is_page(parts.path)
     if not ours or parts.path in {LOGIN, LOGOUT} or {".", ".."} & set(steps):
         return "/ui/search"
-    got = nearest_page(request, parts.path)
+    got = find_nearest_page(request, parts.path)
     return wanted if got == parts.path else got
 
 
-def nearest_page(request: Request, path: str) -> str:
+def find_nearest_page(request: Request, path: str) -> str:
     """Get the path if it is a page. If it is not, get the nearest parent page."""
     routes: Sequence[BaseRoute] = request.app.state.known_routes
     while path != PAGES and not _can_be_got(routes, path):
@@ -55,7 +55,7 @@ def _can_be_got(routes: Sequence[BaseRoute], path: str) -> bool:
 
 def lead_to_page(request: Request) -> Response:
     """Redirect to a page, if you have opened the target of a form."""
-    return RedirectResponse(nearest_page(request, _own_path(request)), 303, NOT_KEPT)
+    return RedirectResponse(find_nearest_page(request, _own_path(request)), 303, NOT_KEPT)
 
 
 def get_previous_page(request: Request) -> str:
@@ -63,7 +63,7 @@ def get_previous_page(request: Request) -> str:
     path = _own_path(request)
     if request.method == "GET" and not request.scope["query_string"]:
         path = path.rpartition("/")[0]
-    found = nearest_page(request, path) if is_page(path) else PAGES
+    found = find_nearest_page(request, path) if is_page(path) else PAGES
     return "/ui/search" if found == PAGES else found
 
 
@@ -79,10 +79,10 @@ def redirect_to_sign_in(request: Request) -> Response:
 def _to_show_then(request: Request) -> str:
     """Choose which page to show after sign-in: the requested page, or the page with a part or form."""
     if request.method == "GET" and not wants_part(request):
-        return page_to_show(request, _own_address(request))
+        return choose_page(request, _own_address(request))
     page_url = urlsplit(request.headers.get("HX-Current-URL") or request.headers.get("Referer", ""))
     path = own_path(page_url.path)
-    return page_to_show(request, f"{path}?{page_url.query}" if page_url.query else path)
+    return choose_page(request, f"{path}?{page_url.query}" if page_url.query else path)
 
 
 def _own_path(request: Request) -> str:

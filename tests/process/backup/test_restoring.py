@@ -62,7 +62,7 @@ def test_database_that_does_not_load_is_not_installed(tmp_path: Path) -> None:
     (home.neo4j_data / "databases/system").mkdir(parents=True)
     err = machine.kg("admin", "restore", str(backup), "--replace", "--yes", code=70)[1]
     assert "nothing was changed" in err
-    assert home.password() == password
+    assert home.read_password() == password
     assert home.has_data()
     assert not home.restoring.exists()
 

@@ -10,7 +10,7 @@ import neo4j
 import pytest
 
 from kg_api.graph.client import Graph
-from kg_api.graph.jobs import find_job, page_of_jobs
+from kg_api.graph.jobs import find_job, read_jobs_page
 from tests.neo4j_server import Neo4jServer
 from tests.process.jobs.crew import BATCH, Crew, assert_all_embedded, said, seed, until_done
 from tests.support.cypher import rows
@@ -43,7 +43,7 @@ def test_an_ingest_is_stored_once(
     assert proxy.cuts == 1
     counts = "MATCH (s:Source) WITH count(s) AS n MATCH (d:Document) RETURN n, d.sources AS told"
     assert rows(driver, counts) == [{"n": 9, "told": 9}]
-    (job,), total = page_of_jobs(graph, state=None, kind=None, ontology="notes", offset=0, limit=9)
+    (job,), total = read_jobs_page(graph, state=None, kind=None, ontology="notes", offset=0, limit=9)
     assert (total, job.total, job.job_id) == (1, 9, told["job_id"])
 
 

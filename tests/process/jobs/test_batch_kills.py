@@ -12,7 +12,7 @@ import neo4j
 import pytest
 
 from kg_api.graph.client import Graph
-from kg_api.graph.jobs import page_of_jobs
+from kg_api.graph.jobs import read_jobs_page
 from tests.neo4j_server import Neo4jServer
 from tests.process.jobs.crew import tell
 from tests.support.cypher import rows
@@ -88,7 +88,7 @@ def test_service_killed_within_a_batch_loses_nothing(
         assert_stored_once(service.url, driver, batches)
     finally:
         service.kill()
-    (job,), total = page_of_jobs(graph, state=None, kind=None, ontology="notes", offset=0, limit=9)
+    (job,), total = read_jobs_page(graph, state=None, kind=None, ontology="notes", offset=0, limit=9)
     assert (total, job.total) == (1, kills * SIZE)
 
 
@@ -106,5 +106,5 @@ def test_lost_commit_response_of_a_batch_is_recovered(
     assert proxy.cuts == 1
     assert {each["change"] for each in told} == {"created"}
     assert rows(driver, SOURCES) == [{"n": SIZE, "documents": SIZE}]
-    (job,), _ = page_of_jobs(graph, state=None, kind=None, ontology="notes", offset=0, limit=9)
+    (job,), _ = read_jobs_page(graph, state=None, kind=None, ontology="notes", offset=0, limit=9)
     assert ({each["job_id"] for each in told}, job.total) == ({job.job_id}, SIZE)

@@ -33,7 +33,7 @@ def script_role(
         env=processes.inherit() | {"KG_HOME": str(home.path)},
         cwd=home.path,
         log=home.log_file(name),
-        pid_file=home.pid_file(name),
+        pid_file=home.get_pid_file(name),
         waiting_for=waiting_for,
         after=after,
         grace_seconds=5,

@@ -28,7 +28,7 @@ class Stack:
         self.heals_seconds = NOTICED_SECONDS + start_seconds
         self.machine = machine
         self.home = Home(disk.seen / "kg")
-        self.http = httpx.Client(base_url=self.home.api_url() or "", timeout=30)
+        self.http = httpx.Client(base_url=self.home.build_api_url() or "", timeout=30)
 
     def takes(self, name: str) -> bool:
         """Return whether you can ingest a document. If the database is starting, wait for it."""
@@ -65,8 +65,8 @@ class Stack:
         return self.home.log_file(name).read_text(encoding="utf-8")
 
     def panic(self) -> None:
-        auth = ("neo4j", self.home.password() or "")
-        with neo4j.GraphDatabase.driver(self.home.bolt_uri() or "", auth=auth) as driver:
+        auth = ("neo4j", self.home.read_password() or "")
+        with neo4j.GraphDatabase.driver(self.home.build_bolt_uri() or "", auth=auth) as driver:
             for _ in range(50):
                 try:
                     driver.execute_query(

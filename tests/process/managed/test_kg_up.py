@@ -75,12 +75,12 @@ class Machine:
         return json.loads(self._run(("status", "--json")).stdout)
 
     def is_ready(self) -> bool:
-        url = Home(self.home).api_url()
+        url = Home(self.home).build_api_url()
         return url is not None and ready(url)
 
     def pids(self) -> dict[str, int]:
         home = Home(self.home)
-        found = {role: processes.load(home.pid_file(role)) for role in ("neo4j", "api", "worker")}
+        found = {role: processes.load(home.get_pid_file(role)) for role in ("neo4j", "api", "worker")}
         return {role: process.pid for role, process in found.items() if process}
 
     def with_variables(self, **more: str) -> Machine:
@@ -96,7 +96,7 @@ def kill_and_wait(pid: int) -> None:
     process = processes.identify(pid)
     assert process is not None
     process.kill()
-    assert not process.alive()
+    assert not process.is_alive()
 
 
 def machine_in(home: Path, **more: str) -> Machine:
@@ -178,8 +178,8 @@ def query(
     machine: Machine, text: LiteralString, password: str | None = None, **parameters: Any
 ) -> list[list[Any]]:
     home = Home(machine.home)
-    auth = ("neo4j", password or home.password() or "")
-    with neo4j.GraphDatabase.driver(home.bolt_uri() or "", auth=auth) as driver:
+    auth = ("neo4j", password or home.read_password() or "")
+    with neo4j.GraphDatabase.driver(home.build_bolt_uri() or "", auth=auth) as driver:
         return [list(record) for record in driver.execute_query(text, parameters).records]
 
 
@@ -218,7 +218,7 @@ def test_only_the_stored_password_opens_neo4j(machine: Machine) -> None:
 
 def test_secrets_are_not_in_arguments_environment_or_files(machine: Machine) -> None:
     home, process = Home(machine.home), psutil.Process(machine.pids()["neo4j"])
-    for secret in (home.password() or "", CANARY):
+    for secret in (home.read_password() or "", CANARY):
         assert secret not in " ".join([*process.cmdline(), *process.environ().values()])
         files = [path for path in home.path.rglob("*") if path.is_file() and path != home.password_file]
         assert [path for path in files if secret.encode() in path.read_bytes()] == []
@@ -235,7 +235,7 @@ def test_up_recovers_after_killing_every_process(machine: Machine) -> None:
     assert not [*Home(machine.home).backups.iterdir()]
     me = processes.identify(os.getpid())
     assert me is not None
-    pid_file = Home(machine.home).pid_file("neo4j")
+    pid_file = Home(machine.home).get_pid_file("neo4j")
     processes.save(pid_file, ProcessId(me.pid, me.created - 100))  # the pid went to somebody else
     machine.kg("up")
     after = machine.pids()
@@ -311,7 +311,7 @@ def test_down_ends_every_process_and_reports_it(machine: Machine) -> None:
     assert [pid for pid in before if alive(pid)] == []
     assert machine.status()["processes"] == []
     home = Home(machine.home)
-    assert not home.pid_file("neo4j").exists()
+    assert not home.get_pid_file("neo4j").exists()
     assert "Stopped." in (home.neo4j_logs / "neo4j.log").read_text().splitlines()[-1], "it could finish"
     assert "was not running" in machine.kg("down")[1]
 

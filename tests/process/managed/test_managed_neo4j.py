@@ -38,13 +38,13 @@ def test_default_port_in_use_changes(tmp_path: Path, server: Neo4jServer) -> Non
     assert choose_bolt_port(home, settings) == taken, "one that runs keeps its port"
     assert "another server answers" in (role.waiting_for() or "")
     role.pid_file.unlink()
-    processes.save(home.pid_file("api"), me)
+    processes.save(home.get_pid_file("api"), me)
     role.prepare()
-    assert home.bolt_port() == taken, "a service waits for it there"
-    home.pid_file("api").unlink()
+    assert home.read_bolt_port() == taken, "a service waits for it there"
+    home.get_pid_file("api").unlink()
     role.prepare()
-    assert home.bolt_port() not in {None, taken}
-    assert f":{home.bolt_port()}" in (home.neo4j_conf / "neo4j.conf").read_text()
+    assert home.read_bolt_port() not in {None, taken}
+    assert f":{home.read_bolt_port()}" in (home.neo4j_conf / "neo4j.conf").read_text()
 
 
 def test_damaged_and_missing_jars_are_downloaded_again(tmp_path: Path) -> None:

@@ -78,14 +78,14 @@ def machine(tmp_path: Path) -> Generator[Machine]:
 
 
 def add(machine: Machine, count: int) -> None:
-    with httpx.Client(base_url=Home(machine.home).api_url() or "", timeout=30) as http:
+    with httpx.Client(base_url=Home(machine.home).build_api_url() or "", timeout=30) as http:
         for number in range(count):
             body = {"ontology": "notes", "document": f"d{number}", "text": f"Short document number {number}."}
             http.post("/documents", json=body).raise_for_status()
 
 
 def missing(machine: Machine) -> int:
-    response = httpx.get(f"{Home(machine.home).api_url()}/embedding-status", timeout=30)
+    response = httpx.get(f"{Home(machine.home).build_api_url()}/embedding-status", timeout=30)
     return response.json()["missing"] if response.is_success else -1
 
 
@@ -93,7 +93,7 @@ def kill_worker(machine: Machine, seconds: float) -> int:
     """Kill the next worker. If no worker has started in time, return 0."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        if worker := processes.load(Home(machine.home).pid_file("worker")):
+        if worker := processes.load(Home(machine.home).get_pid_file("worker")):
             os.kill(worker.pid, signal.SIGKILL)
             worker.wait(5)
             return 1
@@ -117,7 +117,7 @@ def test_repeatedly_killed_worker_restarts_and_is_reported(
     home = Home(guest.home)
     until(lambda: supervisor.read(home).roles["worker"].deaths == kills, "that the last death is seen")
     ready = httpx.get(
-        f"{home.api_url()}/ready", timeout=10
+        f"{home.build_api_url()}/ready", timeout=10
     )  # first: the pause does not wait for slow commands
     status = guest.status()
     assert ready.status_code == 503

@@ -28,7 +28,7 @@ def test_ending_is_gentle_first(tmp_path: Path) -> None:
     process = run(tmp_path, SLEEP)
     until(lambda: said_up(tmp_path), "start")
     process.end(grace_seconds=10)
-    assert not process.alive()
+    assert not process.is_alive()
     assert processes.exit_code(process) == -15
 
 
@@ -39,7 +39,7 @@ def test_process_that_ignores_signals_is_killed(tmp_path: Path) -> None:
     process.end(grace_seconds=0.3)
     assert time.monotonic() - begun >= 0.3
     assert processes.exit_code(process) == -9
-    assert not process.alive()
+    assert not process.is_alive()
 
 
 def test_a_zombie_is_not_alive(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def working(home: Home, name: str) -> RoleStatus | None:
 
 
 def process_of(home: Home, name: str) -> ProcessId:
-    process = processes.load(home.pid_file(name))
+    process = processes.load(home.get_pid_file(name))
     assert process is not None
     return process
 
@@ -75,8 +75,8 @@ def test_roles_start_in_order_and_outlive_the_supervisor(home: Home, port: int) 
 def test_failing_process_restarts_with_its_last_output(home: Home) -> None:
     role = script_role(home, "sick", ("-c", "print('no licence today'); raise SystemExit(3)"))
     with Running(home, role):
-        until(lambda: supervisor.read(home).failed(), "that a person is told")
-        told = supervisor.read(home).failed() or ""
+        until(lambda: supervisor.read(home).describe_failure(), "that a person is told")
+        told = supervisor.read(home).describe_failure() or ""
         until(lambda: supervisor.read(home).roles["sick"].deaths >= 8, "the eighth death")
         status = supervisor.read(home).roles["sick"]
     assert (status.restarts, status.last_exit) == (status.deaths - 1, "exit code 3")
@@ -88,7 +88,7 @@ def test_failing_process_restarts_with_its_last_output(home: Home) -> None:
 def test_wrong_settings_wait_longest_and_need_a_person(home: Home) -> None:
     script = f"raise SystemExit({ConfigurationError.exit_code})"
     with Running(home, script_role(home, "wrong", ("-c", script)), policy=replace(FAST, max_pause=60)):
-        until(lambda: supervisor.read(home).failed(), "the end")
+        until(lambda: supervisor.read(home).describe_failure(), "the end")
         status, told = supervisor.read(home).roles["wrong"], supervisor.read(home).waiting_for()
     assert (status.state, status.deaths, status.last_exit) == ("failed", 1, "exit code 78")
     assert 50 < (status.next_start_seconds() or 0) <= 60
@@ -141,7 +141,7 @@ def test_next_supervisor_adopts_processes_of_a_killed_one(home: Home, port: int)
     web = process_of(home, "web")
     first.kill()
     first.wait()
-    assert web.alive()
+    assert web.is_alive()
     supervisor.forget(home)
     with Running(home, web_role(home, "web", port)):
         until(lambda: working(home, "web"), "the take-over")
@@ -162,4 +162,4 @@ def test_stale_pid_file_is_harmless(home: Home, port: int) -> None:
     assert started.pid != bystander.pid
     processes.wait(role, started, timeout=20)
     assert processes.stop(role)
-    assert not started.alive()
+    assert not started.is_alive()

@@ -80,7 +80,7 @@ def test_90_secrets_appear_in_no_output(
         at_home = environment(server, **env, KG_HOME=str(home.path), KG_API_URL=service.url)
         try:
             made = kg(at_home, "admin", "keys", "create", "chief", "--scope", "admin").strip()
-            hidden.of |= {"a key of kg": made, "the home's": home.folder_key() or ""}
+            hidden.of |= {"a key of kg": made, "the home's": home.read_folder_key() or ""}
             assert len(hidden.of["the home's"]) > 24
             with started_worker(environment(server, **env), tmp_path / "worker.log") as worker:
                 told = of_service(service.url, made, hidden, provider)
@@ -143,7 +143,7 @@ def of_paths(url: str, key: str) -> dict[str, str]:
 
 
 def files_of(home: Home) -> Iterator[Path]:
-    key = home.folder_key() or ""
+    key = home.read_folder_key() or ""
     return (
         each for each in home.path.rglob("*") if each.is_file() and each.read_text("latin-1").strip() != key
     )

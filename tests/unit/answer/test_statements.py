@@ -37,7 +37,7 @@ SHOWN = [passage("1-aa", LEASE), passage("2-bb", BREAD, 7)]
 
 def proved(items: list[Any]) -> tuple[list[Statement], Proving]:
     proving = Proving(SHOWN)
-    return list(proving.statements([json.dumps({"statements": items})])), proving
+    return list(proving.read([json.dumps({"statements": items})])), proving
 
 
 def item(text: str, *quotes: tuple[str, str]) -> dict[str, Any]:

@@ -28,15 +28,15 @@ from kg_api.search.augment import (
     PieceResults,
     Pieces,
     build_token_counter,
+    choose_threshold,
     consolidate_request,
     cut,
+    merge_degradations,
     render_context,
     select,
     split_into_pieces,
-    threshold,
-    together,
 )
-from kg_api.text.markdown import blocks
+from kg_api.text.markdown import parse_blocks
 from tests.support.hits import make_hit, make_place
 from tests.unit.search.found import SPACE
 
@@ -187,7 +187,7 @@ def test_without_model_tokens_are_estimated() -> None:
 
 def test_same_degradation_of_several_pieces_is_one() -> None:
     notes = [(piece, Degradation(part="vectors", effect=f"{piece} of 9")) for piece in (1, 2, 2)]
-    told = together([*notes, (1, Degradation(part="query", effect="1 of 9"))])
+    told = merge_degradations([*notes, (1, Degradation(part="query", effect="1 of 9"))])
     assert [(each.part, each.effect, each.pieces) for each in told] == [
         ("vectors", "1 of 9", [1, 2]),
         ("query", "1 of 9", [1]),
@@ -243,13 +243,13 @@ def test_missing_passages_are_explained_and_counted() -> None:
         PieceResults(piece, [answered(0.45, 3)]),
     ]
     nothing = chosen([])
-    (told,) = augment._nothing_near(asked, nothing, where)
+    (told,) = augment._describe_nothing_near(asked, nothing, where)
     assert told.startswith(
         "no relevant result: the nearest passage has a similarity of 0.45, below 0.50 or 0.70."
     )
-    assert augment._nothing_near(asked, chosen(found(1, hit("a", 0.9))), where) == []
-    assert augment._nothing_near(asked[:0], nothing, where) == []
-    counts = augment._counts("text", Pieces([piece], 5, 9), asked, nothing, PackedContext("", 0, [], 3))
+    assert augment._describe_nothing_near(asked, chosen(found(1, hit("a", 0.9))), where) == []
+    assert augment._describe_nothing_near(asked[:0], nothing, where) == []
+    counts = augment._count_pieces("text", Pieces([piece], 5, 9), asked, nothing, PackedContext("", 0, [], 3))
     assert (counts.searches, counts.candidates, counts.below_similarity, counts.without_vector) == (
         3,
         6,
@@ -267,14 +267,14 @@ def test_long_piece_is_searched_in_each_space() -> None:
         searches.append(asked)
         return answered(None)
 
-    def of(space: Any) -> Any:
+    def get_open(space: Any) -> Any:
         if space.slug == "large" and len(searches) > 1:
             raise InvalidInput("too long")
         return SimpleNamespace(embed_query=lambda text: [float(len(text)), 0.0])
 
     long = "word " * MAX_QUERY_CHARACTERS
     where = AugmentScope({"a": large, "b": SPACE, "c": large}, large, {})
-    spaces: Any = SimpleNamespace(of=of)
+    spaces: Any = SimpleNamespace(get_open=get_open)
     asking = Asking(request(ontology=["a", "b", "c"], per_piece=3), where, spaces, search)
     piece = Piece(1, long, 0, len(long), 9, whole=True)
     assert len(asking.ask(piece).answers) == 2
@@ -308,7 +308,7 @@ def test_conversation_is_joined_and_empty_text_rejected() -> None:
     ],
 )
 def test_the_threshold_belongs_to_the_model(model: str, fields: dict[str, Any], expected: object) -> None:
-    told = threshold("default", model, request(**fields))
+    told = choose_threshold("default", model, request(**fields))
     assert (told.min_similarity, told.source) == expected
 
 
@@ -361,7 +361,7 @@ def test_passage_follows_its_heading_and_citation() -> None:
 
 def test_no_passage_breaks_out_of_its_quotation() -> None:
     told = context(HOSTILE, "after")
-    titles = [block.title for block in blocks(told.text) if block.kind == "heading"]
+    titles = [block.title for block in parse_blocks(told.text) if block.kind == "heading"]
     assert titles == ["1. notes / s1", "2. notes / s2"]
 
 

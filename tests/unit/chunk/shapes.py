@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from kg_api.schemas.embedding import Chunking
 from kg_api.text.borders import ChunkSpan, Paragraph
 from kg_api.text.chunking import SLACK, split_to_chunks
-from kg_api.text.cutting import words
+from kg_api.text.cutting import count_words
 from kg_api.text.documents import parse
 from kg_api.text.lines import is_blank
 from kg_api.text.sources import split
@@ -108,7 +108,7 @@ def assert_size(text: str, span: ChunkSpan, chunking: Chunking) -> None:
     else:
         most = round(chunking.size * SLACK) if chunking.strategy == "paragraph_group" else chunking.size
         assert span.parent is None
-        assert words(text, span.start, span.end) <= most
+        assert count_words(text, span.start, span.end) <= most
 
 
 def assert_inside(found: Sequence[ChunkSpan], paragraphs: Sequence[Paragraph]) -> None:

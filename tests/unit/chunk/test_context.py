@@ -8,13 +8,13 @@ from kg_api.schemas.embedding import (
     fill_template,
     select_context_fields,
 )
-from kg_api.text.contexts import MAX_LINE_LENGTH, by_template, template
+from kg_api.text.contexts import MAX_LINE_LENGTH, fill_own_template, fill_usual_template
 
 
 def test_title_path_date_and_author() -> None:
     metadata = {"Date": "2024-05-01", "author": "Ada Lovelace", "tags": "x", "stars": 5}
     assert (
-        template("Handbook", ("Handbook", "Setup", "Linux"), metadata)
+        fill_usual_template("Handbook", ("Handbook", "Setup", "Linux"), metadata)
         == "Handbook > Setup > Linux (2024-05-01, Ada Lovelace)"
     )
 
@@ -24,11 +24,13 @@ LINE = "{date}[, {author}]: {title} > {heading}"
 
 def test_template_fills_fields_and_drops_optional_parts() -> None:
     known = {"date": "2024-05-01", "author": "Ada"}
-    line = by_template(LINE, "Handbook", ("Handbook", "Setup", "Linux"), known)
+    line = fill_own_template(LINE, "Handbook", ("Handbook", "Setup", "Linux"), known)
     assert line == "2024-05-01, Ada: Handbook > Setup > Linux"
-    assert by_template("{title}[ ({date})]", "Handbook", (), {}) == "Handbook"
-    assert by_template("Of the handbook[ of {date}]", "Handbook", (), {}) == ""
-    assert by_template("{title}: {author}", "{author} [x]", (), {"author": "Ada"}) == "{author} [x]: Ada"
+    assert fill_own_template("{title}[ ({date})]", "Handbook", (), {}) == "Handbook"
+    assert fill_own_template("Of the handbook[ of {date}]", "Handbook", (), {}) == ""
+    assert (
+        fill_own_template("{title}: {author}", "{author} [x]", (), {"author": "Ada"}) == "{author} [x]: Ada"
+    )
 
 
 @pytest.mark.parametrize(
@@ -51,10 +53,10 @@ def test_punctuation_before_an_empty_field_is_dropped(template: str, missing: se
 
 def test_context_is_short_and_repeats_no_heading() -> None:
     title, heading = "T" * 150, "H" * (MAX_LINE_LENGTH - 153)
-    assert template(title, (heading,), {}) == f"{title} > {heading}"
-    assert len(template(title, (heading,), {"author": "Ada"})) <= MAX_LINE_LENGTH
-    assert len(by_template(LINE, "T" * 900, ["h" * 900] * 3, {"author": "a" * 900})) <= MAX_LINE_LENGTH
-    assert by_template("{heading}", "Book", ("Part", "Setup"), {}, "## Setup\n\nInstall it.") == "Part"
+    assert fill_usual_template(title, (heading,), {}) == f"{title} > {heading}"
+    assert len(fill_usual_template(title, (heading,), {"author": "Ada"})) <= MAX_LINE_LENGTH
+    assert len(fill_own_template(LINE, "T" * 900, ["h" * 900] * 3, {"author": "a" * 900})) <= MAX_LINE_LENGTH
+    assert fill_own_template("{heading}", "Book", ("Part", "Setup"), {}, "## Setup\n\nInstall it.") == "Part"
 
 
 @pytest.mark.parametrize("wrong", ["no field", "{name}", "{title", "title}", "[{title}", "[[{title}]]", "{}"])
@@ -67,9 +69,9 @@ def test_template_requires_template_context() -> None:
     with pytest.raises(ValidationError, match="context template"):
         Chunking(context_template="{title}")
     present = EmbeddingConfig(context="template", context_template="{title}")
-    assert EmbeddingConfigChange(context="late_template").applied(present).context_template == "{title}"
-    assert EmbeddingConfigChange(context="none").applied(present).context_template is None
-    assert EmbeddingConfigChange(context_template=None).applied(present).context_template is None
+    assert EmbeddingConfigChange(context="late_template").apply(present).context_template == "{title}"
+    assert EmbeddingConfigChange(context="none").apply(present).context_template is None
+    assert EmbeddingConfigChange(context_template=None).apply(present).context_template is None
 
 
 def test_context_fields_follow_the_context_kind() -> None:

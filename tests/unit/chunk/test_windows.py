@@ -12,8 +12,8 @@ from kg_api.schemas.embedding import Chunking
 from kg_api.spaces.chunk_plans import Planner, SourceGroup, get_context_size
 from kg_api.text.borders import ChunkSpan, Paragraph
 from kg_api.text.chunking import fit_chunks, split_to_chunks
-from kg_api.text.contexts import contextual
-from kg_api.text.windows import Room, windows
+from kg_api.text.contexts import add_context
+from kg_api.text.windows import Room, find_windows
 from tests.unit.chunk.shapes import EVERY, assert_whole, document, hashed, name_of
 
 MOST = 60
@@ -33,7 +33,7 @@ def by_paragraph(text: str, paragraphs: list[Paragraph]) -> list[ChunkSpan]:
 
 def of(paragraphs: list[tuple[str, str]], room: Room = ROOM) -> list[str]:
     text, found = document(paragraphs)
-    spans = windows(text, by_paragraph(text, found), found, room)
+    spans = find_windows(text, by_paragraph(text, found), found, room)
     return [text[slice(*span)] for span, _ in groupby(spans)]
 
 
@@ -54,7 +54,7 @@ def test_every_chunk_is_in_exactly_one_window(
 ) -> None:
     text, paragraphs = document(given_paragraphs)
     spans = fit_chunks(text, split_to_chunks(text, paragraphs, chunking, hashed), MODEL.spans, lambda _: "")
-    found = windows(text, spans, paragraphs, ROOM)
+    found = find_windows(text, spans, paragraphs, ROOM)
     assert len(found) == len(spans)
     for span, (start, end) in zip(spans, found, strict=True):
         assert start <= span.start < span.end <= end
@@ -64,7 +64,7 @@ def test_every_chunk_is_in_exactly_one_window(
     assert [start for start, _ in distinct] == sorted(start for start, _ in distinct)
     for (_, end), (start, _) in pairwise(distinct):
         assert chunking.overlap or end <= start
-    assert found == windows(text, spans, paragraphs, ROOM), "the same text gives the same windows"
+    assert found == find_windows(text, spans, paragraphs, ROOM), "the same text gives the same windows"
 
 
 @pytest.mark.parametrize("at", [0, 50, 99])
@@ -109,10 +109,10 @@ def test_too_long_chunks_are_cut_without_loss(text: str) -> None:
 def test_planned_chunk_fits_the_model_with_its_context() -> None:
     planner = Planner(cast("Graph", None), Chunking(strategy="paragraph", chunk_size=250), MODEL, None)
     source = SourceText("s", "d", 0, (), 0, "word " * 230, "hash")
-    found = planner.of_passages(
+    found = planner.plan_passages(
         [SourceGroup([source])], lambda given: ["a few words of context"] * len(given)
     )
-    assert len(MODEL.embed_passages([contextual(each.before, each.text) for each in found])) > 1
+    assert len(MODEL.embed_passages([add_context(each.before, each.text) for each in found])) > 1
 
 
 def test_chunk_with_longer_context_is_cut_again() -> None:

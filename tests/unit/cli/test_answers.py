@@ -5,7 +5,7 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.errors import InvalidInput
-from kg_api.schemas.problems import valid
+from kg_api.schemas.problems import validate
 from kg_api.schemas.search import SourceSearch
 from kg_api.schemas.vocabulary import Target
 from kg_cli.evaluate.choice import MODES, parse_choice
@@ -54,7 +54,7 @@ def test_views_show_names_unescaped(
 @pytest.mark.parametrize("mode", MODES)
 def test_service_accepts_the_request_of_every_mode(mode: str, target: Target) -> None:
     asked = parse_choice([f"mode={mode}"]).asked(target, 20)
-    body = valid(SourceSearch, {"query_text": "what", "ontology": "notes", **asked})
+    body = validate(SourceSearch, {"query_text": "what", "ontology": "notes", **asked})
     assert body.mode in mode or mode in {"concepts", "graph"}
 
 

@@ -14,9 +14,9 @@ from kg_cli.terminal.connect import (
     build_auth_headers,
     connect_client,
     find_api_key,
-    grant_to_follow,
+    hide_credentials,
     open_client,
-    shown_address,
+    read_grant,
 )
 
 PORT = 8420
@@ -55,13 +55,13 @@ def test_folder_grant_is_sent_only_to_own_service(
 ) -> None:
     processes.announce(home, listens, PORT)
     monkeypatch.setenv("KG_API_URL", address)
-    assert (grant_to_follow("/notes", "notes") is not None) == is_ours
+    assert (read_grant("/notes", "notes") is not None) == is_ours
 
 
 def test_the_address_that_kg_up_remembers_is_ours(home: Home) -> None:
     processes.announce(home, "192.168.0.5", PORT)
     home.remember(api=PORT, api_host="192.168.0.5")
-    assert grant_to_follow("/notes", "notes")
+    assert read_grant("/notes", "notes")
 
 
 def test_grant_without_known_host_needs_loopback(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,7 +69,7 @@ def test_grant_without_known_host_needs_loopback(home: Home, monkeypatch: pytest
     home.service_file.write_text('{"services": [{"port": 8420}]}')
     for address, is_ours in (("http://127.0.0.1:8420", True), ("http://:8420", False)):
         monkeypatch.setenv("KG_API_URL", address)
-        assert (grant_to_follow("/notes", "notes") is not None) == is_ours
+        assert (read_grant("/notes", "notes") is not None) == is_ours
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_credentials_are_sent_only_to_the_announced_address(
     sign = opened[0]["api_key"]
     assert (sign is not None) == is_sent
     if sign is not None:
-        assert verify_proof(sign("GET", "/x"), home.folder_key(), time.time(), "GET", "/x")
+        assert verify_proof(sign("GET", "/x"), home.read_folder_key(), time.time(), "GET", "/x")
     assert bool(build_auth_headers(address, load_settings(), "GET", "/x")) == is_sent
 
 
@@ -104,10 +104,10 @@ def test_service_of_a_home_without_supervisor_is_found(home: Home, opened: list[
 
 def test_dead_service_is_forgotten_by_next_one(home: Home) -> None:
     processes.announce(home, "127.0.0.1", PORT)
-    [entry] = home.service_entries()
+    [entry] = home.read_service_entries()
     home.service_file.write_text(json.dumps({"services": [entry | {"pid": 2**22}]}))
     processes.announce(home, "127.0.0.1", PORT + 1)
-    assert [each.port for each in home.services()] == [PORT + 1]
+    assert [each.port for each in home.list_services()] == [PORT + 1]
 
 
 def test_only_recorded_addresses_must_prove_their_home(
@@ -118,7 +118,7 @@ def test_only_recorded_addresses_must_prove_their_home(
     monkeypatch.setenv("KG_API_URL", f"http://127.0.0.1:{PORT}")
     open_client()
     first, second = (each["expected_home"] for each in opened)
-    assert (first.instance, second) == (home.instance(), None)
+    assert (first.instance, second) == (home.read_instance(), None)
 
 
 def test_other_program_on_the_port_is_named(
@@ -127,7 +127,7 @@ def test_other_program_on_the_port_is_named(
     processes.announce(home, "127.0.0.1", PORT)
     open_client()
     assert "is taken by" in opened[0]["expected_home"].describe_other()
-    monkeypatch.setattr(Home, "instance", lambda _: None)
+    monkeypatch.setattr(Home, "read_instance", lambda _: None)
     with pytest.raises(ServiceUnreachable, match="never started"):
         open_client()
 
@@ -142,7 +142,7 @@ def test_other_program_on_the_port_is_named(
 )
 def test_displayed_url_contains_no_secrets(address: str, shown: str) -> None:
     """HARDENING 72."""
-    assert shown_address(address) == shown
+    assert hide_credentials(address) == shown
 
 
 def test_second_service_leaves_first_its_rights(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,5 +151,5 @@ def test_second_service_leaves_first_its_rights(home: Home, monkeypatch: pytest.
     for port in (PORT, PORT + 1):
         address = f"http://127.0.0.1:{port}"
         monkeypatch.setenv("KG_API_URL", address)
-        assert grant_to_follow("/notes", "notes")
+        assert read_grant("/notes", "notes")
         assert find_api_key(address, load_settings()) is not None

@@ -84,7 +84,7 @@ def test_bar_fits_and_shows_progress(screen: io.StringIO) -> None:
     assert all(len(line) <= 80 for line in shown)
     assert "123/s, 67 min left" in shown[-1]
     assert shown[-1].startswith("source embedding ooo")
-    assert report.progress_of(job(done=12, total=10)) == "12/12"
+    assert report.format_progress(job(done=12, total=10)) == "12/12"
 
 
 def test_ended_jobs_have_no_bar(screen: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,9 +19,9 @@ from kg_cli.search import commands, views
 from kg_cli.search.commands import turn_to_page
 from kg_cli.search.views import (
     SHOWN_CHARACTERS,
-    excerpt,
+    cut_excerpt,
     find_marks,
-    mark,
+    mark_spans,
     print_context,
     print_end,
     print_hits,
@@ -29,7 +29,7 @@ from kg_cli.search.views import (
     print_statement,
 )
 from kg_cli.terminal import console
-from kg_cli.terminal.console import styled
+from kg_cli.terminal.console import style_text
 from tests.support.hits import make_hit, make_place
 from tests.unit.search.found import place
 
@@ -268,7 +268,7 @@ def marked(text: Text) -> list[str]:
 
 
 def test_long_passage_is_shown_around_first_mark() -> None:
-    shown = styled(excerpt(LONG, [NEEDLE, (len(LONG) - 6, len(LONG) - 1)]))
+    shown = style_text(cut_excerpt(LONG, [NEEDLE, (len(LONG) - 6, len(LONG) - 1)]))
     assert (shown.plain[0], shown.plain[-1], len(shown)) == ("…", "…", SHOWN_CHARACTERS + 2)
     assert "needle" in shown.plain[: len(shown) // 2]
     assert marked(shown) == ["needle"], "what is not shown is not marked"
@@ -287,21 +287,21 @@ def test_long_passage_is_shown_around_first_mark() -> None:
 )
 def test_source_marks_are_found_in_document_parts(start: int, text: str, expected: list[str]) -> None:
     marks = find_marks(SOURCE, [WordMatch(start=2, end=7)], start, text)
-    assert marked(styled(mark(text, marks))) == expected
+    assert marked(style_text(mark_spans(text, marks))) == expected
 
 
 @given(st.text(max_size=2000), st.data())
 def test_an_excerpt_is_a_part_of_the_passage(text: str, data: st.DataObject) -> None:
     places = st.integers(0, len(text))
     marks = sorted({(min(pair), max(pair)) for pair in data.draw(st.lists(st.tuples(places, places)))})
-    shown = styled(excerpt(text, marks))
+    shown = style_text(cut_excerpt(text, marks))
     assert len(shown) <= SHOWN_CHARACTERS + 2
-    whole = styled(mark(text)).plain
+    whole = style_text(mark_spans(text)).plain
     assert shown.plain in whole or shown.plain.removeprefix("…").removesuffix("…") in whole
 
 
 def test_control_characters_do_not_move_marks() -> None:
-    assert marked(styled(mark("a\r\n\x0clease\x07", [(4, 9)]))) == ["lease"]
+    assert marked(style_text(mark_spans("a\r\n\x0clease\x07", [(4, 9)]))) == ["lease"]
 
 
 @pytest.mark.parametrize(

@@ -173,7 +173,7 @@ def test_commands_send_what_is_stored(
         Path(name).write_text(text, "utf-8")
     lines, before = list[str](), list[str]()
     client = Answering()
-    monkeypatch.setattr(connect, "service_url", lambda _: "")
+    monkeypatch.setattr(connect, "get_service_url", lambda _: "")
     monkeypatch.setattr(connect, "connect_client", lambda *_: client)
     monkeypatch.setattr(options, "confirm", lambda question: sys.stderr.write(f"{question}\n"))
     for words, is_single in list_lines():

@@ -151,7 +151,7 @@ def test_doctor_reports_each_process(tmp_path: Path, monkeypatch: pytest.MonkeyP
     known = {"neo4j": RoleStatus("ready", 7, 0, "", 1), "api": died, "worker": left}
     up = {"neo4j": ProcessId(7, 0), "api": ProcessId(8, 0)}
     monkeypatch.setattr(supervisor, "read", lambda _: State("0.0", "", known))
-    monkeypatch.setattr(processes, "running", lambda role: up.get(role.name))
+    monkeypatch.setattr(processes, "find_running", lambda role: up.get(role.name))
     monkeypatch.setattr(processes, "ask_ready", lambda *_, **__: ApiAnswer(reached=True, waiting_for="jobs"))
     home = Home(tmp_path)
     api_log, worker_log = home.log_file("api"), home.log_file("worker")
@@ -177,7 +177,7 @@ def test_doctor_waits_for_a_worker_that_starts(
         waited.append(patience_seconds)
         yield from ()
 
-    monkeypatch.setattr(processes, "running", lambda role: ProcessId(8, 0) if role.name in up else None)
+    monkeypatch.setattr(processes, "find_running", lambda role: ProcessId(8, 0) if role.name in up else None)
     monkeypatch.setattr(processes, "ask_ready", lambda *_, **__: ApiAnswer(reached=True, serves=True))
     monkeypatch.setattr(doctor, "_examine_models", lambda *_: iter(()))
     monkeypatch.setattr(doctor, "examine_jobs", examine)
@@ -203,7 +203,7 @@ def test_doctor_grades_the_jars(
 ) -> None:
     found = [[Path(each) for each in names] for names in (missing, broken)]
     monkeypatch.setattr(neo4j, "inspect", lambda _: found)
-    monkeypatch.setattr(neo4j, "java", lambda: tmp_path / "missing")
+    monkeypatch.setattr(neo4j, "find_java", lambda: tmp_path / "missing")
     _, jars, *_ = doctor.examine_neo4j(Home(tmp_path), Settings(home=tmp_path, cache=Path("CACHE")))
     assert (jars.state, jars.detail) == expected
 

@@ -23,7 +23,7 @@ from kg_cli.documents.ingestion import (
     sum_costs,
     upload,
 )
-from kg_cli.terminal.console import cost_rows
+from kg_cli.terminal.console import build_cost_rows
 from tests.support.images import drawn, encoded
 
 Answer = Callable[[dict[str, Any]], DocumentOutcome]
@@ -182,9 +182,9 @@ def test_total_cost_is_unknown_if_one_is() -> None:
     known = Cost(documents=1, sampled_documents=1, sources=2, chunks=3, tokens=4, seconds=5, price=0.5)
     total = sum_costs([known, known.model_copy(update={"price": None})])
     assert (total.tokens, total.seconds, total.price) == (8, 10, None)
-    assert cost_rows(known)[0] == ("to embed", "2 sources: 3 chunks, 4 tokens")
+    assert build_cost_rows(known)[0] == ("to embed", "2 sources: 3 chunks, 4 tokens")
     sampled = known.model_copy(update={"documents": 2})
-    assert cost_rows(sampled)[0] == ("to embed", "2 sources: about 3 chunks, about 4 tokens")
+    assert build_cost_rows(sampled)[0] == ("to embed", "2 sources: about 3 chunks, about 4 tokens")
 
 
 def test_interrupted_wait_names_the_remaining_work(
@@ -193,7 +193,7 @@ def test_interrupted_wait_names_the_remaining_work(
     file = FileToIngest(Path("a.md"), "a.md")
     new = ingested("a.md").model_copy(update={"job_id": "a"})
     monkeypatch.setattr(ingestion, "upload", lambda *_: [Uploaded(file, new)])
-    monkeypatch.setattr(ingestion, "unfinished_jobs", Mock(side_effect=KeyboardInterrupt))
+    monkeypatch.setattr(ingestion, "list_unfinished_jobs", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         ingestion.run(Mock(), FileSelection(files=[file]), Destination("notes"), wait=True, as_json=False)
     printed = capsys.readouterr()

@@ -14,7 +14,7 @@ from kg_api.schemas.languages import OntologyLanguage, Synonyms
 from kg_cli.admin import languages
 from kg_cli.admin.embedding import wait_until_built
 from kg_cli.jobs import commands, report
-from kg_cli.jobs.report import _missing_sources, retry_while_unavailable
+from kg_cli.jobs.report import _count_missing_sources, retry_while_unavailable
 from tests.unit.cli.test_job_words import job
 from tests.unit.cli.test_stack_report import QUEUE, WORKER
 
@@ -73,7 +73,7 @@ def test_wait_is_for_stale_vectors_unless_they_answer(*, building: bool, left: i
     status = EmbeddingStatus(
         ontology="notes", total=9, embedded=5, missing=1, stale=2, refused=1, searchable=6, building=building
     )
-    assert _missing_sources(status) == left
+    assert _count_missing_sources(status) == left
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_wait_for_embedding_ends_without_a_job(
         jobs=lambda **_: SimpleNamespace(jobs=last),
     )
     monkeypatch.setattr(report, "BACKFILL_SECONDS", seconds)
-    monkeypatch.setattr(report, "unfinished_jobs", lambda *_, **__: [])
+    monkeypatch.setattr(report, "list_unfinished_jobs", lambda *_, **__: [])
     with pytest.raises(report.JobFailed, match=f"^1 source without a vector: {told}"):
         report.wait_until_embedded(cast("KgClient", client), "notes", [])
 
@@ -111,7 +111,7 @@ def test_build_waits_for_later_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report, "POLL_SECONDS", 0)
     monkeypatch.setattr(report, "wait_for_jobs", lambda _, jobs: waited.append(jobs))
     monkeypatch.setattr(
-        report, "unfinished_jobs", lambda *_, kind, **__: ["b"] if kind == "concept_embedding" else []
+        report, "list_unfinished_jobs", lambda *_, kind, **__: ["b"] if kind == "concept_embedding" else []
     )
     states = [Finding(name=name, ok=False, detail="") for name in ("concepts", "refused")]
     checks = iter([states, states[1:]])  # a rejected text remains for the activation to report

@@ -16,11 +16,11 @@ from kg_api.jobs import backfill, extraction
 from kg_api.schemas.folders import SCAN_KIND
 from kg_api.schemas.operations import JOB_KINDS
 from kg_cli.admin.keys import read_local_time
-from kg_cli.documents.folders import absolute, parse_duration, parse_interval
+from kg_cli.documents.folders import parse_duration, parse_interval, resolve_folder
 from kg_cli.documents.ingestion import read_changes, read_metadata
 from kg_cli.jobs.report import print_jobs
 from kg_cli.main import app, run_command
-from kg_cli.terminal.console import runnable
+from kg_cli.terminal.console import get_runnable
 from kg_cli.terminal.options import DECLINED, confirm
 
 KG: Any = get_command(app)
@@ -78,7 +78,7 @@ def test_question_without_a_terminal_names_the_option(
 def test_file_path_and_short_interval_are_rejected(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("text")
     with pytest.raises(InvalidInput, match=r"is a file\. `kg folders` syncs folders"):
-        absolute(tmp_path / "a.md", elsewhere=False)
+        resolve_folder(tmp_path / "a.md", elsewhere=False)
     with pytest.raises(InvalidInput, match="'5' is not between 10s and 31d"):
         parse_interval("5")
 
@@ -129,7 +129,7 @@ def test_folder_path_is_relative_to_current_directory(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     for path in ("notes", "./link", "~/notes", "notes/../notes"):
-        assert absolute(Path(path), elsewhere=False) == str(tmp_path / "notes")
+        assert resolve_folder(Path(path), elsewhere=False) == str(tmp_path / "notes")
 
 
 def test_types_are_read_from_the_values() -> None:
@@ -221,21 +221,21 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_command_path_is_shown_if_not_on_path(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert runnable() == "bin/kg"
+    assert get_runnable() == "bin/kg"
     monkeypatch.chdir("/")
-    assert runnable() == str(own.relative_to("/"))
+    assert get_runnable() == str(own.relative_to("/"))
     monkeypatch.chdir(own.parent)
-    assert runnable() == "./kg", "a bare name is looked for on PATH"
+    assert get_runnable() == "./kg", "a bare name is looked for on PATH"
 
 
 def test_only_the_running_kg_on_path_is_named_without_path(
     own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(own.parent))
-    assert runnable() == "kg"
+    assert get_runnable() == "kg"
     other = tmp_path / "other" / "kg"
     other.parent.mkdir()
     other.write_bytes(own.read_bytes())
     other.chmod(0o755)
     monkeypatch.setenv("PATH", str(other.parent))
-    assert runnable() == "bin/kg"
+    assert get_runnable() == "bin/kg"

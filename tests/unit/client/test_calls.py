@@ -21,7 +21,7 @@ from kg_api.client.call import Call, Unset, build_body
 from kg_api.errors import InvalidInput, KgError, NotFound, ServiceUnreachable
 from kg_api.schemas.operations import Health, Job
 from kg_api.schemas.search import SourceHits, SourceSearch
-from kg_api.web.shared.problems import of_error, problem
+from kg_api.web.shared.problems import build_error_problem, respond_with_problem
 from tests.support.bundles import configuration
 from tests.support.routes import build_openapi
 
@@ -282,7 +282,7 @@ def response(status: int, content: bytes | str, kind: str = "application/json") 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: error.__name__)
 def test_every_error_class_round_trips(error: type[KgError]) -> None:
     """From the service's own writer of problems to the client's reader."""
-    told = of_error(error("what to do next"))
+    told = build_error_problem(error("what to do next"))
     with pytest.raises(KgError) as raised:
         read(JOB, response(told.status_code, bytes(told.body)))
     assert type(raised.value) is error
@@ -306,13 +306,15 @@ def slashed(path: str, content: bytes | str) -> KgError:
 
 
 def test_an_unknown_path_is_not_found() -> None:
-    nowhere = bytes(problem(404, "http", "Not Found", "nothing found at GET /x; /openapi.json").body)
+    nowhere = bytes(
+        respond_with_problem(404, "http", "Not Found", "nothing found at GET /x; /openapi.json").body
+    )
     told = slashed("/ontologies/a%2Fb/proposals", nowhere)
     assert type(told) is NotFound
     assert str(told).startswith("nothing found at ")
     proxy = slashed("/ontologies/a%2Fb", "<html>")
     assert (type(proxy), str(proxy)) == (KgError, "kg answered 404 Not Found")
-    newer = bytes(problem(404, "no-such-page", "NoSuchPage", "the book has 7 pages").body)
+    newer = bytes(respond_with_problem(404, "no-such-page", "NoSuchPage", "the book has 7 pages").body)
     assert str(slashed("/jobs/a%2Fb", newer)) == "the book has 7 pages"
 
 
@@ -337,6 +339,6 @@ def test_fields_of_newer_responses_are_ignored() -> None:
 
 
 def test_problem_within_a_stream_round_trips() -> None:
-    told = parse_problem(bytes(of_error(errors.LlmUnavailable("what to do next")).body))
+    told = parse_problem(bytes(build_error_problem(errors.LlmUnavailable("what to do next")).body))
     assert (type(told), str(told)) == (errors.LlmUnavailable, "what to do next")
     assert "broke off" in str(parse_problem("no problem"))

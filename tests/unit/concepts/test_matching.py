@@ -291,7 +291,9 @@ def test_statements_of_a_relationship_are_one_hit(monkeypatch: pytest.MonkeyPatc
         for source, sure, near in (("x", 0.4, 0.9), ("y", 0.8, 0.7))
     ]
     unused: Any = SimpleNamespace(snapshots=None)
-    monkeypatch.setattr("kg_api.concepts.relations.get_snapshots", lambda _: SimpleNamespace(progress=str))
+    monkeypatch.setattr(
+        "kg_api.concepts.relations.get_snapshots", lambda _: SimpleNamespace(get_progress=str)
+    )
     searcher = RelationshipSearcher(unused, unused)
     monkeypatch.setattr(searcher, "_read_statements", lambda *_: said)
     scope: Any = SimpleNamespace(request=SimpleNamespace(limit=5))

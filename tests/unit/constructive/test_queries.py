@@ -6,7 +6,7 @@ from kg_api.discovery import constructive
 from kg_api.discovery.subgraph import WorkingEdge, WorkingNode, WorkingSet, compute_pagerank
 from kg_api.errors import InvalidInput
 from kg_api.schemas.constructive import ConstructiveQuery, Cut, Reached, StepReport
-from kg_api.schemas.problems import valid
+from kg_api.schemas.problems import validate
 from kg_api.schemas.search import Degradation
 
 SEED = {"step": "seed", "value": "leases"}
@@ -36,7 +36,7 @@ SEED = {"step": "seed", "value": "leases"}
 )
 def test_invalid_query_is_rejected_with_reason(steps: list[dict[str, Any]], told: str) -> None:
     with pytest.raises(InvalidInput) as refused:
-        valid(ConstructiveQuery, {"steps": steps})
+        validate(ConstructiveQuery, {"steps": steps})
     assert told in str(refused.value)
 
 
@@ -103,7 +103,7 @@ def test_pagerank_favours_the_seeds() -> None:
 
 
 def progress(*ontologies: str, documents: frozenset[str] | None = None) -> constructive._Progress:
-    query, unused = valid(ConstructiveQuery, {"steps": [SEED]}), cast("Any", None)
+    query, unused = validate(ConstructiveQuery, {"steps": [SEED]}), cast("Any", None)
     return constructive._Progress(query, unused, frozenset(ontologies), unused, float("inf"), documents)
 
 

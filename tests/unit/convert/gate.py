@@ -5,7 +5,7 @@ import pytest
 
 from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import BlockKind, Converted
-from kg_api.text.markdown import blocks
+from kg_api.text.markdown import parse_blocks
 
 ZIP_HEAD = b"PK\x03\x04"
 BAD_BYTES = (
@@ -33,7 +33,7 @@ def assert_in_order(converted: Converted, passages: Iterable[str]) -> None:
 
 
 def kinds(text: str) -> list[BlockKind]:
-    return [block.kind for block in blocks(text)]
+    return [block.kind for block in parse_blocks(text)]
 
 
 def assert_refuses_bad_bytes(convert: Callable[[bytes], Converted], good: bytes = b"") -> None:

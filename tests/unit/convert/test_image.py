@@ -12,7 +12,7 @@ from kg_api.errors import UnreadableDocument
 from kg_api.providers.embedding_port import Fit, Pixels, Rendering
 from kg_api.schemas.images import ReadImage
 from kg_api.settings import ConversionSettings
-from kg_api.text.documents import plain_format
+from kg_api.text.documents import get_plain_format
 from tests.support import placed
 from tests.support.images import drawn, encoded, exif, gif_of, png_of
 
@@ -33,8 +33,8 @@ def seen(content: bytes) -> Image.Image:
 )
 def test_image_type_is_detected_from_content(kind: str, told: str) -> None:
     content = encoded(drawn(), kind)
-    assert plain_format(content) == "image"
-    assert plain_format(content[:2] + b" is how a text may begin, too") is None
+    assert get_plain_format(content) == "image"
+    assert get_plain_format(content[:2] + b" is how a text may begin, too") is None
     image = read(content)
     assert (image.content_type, image.width, image.height) == (f"image/{told}", 64, 48)
     pair = seen(image.content).convert("RGB"), seen(content).convert("RGB")

@@ -14,7 +14,7 @@ from kg_api.convert.shared.markdown_text import (
     write_table,
 )
 from kg_api.text.documents import parse
-from kg_api.text.markdown import blocks
+from kg_api.text.markdown import parse_blocks
 from kg_api.text.sources import split
 
 MARKS = st.text(alphabet="#>-+*_`~|=\\<>/!1234.) \t\nabc[]:&'\"é\u00ad", max_size=40)
@@ -35,21 +35,21 @@ def cells(text: str) -> list[list[str]]:
 @given(TEXTS)
 def test_paragraph_round_trips_through_markdown(text: str) -> None:
     line = write_paragraph(text)
-    found = blocks(line + "\n")
+    found = parse_blocks(line + "\n")
     assert [block.kind for block in found] == (["paragraph"] if join_lines(text) else [])
     assert line.replace("\\", "") == join_lines(text).replace("\\", "")
 
 
 @given(TEXTS, st.integers(1, 6))
 def test_a_heading_keeps_its_level_and_its_words(text: str, level: int) -> None:
-    found = blocks(write_heading(level, text) + "\n\nx\n")
+    found = parse_blocks(write_heading(level, text) + "\n\nx\n")
     assert [(block.kind, block.level) for block in found] == [("heading", level), ("paragraph", 0)]
 
 
 @given(st.lists(st.lists(TEXTS, min_size=1, max_size=4), min_size=1, max_size=6))
 def test_a_table_is_read_back_with_its_cells(rows: list[list[str]]) -> None:
     text = write_table(rows) + "\n"
-    assert [block.kind for block in blocks(text)] == ["table"]
+    assert [block.kind for block in parse_blocks(text)] == ["table"]
     width = max(map(len, rows))
     assert cells(text) == [[join_lines(cell) for cell in row] + [""] * (width - len(row)) for row in rows]
 
@@ -66,7 +66,7 @@ def test_long_table_passages_repeat_the_header(columns: int, rows: int) -> None:
 @given(st.text(alphabet="`~ab\n \r", max_size=60), st.text(max_size=10))
 def test_code_is_one_block_whatever_is_in_it(code: str, language: str) -> None:
     text = write_code_block(code, language) + "\n\nafter\n"
-    assert [block.kind for block in blocks(text)] == ["code", "paragraph"]
+    assert [block.kind for block in parse_blocks(text)] == ["code", "paragraph"]
 
 
 @given(st.lists(st.tuples(st.sampled_from(["add", "item"]), TEXTS), max_size=12))
@@ -80,7 +80,7 @@ def test_the_writer_knows_where_the_next_block_begins(written: list[tuple[str, s
             starts.append((writer.position, line))
             writer.add(line)
     assert all(writer.text()[at:].startswith(line) for at, line in starts)
-    assert len(blocks(writer.text())) == sum(1 for _, text in written if join_lines(text))
+    assert len(parse_blocks(writer.text())) == sum(1 for _, text in written if join_lines(text))
 
 
 def test_numbered_items_of_one_depth_are_one_list() -> None:

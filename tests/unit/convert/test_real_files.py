@@ -24,9 +24,9 @@ from kg_api.convert import epub, mail, notebook, pdf, pptx, spreadsheet
 from kg_api.convert.docx import document as docx
 from kg_api.convert.html import page
 from kg_api.convert.ooxml.package import WORD_PARTS, Package
-from kg_api.convert.shared.accounting import find_missing, note_missing
+from kg_api.convert.shared.accounting import describe_missing, find_missing
 from kg_api.schemas.documents import Converted
-from kg_api.text.markdown import blocks
+from kg_api.text.markdown import parse_blocks
 from tests.unit.convert.gate import assert_refuses_bad_bytes
 from tests.unit.convert.word_files import paragraph, run, text_box, word_file
 
@@ -70,7 +70,7 @@ def test_content_of_real_files_is_preserved(name: str) -> None:
     assert expected["sentences"]
     assert [] not in places, expected["sentences"][places.index([])]
     headings = {
-        got.text[each.start : each.end].strip() for each in blocks(got.text) if each.kind == "heading"
+        got.text[each.start : each.end].strip() for each in parse_blocks(got.text) if each.kind == "heading"
     }
     assert not set(expected["headings"]) - headings
     for page_, found in zip(expected.get("pages", []), places, strict=False):
@@ -174,7 +174,7 @@ def test_document_or_deck_is_complete(name: str) -> None:
 def test_text_that_a_converter_loses_is_noted() -> None:
     data = word_file(paragraph(run("Near") + text_box(paragraph(run("40 tons")))))
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        assert note_missing(Package(archive).read_pieces(WORD_PARTS), "Near\n", "the document") == (
+        assert describe_missing(Package(archive).read_pieces(WORD_PARTS), "Near\n", "the document") == (
             'skipped: 2 words of the document, e.g. "40 tons"',
         )
 

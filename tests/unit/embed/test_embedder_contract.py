@@ -18,8 +18,8 @@ from kg_api.providers.embedding_port import (
     counting,
     embed_probed,
     is_token_embedder,
+    normalize_vector,
     require_tokens,
-    unit,
 )
 from kg_api.providers.local_embedding import LocalEmbedder
 from kg_api.providers.model_files import ensure_packaged
@@ -157,7 +157,7 @@ def test_texts_without_a_word_have_a_vector(embedder: Embedder) -> None:
 def test_vector_of_another_size_is_an_error() -> None:
     for bad in ([1], [1, 2, 3], [[1, 2]]):
         with pytest.raises(EmbeddingFailed, match=r"expected \(2,\)"):
-            unit(np.array(bad, dtype=np.float32), 2)
+            normalize_vector(np.array(bad, dtype=np.float32), 2)
 
 
 BANK = "They met by the water. The bank was green and full of flowers. A fish jumped out of the river."
@@ -230,7 +230,7 @@ def test_model_prefix_does_not_shift_parts() -> None:
 
 def states_of(embedder: LocalEmbedder, text: str) -> NDArray[np.float32]:
     ids, _ = embedder._model._encode(text)
-    return embedder._model._states(ids)
+    return embedder._model._compute_states(ids)
 
 
 @pytest.mark.parametrize("provider", ["openai", "nomic"])

@@ -7,7 +7,7 @@ import pytest
 from kg_api.errors import ConfigurationError, EmbeddingFailed, EmbeddingUnavailable, InvalidInput
 from kg_api.providers.embedding import DeterministicEmbedder, open_embedder
 from kg_api.providers.embedding_port import RejectedTexts
-from kg_api.providers.remote_embedding import KNOWN_GOOD, in_order, list_learned
+from kg_api.providers.remote_embedding import KNOWN_GOOD, list_learned, sort_vectors
 from kg_api.schemas.spaces import ModelChoice
 from kg_api.settings import EmbeddingSettings, load_settings
 from tests.support.behaviours import Behaviour, Drop, Hang, Raw, Spoil, Status
@@ -252,7 +252,7 @@ def test_url_without_path_has_an_explanation(other: OtherServer) -> None:
     ],
 )
 def test_missing_indexes_are_filled(indexes: list[object], order: list[int]) -> None:
-    assert in_order(indexes) == order
+    assert sort_vectors(indexes) == order
 
 
 TEXTS = [f"text number {n}" for n in range(7)]

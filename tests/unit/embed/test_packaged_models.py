@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from kg_api.errors import ConfigurationError
 from kg_api.providers import model_files
-from kg_api.providers.embedding import default_choice, open_embedder
+from kg_api.providers.embedding import get_default_choice, open_embedder
 from kg_api.providers.embedding_port import CATALOGUE, DEFAULT, PackagedModel, build_remote_model
 from kg_api.providers.local_embedding import LocalEmbedder
 from kg_api.providers.model_files import TOKENIZER, WEIGHTS, describe, ensure_model, ensure_packaged
@@ -143,7 +143,7 @@ def test_the_local_model_is_the_default() -> None:
     embedder = open_embedder(load_settings())
     assert isinstance(embedder, LocalEmbedder)
     assert embedder.identity.model == "bge-small-en-v1.5"
-    assert default_choice(load_settings()) == ModelChoice("local", "bge-small-en-v1.5")
+    assert get_default_choice(load_settings()) == ModelChoice("local", "bge-small-en-v1.5")
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
@@ -185,7 +185,7 @@ def test_providers_are_had_by_their_names() -> None:
         nomic=NomicSettings(api_key=SecretStr("nk-1234")),
         embedding=EmbeddingSettings(provider="openai"),
     )
-    assert default_choice(settings) == ModelChoice("openai", "text-embedding-3-small", 256)
+    assert get_default_choice(settings) == ModelChoice("openai", "text-embedding-3-small", 256)
     own = open_embedder(settings)
     nomic = open_embedder(settings, ModelChoice("nomic"))
     assert (own.identity.provider, own.identity.dimensions) == ("openai", 256)

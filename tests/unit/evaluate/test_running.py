@@ -60,7 +60,7 @@ class Kg(KgClient):
 @pytest.fixture
 def kg(monkeypatch: pytest.MonkeyPatch) -> Kg:
     client = Kg()
-    for name in ("wait_until_embedded", "unfinished_jobs"):
+    for name in ("wait_until_embedded", "list_unfinished_jobs"):
         monkeypatch.setattr(make, name, lambda *_, **__: None)
     monkeypatch.setattr(make, "_PAGE", 2)
     monkeypatch.setattr(run, "open_client", lambda: client)

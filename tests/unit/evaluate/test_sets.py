@@ -209,7 +209,7 @@ def test_question_pairs_rare_concepts_each_once(monkeypatch: pytest.MonkeyPatch)
     client: Any = Concepts(heron=20, ring=3, common=21, doubtful=2, estuary=19, riga=1)
     documents = [SetDocument(name, PASSAGE) for name in ("a", "b")]
     for seed in range(3):
-        found = list(make.instance_queries(client, "notes", documents, 2, seed))
+        found = list(make.generate_instance_queries(client, "notes", documents, 2, seed))
         assert len(found) == 2, "twice the fair share of one document of two"
         assert sorted(", ".join(each.text for each in found).split(", ")) == [
             "estuary",
@@ -217,9 +217,9 @@ def test_question_pairs_rare_concepts_each_once(monkeypatch: pytest.MonkeyPatch)
             "riga",
             "ring",
         ]
-    assert len(list(make.instance_queries(client, "notes", documents, 1, 0))) == 1
-    assert list(make.instance_queries(client, "notes", documents[1:], 9, 0)) == []
-    first, other = next(make.instance_queries(client, "notes", documents, 2, 0)).text.split(", ")
+    assert len(list(make.generate_instance_queries(client, "notes", documents, 1, 0))) == 1
+    assert list(make.generate_instance_queries(client, "notes", documents[1:], 9, 0)) == []
+    first, other = next(make.generate_instance_queries(client, "notes", documents, 2, 0)).text.split(", ")
     assert other == ("heron" if first != "heron" else "estuary"), "the most frequent of those beside it"
 
 

@@ -13,7 +13,7 @@ from kg_api.extraction.keyphrases import MAX_LABEL_LENGTH, MAX_QUOTE_LENGTH, QUO
 from kg_api.extraction.language import detect_language
 from kg_api.graph.vectors import DocumentAbout, SourceText
 from kg_api.ingest.records import Incoming, to_record
-from kg_api.schemas.base import content_hash
+from kg_api.schemas.base import hash_content
 from kg_api.schemas.concepts import PER_SOURCE, Extraction
 from kg_api.schemas.documents import DocumentRecord, Format, SourceSpan
 from kg_api.text.documents import parse
@@ -27,7 +27,7 @@ def sources(*texts: str, form: Format = "markdown") -> Sequence[SourceText]:
     found: list[SourceText] = []
     start = 0
     for at, text in enumerate(texts):
-        found.append(SourceText(f"s{at}", "d", at, (), start, text, content_hash(text)))
+        found.append(SourceText(f"s{at}", "d", at, (), start, text, hash_content(text)))
         start += len(text)
     parsed = parse("".join(texts), "", form)
     spans = [SourceSpan(each.start, each.start + len(each.full_text), each.heading) for each in found]

@@ -11,12 +11,12 @@ from kg_api.graph.concepts import (
     build_evidence_rows,
     collect_concept_names,
     collect_first_texts,
-    difference,
+    compute_difference,
     find_changed_texts,
     iterate_all_names,
     resolve_names,
 )
-from kg_api.graph.relations import MAX_QUOTE, between
+from kg_api.graph.relations import MAX_QUOTE, find_text_between
 from kg_api.schemas.base import normalize_concept_name
 from kg_api.schemas.concepts import ExtractedConcept, ExtractedRelation, Extraction, Quote
 from kg_api.suggestions import NamePlaces, fold
@@ -91,11 +91,13 @@ def test_evidence_is_right_after_whatever_was_written(steps: list[list[Extractio
         ids = {each.source_id for each in found}
         there = EvidenceRows(*([row for row in part if row.source_id in ids] for part in _parts(present)))  # pyright: ignore[reportArgumentType]
         wanted = rows(found, "m")
-        change = difference(wanted, there)
+        change = compute_difference(wanted, there)
         present = after(present, change)
         check(present)
         now = EvidenceRows(*([row for row in part if row.source_id in ids] for part in _parts(present)))  # pyright: ignore[reportArgumentType]
-        assert difference(wanted, now) == Difference(EvidenceRows([], [], []), EvidenceRows([], [], []))
+        assert compute_difference(wanted, now) == Difference(
+            EvidenceRows([], [], []), EvidenceRows([], [], [])
+        )
 
 
 def _parts(present: EvidenceRows) -> tuple[Sequence[Any], ...]:
@@ -139,7 +141,7 @@ def spans(most: int = 3) -> st.SearchStrategy[list[Quoted]]:
 
 @given(spans(), spans())
 def test_quote_is_verbatim_and_as_short_as_possible(subject: list[Quoted], target: list[Quoted]) -> None:
-    quote, start, end = between(TEXT, subject, target)
+    quote, start, end = find_text_between(TEXT, subject, target)
     if not subject and not target:
         assert (quote, start, end) == ("", None, None)
         return
@@ -159,5 +161,13 @@ def test_sentence_naming_both_concepts_is_the_quote() -> None:
     text = "Aspirin is old. Aspirin lowers the danger of stroke."
     first, second = (0, 15), (16, len(text))
     places = NamePlaces(lambda: fold(text))
-    assert between(text, [first], [second], places.pair("aspirin", "stroke")) == (text[16:], 16, len(text))
-    assert between(text, [first], [second], places.pair("aspirin", "ibuprofen")) == (text, 0, len(text))
+    assert find_text_between(text, [first], [second], places.pair("aspirin", "stroke")) == (
+        text[16:],
+        16,
+        len(text),
+    )
+    assert find_text_between(text, [first], [second], places.pair("aspirin", "ibuprofen")) == (
+        text,
+        0,
+        len(text),
+    )

@@ -24,7 +24,7 @@ from kg_api.graph.text_analysis import (
     fold,
     may_be_misspelt,
     normalize_word,
-    parts,
+    split_parts,
     stem_question,
     stem_texts,
     suggest_words,
@@ -292,7 +292,7 @@ def test_only_words_hidden_by_the_analyzer_are_indexed(text: str, hidden: list[s
 @given(st.text(max_size=40), st.sampled_from(["NFC", "NFD"]))
 def test_query_uses_the_indexed_form_of_a_word(text: str, form: str) -> None:
     for seen in find_hidden_parts([unicodedata.normalize(form, text)]):  # pyright: ignore[reportArgumentType]
-        assert parts(seen) == seen
+        assert split_parts(seen) == seen
 
 
 @given(st.text(max_size=10), st.sampled_from([":", "_", "", "\u00ad", " "]), st.booleans())
@@ -300,7 +300,7 @@ def test_no_part_is_the_token_of_a_scope(name: str, between: str, upper: bool) -
     for token in (build_ontology_scope(name), build_document_scope(build_ontology_scope(name)[3:])):
         forged = token.upper() if upper else token
         text = f"x{between}{forged} {forged}{between}y {forged[0]}\u200d{forged[1:]}"
-        for seen in [*find_hidden_parts([text]), parts(forged)]:
+        for seen in [*find_hidden_parts([text]), split_parts(forged)]:
             assert token[:-2] not in [part.lower()[: len(token) - 2] for part in seen.split()]
 
 
@@ -348,12 +348,12 @@ def test_words_are_marked_as_full_text_compares_them(question: str, text: str, e
 
 @given(TEXTS, TEXTS)
 def test_only_query_words_are_marked(question: str, text: str) -> None:
-    asked = {normalize_word(each) for word in parts(question).split() for each in (word, *word)}
+    asked = {normalize_word(each) for word in split_parts(question).split() for each in (word, *word)}
     last = 0
     for start, end in QuestionWords(question).find(text):
         assert last <= start < end <= len(text)
         last = end
-        said = parts(text[start:end]).split()
+        said = split_parts(text[start:end]).split()
         assert said
         assert all(
             normalize_word(word) in asked or asked.issuperset(map(normalize_word, word)) for word in said

@@ -40,7 +40,7 @@ def test_images_of_several_spaces_are_joined_by_rank(
         images, "describe_places", lambda _, ids: [each for each in places if each.source_id in ids]
     )
     unused: Any = None
-    snapshots = SimpleNamespace(filters=None, progress=str)
+    snapshots = SimpleNamespace(filters=None, get_progress=str)
     monkeypatch.setattr(images, "get_snapshots", lambda _: snapshots)
     service = ImageSearchService(unused, unused, unused, unused, unused)
     lanes = [lane(a=0.8, b=0.7, c=0.6), lane(c=0.4, d=0.4, e=-0.2, f=-0.9)]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.errors import InvalidInput
-from kg_api.ingest.conversations import consolidate, heading
+from kg_api.ingest.conversations import consolidate, format_heading
 from kg_api.ingest.reader import DocumentReader, add_search_text
 from kg_api.ingest.records import Incoming, build_incoming
 from kg_api.schemas.documents import Converted, DocumentText, DocumentUpload, Message
@@ -97,7 +97,7 @@ def test_author_and_time_are_the_heading() -> None:
 
 @pytest.mark.parametrize("words", ["a\n# b", "C #", "###", "x ##", "a\r\n\r\nb", "\u2028# x", "C#"])
 def test_heading_is_one_line_with_all_words(words: str) -> None:
-    document = parse(heading(words, 2) + "text", "d", "markdown")
+    document = parse(format_heading(words, 2) + "text", "d", "markdown")
     (only,) = [block for block in document.blocks if block.kind == "heading"]
     assert only.title == " ".join(words.split())
 
@@ -123,7 +123,7 @@ TOLD = ("read as an image, although the extension differs",)
 def test_image_with_another_extension_is_reported(
     name: str, form: Format | None, told: tuple[str, ...]
 ) -> None:
-    reader = DocumentReader(InThisProcess()).looking()
+    reader = DocumentReader(InThisProcess()).for_previews()
     read, notes = reader.from_bytes(encoded(drawn()), Incoming("notes", name, "", format=form))
     assert read.format == "image"
     assert notes == told
@@ -154,7 +154,7 @@ def test_image_in_address_becomes_a_note(source: str) -> None:
 
 
 def test_sent_text_keeps_no_image_bytes() -> None:
-    reader = DocumentReader(InThisProcess()).looking()
+    reader = DocumentReader(InThisProcess()).for_previews()
     read, told = reader.read_sent_text(Incoming("n", "a.md", f"![A boat]({ADDRESS})\n\nAfter 5.\n"))
     assert (read.text.startswith("![A boat](inline-"), told) == (True, (TAKEN,))
 

@@ -53,12 +53,12 @@ class PictureTarget(EmbeddingTarget[Picture, Vectors]):
         self.model = self._model = model
         self._album = album
 
-    def due(self, after: str, limit: int) -> list[Picture]:
+    def read_due(self, after: str, limit: int) -> list[Picture]:
         due = [each for each in self._album if each.vector is None and each.refused is None]
         return [each for each in due if each.place > after][:limit]
 
     def count(self) -> int:
-        return len(self.due("", len(self._album)))
+        return len(self.read_due("", len(self._album)))
 
     def embed(self, items: Sequence[Picture]) -> Vectors:
         try:
@@ -92,7 +92,7 @@ class Model(DeterministicEmbedder):
         identity = replace(self.identity, provider="openai") if self.elsewhere else self.identity
         self.space = Space("default", identity)
 
-    def of(self, space: Space) -> Model:
+    def get_open(self, space: Space) -> Model:
         assert space.key == self.space.key
         return self
 

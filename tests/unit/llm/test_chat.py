@@ -6,7 +6,7 @@ import pytest
 from pydantic import SecretStr
 
 from kg_api.errors import ConfigurationError, InvalidInput, KgError, LlmFailed, LlmUnavailable
-from kg_api.providers.chat import PROMPTS_INSTRUCTION, Chunk, DocumentPart, Prompt, question
+from kg_api.providers.chat import PROMPTS_INSTRUCTION, Chunk, DocumentPart, Prompt, build_question
 from kg_api.providers.openai_chat import Chat, build_chat_provider
 from kg_api.providers.retrying import RetryPolicy
 from kg_api.sections import LlmSettings, OpenAISettings
@@ -17,7 +17,7 @@ from tests.support.llm import context_of, llm_settings, open_quick
 from tests.support.providers import CANARY
 
 SECRET_TEXT = "The merger with the other company is planned for next May."
-QUESTION = question(DocumentPart("T", (), "", SECRET_TEXT), [Chunk(SECRET_TEXT, ("Plans",))])
+QUESTION = build_question(DocumentPart("T", (), "", SECRET_TEXT), [Chunk(SECRET_TEXT, ("Plans",))])
 
 
 def drop_schema(body: dict[str, Any]) -> Prompt:

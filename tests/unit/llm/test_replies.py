@@ -26,10 +26,10 @@ from kg_api.providers.chat import (
     HeadedParagraph,
     ObjectReader,
     Prompt,
+    build_question,
     divide_document,
     hash_context_inputs,
     list_unguessable_ids,
-    question,
     read,
     select_short_metadata,
     write_chunk_contexts,
@@ -37,7 +37,7 @@ from kg_api.providers.chat import (
 )
 from kg_api.providers.openai_chat import Chat
 from kg_api.search import answer
-from kg_api.spaces.contexts import cap
+from kg_api.spaces.contexts import truncate_context
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.llm import asked, context_of, write_contexts
 
@@ -55,7 +55,7 @@ TWO: list[dict[str, Any]] = [{"a": "one ] }"}, {"a": 'two "[{', "b": [{"c": 1}]}
     ],
 )
 def test_the_objects_of_the_first_list_are_found(answer: str) -> None:
-    assert list(ObjectReader().objects([answer])) == TWO
+    assert list(ObjectReader().read([answer])) == TWO
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_the_objects_of_the_first_list_are_found(answer: str) -> None:
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_it_is_known_whether_an_answer_was_whole(answer: str, found: bool, complete: bool, size: int) -> None:
     reader = ObjectReader()
-    list(reader.objects(answer[at : at + size] for at in range(0, len(answer), size)))
+    list(reader.read(answer[at : at + size] for at in range(0, len(answer), size)))
     assert (reader.found, reader.complete, reader.is_blank) == (found, complete, answer == "")
 
 
@@ -88,7 +88,7 @@ def test_it_is_known_whether_an_answer_was_whole(answer: str, found: bool, compl
 )
 def test_only_an_empty_list_means_no_objects(answer: str, none: bool) -> None:
     reader = ObjectReader()
-    list(reader.objects([answer]))
+    list(reader.read([answer]))
     assert reader.is_empty_list("statements") == none
 
 
@@ -106,7 +106,7 @@ def test_objects_are_independent_of_piece_boundaries(
     answer = json.dumps({"items": items}, indent=data.draw(st.sampled_from([None, 1])))
     cuts = sorted(data.draw(st.lists(st.integers(0, len(answer)))))
     pieces = [answer[a:b] for a, b in zip([0, *cuts], [*cuts, len(answer)], strict=True)]
-    assert list(ObjectReader().objects(pieces)) == items
+    assert list(ObjectReader().read(pieces)) == items
 
 
 def test_an_endless_answer_is_left() -> None:
@@ -114,7 +114,7 @@ def test_an_endless_answer_is_left() -> None:
         while True:
             yield '[{"a": 1}, ' + "x" * 1000
 
-    assert len(list(ObjectReader().objects(endless()))) == 1
+    assert len(list(ObjectReader().read(endless()))) == 1
     assert MAX_CHARACTERS < 10**6
 
 
@@ -228,7 +228,7 @@ def test_several_chunks_are_requested_together_in_order(server: EmbeddingServer,
 
 def test_shared_prompt_part_comes_first() -> None:
     """Providers can cache the start of a prompt."""
-    first, second = question(PART, CHUNKS[:5]).data, question(PART, CHUNKS[5:]).data
+    first, second = build_question(PART, CHUNKS[:5]).data, build_question(PART, CHUNKS[5:]).data
     same = first[: first.index('"passages"')]
     assert PART.text in same
     assert second.startswith(same)
@@ -337,7 +337,7 @@ def test_only_short_metadata_is_sent() -> None:
 
 def test_of_a_long_chunk_the_ends_are_sent() -> None:
     text = "begin " + "x" * 100_000 + " end"
-    (passage,) = json.loads(question(PART, [Chunk(text, ("h" * 9000,))]).data)["passages"]
+    (passage,) = json.loads(build_question(PART, [Chunk(text, ("h" * 9000,))]).data)["passages"]
     assert passage["text"].startswith("begin ")
     assert passage["text"].endswith(" end")
     assert len(passage["text"]) + len(passage["headings"]) < 1500
@@ -355,8 +355,8 @@ def test_context_key_contains_every_input() -> None:
 
 def test_long_context_ends_with_a_sentence_or_word() -> None:
     told = "The report is about bees and their dances in the spring of 1950."
-    assert cap(f"{told} It names {'hives ' * 60}") == told
-    assert cap("bees " * 90) == ("bees " * 60)[:-1] + "…"
+    assert truncate_context(f"{told} It names {'hives ' * 60}") == told
+    assert truncate_context("bees " * 90) == ("bees " * 60)[:-1] + "…"
 
 
 def test_names_cannot_be_counted_out() -> None:

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from kg_api.errors import ConfigurationError, StorageFull
 from kg_api.local import processes
-from kg_api.local.neo4j import LACK_OF_HEAP, NAME, DiskRoom, _memory_for_start, choose_machine_memory
+from kg_api.local.neo4j import LACK_OF_HEAP, NAME, DiskRoom, _size_memory_for_start, choose_machine_memory
 from kg_api.local.processes import Home
 from kg_api.settings import Neo4jSettings, Settings
 from kg_cli.stack.roles import stop_all
@@ -29,7 +29,7 @@ def home(tmp_path: Path) -> Home:
 
 def test_opening_a_home_writes_nothing(tmp_path: Path) -> None:
     home = Home(tmp_path / "kg")
-    assert (home.bolt_uri(), home.api_url(), home.password()) == (None, None, None)
+    assert (home.build_bolt_uri(), home.build_api_url(), home.read_password()) == (None, None, None)
     assert not home.path.exists()
 
 
@@ -74,7 +74,7 @@ def test_port_belongs_to_the_home_of_its_listener(tmp_path: Path) -> None:
 
 def test_the_password_is_random_kept_and_private(home: Home, tmp_path: Path) -> None:
     password = home.ensure_password()
-    assert home.ensure_password() == password == home.password()
+    assert home.ensure_password() == password == home.read_password()
     assert mode(home.password_file) == 0o600
     assert len(password) >= 40
     assert password.isalnum()  # one that begins with a dash is an option to Neo4j's command
@@ -87,7 +87,7 @@ def test_lost_password_of_existing_database_is_not_replaced(home: Home) -> None:
     home.password_file.unlink()
     with pytest.raises(ConfigurationError, match="Restore the file"):
         home.ensure_password()
-    assert home.password() is None
+    assert home.read_password() is None
 
 
 def test_interrupted_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,20 +105,20 @@ def test_interrupted_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytes
 
 
 def test_instance_differs_between_homes_and_copies(home: Home, tmp_path: Path) -> None:
-    assert home.instance() == Home(home.path).create().instance()
-    assert Home(tmp_path / "never").instance() is None
+    assert home.read_instance() == Home(home.path).create().read_instance()
+    assert Home(tmp_path / "never").read_instance() is None
     copied = Home(shutil.copytree(home.path, tmp_path / "copy"))
     other = Home(tmp_path / "other").create()
-    assert len({home.instance(), copied.instance(), other.instance()}) == 3
+    assert len({home.read_instance(), copied.read_instance(), other.read_instance()}) == 3
     (tmp_path / "link").symlink_to(home.path)
-    assert Home(tmp_path / "link").instance() == home.instance()
+    assert Home(tmp_path / "link").read_instance() == home.read_instance()
 
 
 def test_empty_id_of_a_killed_start_is_replaced(home: Home) -> None:
     home.id_file.write_text("")
-    assert home.instance() is None
+    assert home.read_instance() is None
     home.create()
-    assert home.instance() is not None
+    assert home.read_instance() is not None
 
 
 EVERYTHING = 1 << 60
@@ -133,19 +133,19 @@ def test_writes_are_rejected_below_the_disk_reserve(tmp_path: Path) -> None:
 
 def test_next_start_after_low_heap_uses_more(tmp_path: Path) -> None:
     home, settings = Home(tmp_path).create(), Neo4jSettings(heap_mb=512)
-    assert _memory_for_start(home, settings) == choose_machine_memory(settings)
+    assert _size_memory_for_start(home, settings) == choose_machine_memory(settings)
     home.log_file(NAME).write_text(f"INFO started\nTerminating due to {LACK_OF_HEAP}: Java heap space\n")
-    assert _memory_for_start(home, settings).heap_mb > 512
+    assert _size_memory_for_start(home, settings).heap_mb > 512
     home.log_file(NAME).write_text(f"Terminating due to {LACK_OF_HEAP}: Java heap space\n" + "INFO ok\n" * 9)
-    assert _memory_for_start(home, settings).heap_mb == 512
-    assert processes.tail(home.log_file(NAME), 1) == ["INFO ok"]
+    assert _size_memory_for_start(home, settings).heap_mb == 512
+    assert processes.read_tail(home.log_file(NAME), 1) == ["INFO ok"]
 
 
 def test_down_stops_neo4j_although_the_settings_name_another_one_now(home: Home) -> None:
     with Popen(["sleep", "20"]) as child:
         found = processes.identify(child.pid)
         assert found
-        processes.save(home.pid_file("neo4j"), found)
+        processes.save(home.get_pid_file("neo4j"), found)
         elsewhere = Settings(
             home=home.path, neo4j=Neo4jSettings(uri="bolt://127.0.0.1:1", password=SecretStr("x"))
         )

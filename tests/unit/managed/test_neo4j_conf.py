@@ -104,7 +104,7 @@ def test_neo4j_broken_at_start_is_restarted(tmp_path: Path, adopted: ProcessId) 
     watch = attended(sleeper(tmp_path, lambda: PANIC), Policy().check_seconds + 1)
     assert (watch.state, watch.deaths) == ("pausing", 1)
     assert PANIC in watch.message
-    assert not adopted.alive()
+    assert not adopted.is_alive()
 
 
 def test_pauses_double_until_a_death_after_long_health(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_unresponsive_neo4j_receives_no_query(
     monkeypatch.setattr(roles, "_probe", lambda *_: probe)
     waiting = replace(sleeper(tmp_path, lambda: None), name="neo4j", waiting_for=lambda: waits)
     monkeypatch.setattr(roles, "build_neo4j_role", lambda *_: waiting)
-    neo4j = roles.stack_roles(Home(tmp_path), Settings())[0]
+    neo4j = roles.build_roles(Home(tmp_path), Settings())[0]
     assert neo4j.broken() == panic
     assert len(asked) == (0 if waits else 1)
 

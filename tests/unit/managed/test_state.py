@@ -51,8 +51,8 @@ def test_state_names_the_pending_role(roles: dict[str, RoleStatus], expected: st
 
 
 def test_state_explains_permanently_failed_roles() -> None:
-    assert State(roles={"a": READY, "b": RoleStatus("failed", None, 4, "why")}).failed() == "why"
-    assert State(roles={"a": READY}).failed() is None
+    assert State(roles={"a": READY, "b": RoleStatus("failed", None, 4, "why")}).describe_failure() == "why"
+    assert State(roles={"a": READY}).describe_failure() is None
 
 
 ME = os.getpid()
@@ -144,7 +144,7 @@ def test_service_without_proof_is_another(
         raise processes.OtherHomeError(url)
 
     by = f"the kg of the home {holder}" if holder else "another process"
-    monkeypatch.setattr(processes, "holder", lambda _: by)
+    monkeypatch.setattr(processes, "describe_holder", lambda _: by)
     monkeypatch.setattr(processes, "exchange", answer_without_proof)
     answer = processes.ask_ready("http://127.0.0.1:8420", home=home)
     assert not answer.reached
@@ -156,7 +156,7 @@ class Process:
 
     pid, lives = 7, True
 
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         return self.lives
 
 
@@ -180,7 +180,7 @@ def test_role_passes_through_its_states(home: Home, monkeypatch: pytest.MonkeyPa
         env={},
         cwd=home.path,
         log=home.log_file("api"),
-        pid_file=home.pid_file("api"),
+        pid_file=home.get_pid_file("api"),
         waiting_for=lambda: reasons["waiting"],
         after=("neo4j",),
         blocked=lambda: reasons["blocked"],

@@ -15,12 +15,12 @@ from kg_api.mcp.answers import (
     Paged,
     Pager,
     Position,
+    build_passage,
     cut,
+    estimate_tokens,
     fill,
     find_invisible_characters,
-    passage,
     read_citation,
-    tokens_of,
 )
 from tests.support.library import MemoryLibrary
 from tests.support.mcp import answer, call, failure, text_of, walk
@@ -33,7 +33,7 @@ def passages(given: list[str]) -> list[Item]:
     """Return passages from one document. Each of them is a source."""
     places, start = [], 0
     for at, text in enumerate(given):
-        places.append(passage(f"s{at}#{start}-{start + len(text)}", text))
+        places.append(build_passage(f"s{at}#{start}-{start + len(text)}", text))
         start += len(text)
     return places
 
@@ -83,7 +83,7 @@ def test_invisible_characters_are_named(text: str, kinds: list[str]) -> None:
 
 
 def test_passage_and_its_parts_are_marked_unchanged() -> None:
-    found = passage("s#10-20", "abc\u200bdefghi")
+    found = build_passage("s#10-20", "abc\u200bdefghi")
     assert (found["text"], found["invisible"]) == ("abc\u200bdefghi", ["zero_width"])
     assert cut(found, 0, 4)["invisible"] == ["zero_width"]
     assert "invisible" not in cut(found, 4, 10)
@@ -127,7 +127,7 @@ def test_pages_equal_one_large_response(
 
     def asking(given: Mapping[str, Any]) -> dict[str, Any]:
         result = call(server, tool, **given, token_budget=budget)
-        assert tokens_of(text_of(result)) <= budget
+        assert estimate_tokens(text_of(result)) <= budget
         return answer(result)
 
     steps = list(walk(asking, arguments))

@@ -94,10 +94,10 @@ def test_ambiguous_arguments_are_left_unchanged(name: str, sent: object) -> None
 
 def test_the_schema_stays_strict_and_small() -> None:
     for tool in TOOLS.values():
-        schema = tool.described().input_schema
+        schema = tool.describe().input_schema
         assert "additionalProperties" not in json.dumps(schema)
         assert all("anyOf" not in each for each in schema.get("properties", {}).values())
-    limit = TOOLS["search_sources"].described().input_schema
+    limit = TOOLS["search_sources"].describe().input_schema
     assert limit["properties"]["limit"]["type"] == "integer"
 
 

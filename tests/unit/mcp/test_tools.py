@@ -9,7 +9,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, ImageContent, ListToolsResult
 
 from kg_api.errors import DatabaseUnavailable, InvalidInput
-from kg_api.mcp.answers import called, tokens_of
+from kg_api.mcp.answers import estimate_tokens, parse_citation
 from kg_api.mcp.tools import build_hit
 from kg_api.schemas.search import Degradation, MatchedChunk, SourceSearch
 from tests.support.library import PARAGRAPHS, MemoryLibrary
@@ -28,7 +28,7 @@ def test_tool_descriptions_match_the_snapshot() -> None:
 def test_tool_descriptions_are_short() -> None:
     every = told()
     assert len(json.dumps(every["tools"])) < 14_000
-    assert tokens_of(json.dumps(every)) < 5500
+    assert estimate_tokens(json.dumps(every)) < 5500
     assert all(len(tool["description"]) < 700 for tool in every["tools"])
 
 
@@ -268,4 +268,4 @@ def test_concept_is_found_by_name_or_phrase(server: Server[Any], library: Memory
 @pytest.mark.parametrize("text", ["ab#5-", "ab#-5", "ab#5-5", "a b#", "ab#1-2-3"])
 def test_malformed_citation_is_not_a_name(text: str) -> None:
     with pytest.raises(InvalidInput):
-        called(text)
+        parse_citation(text)

@@ -29,8 +29,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 COUNTED = """
-from kg_api.metrics import meters
-metrics = meters()
+from kg_api.metrics import get_meters
+metrics = get_meters()
 for number in range(100):
     metrics.count("embedding_tokens", f"model {number}")
 """
@@ -67,12 +67,12 @@ def test_full_disk_keeps_metrics_in_the_process(folder: Path) -> None:
 RACE = """
 import sys, threading
 sys.setswitchinterval(1e-6)
-from kg_api.metrics import meters
+from kg_api.metrics import get_meters
 barrier, found = threading.Barrier(8), []
 
 def ask():
     barrier.wait()
-    found.append(meters())
+    found.append(get_meters())
 
 threads = [threading.Thread(target=ask) for _ in range(8)]
 [each.start() for each in threads]
@@ -88,9 +88,9 @@ def test_metrics_of_new_process_survive_eight_threads() -> None:
 
 EVERYTHING = """
 import sys
-from kg_api.metrics import meters, spend_tokens
+from kg_api.metrics import get_meters, spend_tokens
 from tests.support.meters import stages
-of = meters()
+of = get_meters()
 operations = [route.split() for route in sys.argv[1:]]
 operations += [(method, "none") for method in ("GET", "POST", "PUT", "DELETE", "other")]
 assert len(operations) > 100
@@ -128,8 +128,8 @@ for model in range(30):
     of.count("embedding_probes", name)
 """
 OPEN = """
-from kg_api.metrics import meters
-meters().count("http_requests_open")
+from kg_api.metrics import get_meters
+get_meters().count("http_requests_open")
 print("open", flush=True)
 input()
 """

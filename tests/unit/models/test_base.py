@@ -17,11 +17,11 @@ from kg_api.schemas.base import (
     OntologyName,
     Text,
     build_concept_text,
-    digest,
+    build_source_ids,
+    compute_digest,
     normalize_concept_name,
     normalize_spaces,
     require_storable,
-    source_ids,
 )
 from kg_api.schemas.concepts import Phrase
 from kg_api.schemas.documents import Author
@@ -139,22 +139,22 @@ PARTS = st.lists(TEXT, max_size=4)
 
 IDS = {
     "build_alias_scope": "kga034d6b35c0b139ef07006ca319337e02",
+    "build_community_id": "7f372aa390b18b38cef575a9c10e9ea3",
+    "build_concept_id": "4b6a880274229a1284a25d04b07b98c6",
+    "build_document_id": "4d95025fce4c3e7e4955481519eca13e",
     "build_document_scope": "kgdPart_0",
+    "build_instance_id": "c81487add89dec625c3b4dd775cbb6f7",
     "build_judged_question_id": "d0ed16cee50049155e3733311af7bbe8",
+    "build_judgement_id": "98afbb96c8f26020afea2ade1668406b",
+    "build_name_id": "9fb4c164fabcba2d5448e1d0014d65a2",
     "build_ontology_scope": "kgoc494621cb5e628c3185b91429e56e90c",
+    "build_proposal_id": "cdaffa9a942990fde60c7383e41b9b48",
+    "build_relation_id": "4a6b51fc1eed850a4e75006186a8c847",
     "build_relation_type_id": "2c34083948a55189230af9d0570b5eff",
-    "community_id": "7f372aa390b18b38cef575a9c10e9ea3",
-    "concept_id": "4b6a880274229a1284a25d04b07b98c6",
-    "content_hash": "ad9fbe4acd73dba3245fd2dc0d59dc6f",
-    "document_id": "4d95025fce4c3e7e4955481519eca13e",
     "hash_concept_text": "98b1edb7930caf8a79ce7b25d6abde57",
+    "hash_content": "ad9fbe4acd73dba3245fd2dc0d59dc6f",
+    "hash_text": "799391570c08ba81cb75dd0be8842881",
     "hash_type_text": "3d529254f22e1ce60679ae4f2709efd3",
-    "instance_id": "c81487add89dec625c3b4dd775cbb6f7",
-    "judgement_id": "98afbb96c8f26020afea2ade1668406b",
-    "name_id": "9fb4c164fabcba2d5448e1d0014d65a2",
-    "proposal_id": "cdaffa9a942990fde60c7383e41b9b48",
-    "relation_id": "4a6b51fc1eed850a4e75006186a8c847",
-    "text_hash": "799391570c08ba81cb75dd0be8842881",
 }
 """Ids and hashes of the arguments Part_0, 1, Part_2..."""
 
@@ -163,25 +163,25 @@ def test_ids_never_change_between_releases() -> None:
     """If these change, data that is stored cannot be used."""
     found: dict[str, str] = {}
     for name, function in inspect.getmembers(base, inspect.isfunction):
-        if name.endswith(("_id", "_hash", "_scope")) or name.startswith("hash_"):
+        if name.endswith(("_id", "_scope")) or name.startswith("hash_"):
             kinds = [each.annotation for each in inspect.signature(function).parameters.values()]
             found[name] = function(*(n if kind == "int" else f"Part_{n}" for n, kind in enumerate(kinds)))
     assert found == IDS
-    first, second = source_ids("d", ["h", "h"])
+    first, second = build_source_ids("d", ["h", "h"])
     assert (first, second) == ("680f783d4cee4818bd5bc8ddc9922429", "0772f10355b56b32a6e3ba22ef784a0d")
 
 
 @given(PARTS, PARTS)
 def test_different_parts_have_different_digests(one: list[str], two: list[str]) -> None:
-    assert (digest(*one) == digest(*two)) == (one == two)
+    assert (compute_digest(*one) == compute_digest(*two)) == (one == two)
 
 
 @given(st.lists(st.sampled_from("abc")))
 def test_equal_paragraphs_have_separate_stable_ids(hashes: list[str]) -> None:
-    ids = [*source_ids("d", hashes)]
+    ids = [*build_source_ids("d", hashes)]
     assert len(set(ids)) == len(ids)
-    assert Counter(source_ids("d", sorted(hashes))) == Counter(ids)
-    assert not set(ids) & {*source_ids("other", hashes)}
+    assert Counter(build_source_ids("d", sorted(hashes))) == Counter(ids)
+    assert not set(ids) & {*build_source_ids("other", hashes)}
 
 
 def test_longest_names_fit_in_a_reference_to_a_source() -> None:

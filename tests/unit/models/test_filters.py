@@ -14,7 +14,7 @@ from kg_api.schemas.filters import (
     list_alternatives,
     parse_condition,
 )
-from kg_api.schemas.metadata import moment
+from kg_api.schemas.metadata import parse_moment
 
 WHERE: TypeAdapter[list[Clause]] = TypeAdapter(Where)
 
@@ -139,7 +139,7 @@ def test_any_line_is_parsed_or_rejected(line: str) -> None:
     ],
 )
 def test_a_date_is_a_span_of_time(text: str, start: datetime, until: datetime) -> None:
-    assert moment(text) == (start, until)
+    assert parse_moment(text) == (start, until)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from kg_api.schemas.constructive import ConstructiveQuery
 from kg_api.schemas.documents import DocumentText, Message
 from kg_api.schemas.filters import DocumentDeletion
 from kg_api.schemas.image_search import ImageSearch
-from kg_api.schemas.problems import MAX_ERRORS, describe_problems, list_field_problems, valid
+from kg_api.schemas.problems import MAX_ERRORS, describe_problems, list_field_problems, validate
 from kg_api.schemas.search import SourceSearch
 from kg_api.schemas.similarity import GraphRequest
 from kg_api.schemas.spaces import NewSpace
@@ -41,10 +41,10 @@ SEARCHES: list[tuple[dict[str, Any], str]] = [
 
 def test_usual_searches_are_accepted() -> None:
     for body in ({"mode": "text", "hyde": "auto"}, VECTOR, {**VECTOR, "mode": "text", "min_similarity": 0.5}):
-        valid(SourceSearch, {"query_text": "a", **body})
+        validate(SourceSearch, {"query_text": "a", **body})
     for name in ("concepts", "graph"):
-        assert valid(SourceSearch, {"query_text": "a", name: True}).follows_concepts
-    assert not valid(SourceSearch, VECTOR).follows_concepts
+        assert validate(SourceSearch, {"query_text": "a", name: True}).follows_concepts
+    assert not validate(SourceSearch, VECTOR).follows_concepts
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_message_about_an_unknown_name_lists_others(
     model: type[Body], body: dict[str, Any], told: str
 ) -> None:
     with pytest.raises(InvalidInput) as raised:
-        valid(model, body)
+        validate(model, body)
     assert told in str(raised.value)
 
 

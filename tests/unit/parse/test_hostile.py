@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kg_api.schemas.documents import Format, ParsedDocument, SourceSpan
-from kg_api.text.cutting import words
+from kg_api.text.cutting import count_words
 from kg_api.text.documents import parse
 from kg_api.text.lines import is_blank
 from kg_api.text.sources import SplitLimits, split
@@ -127,12 +127,12 @@ def checked(documents: Iterable[ParsedDocument]) -> Iterator[tuple[ParsedDocumen
         assert all(former.end == span.start for former, span in pairwise(spans))
         for span in spans:
             assert not is_blank(document.text, span.start, span.end)
-            assert words(document.text, span.start, span.end) <= LONGEST
+            assert count_words(document.text, span.start, span.end) <= LONGEST
             yield document, span
 
 
 def sizes(found: Iterable[tuple[ParsedDocument, SourceSpan]]) -> list[int]:
-    return sorted(words(document.text, span.start, span.end) for document, span in found)
+    return sorted(count_words(document.text, span.start, span.end) for document, span in found)
 
 
 @pytest.mark.parametrize("step", [6, pytest.param(1, marks=pytest.mark.full)])

@@ -46,7 +46,7 @@ title
 
 
 def test_every_kind_of_block() -> None:
-    assert seen(DOCUMENT, markdown.blocks(DOCUMENT)) == [
+    assert seen(DOCUMENT, markdown.parse_blocks(DOCUMENT)) == [
         ("paragraph", "Before."),
         ("heading1", "# One *two*"),
         ("paragraph", "para\ngoes on"),
@@ -77,7 +77,7 @@ def test_every_kind_of_block() -> None:
     ],
 )
 def test_titles(line: str, title: str) -> None:
-    (block,) = markdown.blocks(line)
+    (block,) = markdown.parse_blocks(line)
     assert (block.kind, block.title) == ("heading", title)
 
 
@@ -92,10 +92,10 @@ LINES = st.sampled_from(
 @given(lines=st.lists(LINES, max_size=60), window=st.integers(1, 20))
 def test_parsing_in_parts_equals_parsing_the_whole(lines: list[str], window: int) -> None:
     text = "\n".join(lines)
-    whole = markdown.blocks(text)
+    whole = markdown.parse_blocks(text)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(markdown, "_WINDOW", window)
-        assert markdown.blocks(text) == whole
+        assert markdown.parse_blocks(text) == whole
 
 
 ROW = [
@@ -126,24 +126,24 @@ def test_table_ends_where_that_of_markdown_it_ends(head: str, row: str) -> None:
     parser = MarkdownIt("commonmark").enable("table").disable(["inline", "reference"])
     tables = [token.map for token in parser.parse(text) if token.type == "table_open" and token.map]
     starts = [0, *accumulate(map(len, text.splitlines(keepends=True)))]
-    found = [(block.start, block.end) for block in markdown.blocks(text) if block.kind == "table"]
+    found = [(block.start, block.end) for block in markdown.parse_blocks(text) if block.kind == "table"]
     assert found == [(starts[begin], starts[end]) for begin, end in tables]
     assert found
 
 
 def test_sparse_table_is_one_block() -> None:
     text = "|h" * 300 + "\n" + "|-" * 300 + "\n" + "|a\n" * 300
-    assert [(block.kind, block.end) for block in markdown.blocks(text)] == [("table", len(text))]
+    assert [(block.kind, block.end) for block in markdown.parse_blocks(text)] == [("table", len(text))]
 
 
 def test_table_with_a_long_row_is_a_table() -> None:
     text = f"a | b\n--|--\n{'c ' * 60_000}| d\n"
-    assert [(block.kind, block.end) for block in markdown.blocks(text)] == [("table", len(text))]
+    assert [(block.kind, block.end) for block in markdown.parse_blocks(text)] == [("table", len(text))]
 
 
 def test_table_of_many_rows_is_one_block() -> None:
     text = "a | b\n--|--\n" + "c | d\n" * 40_000
-    assert [(block.kind, block.end) for block in markdown.blocks(text)] == [("table", len(text))]
+    assert [(block.kind, block.end) for block in markdown.parse_blocks(text)] == [("table", len(text))]
 
 
 HEAD = """---

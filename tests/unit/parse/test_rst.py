@@ -85,7 +85,7 @@ Last"""
 
 
 def test_every_kind_of_block() -> None:
-    assert seen(DOCUMENT, rst.blocks(DOCUMENT)) == [
+    assert seen(DOCUMENT, rst.parse_blocks(DOCUMENT)) == [
         ("markup", "PEP: 8\nTitle: Style Guide\n  for Code"),
         ("heading1", "=====\nTitle\n====="),
         ("paragraph", "Intro\nthat goes on::"),
@@ -114,11 +114,11 @@ def test_every_kind_of_block() -> None:
         ("heading3", ".. _anchor:\n\nSub\n~~~"),
         ("paragraph", "Last"),
     ]
-    assert rst.pep_title(DOCUMENT) == "Style Guide for Code"
+    assert rst.find_pep_title(DOCUMENT) == "Style Guide for Code"
 
 
 def levels(text: str) -> list[tuple[int, str]]:
-    return [(block.level, block.title) for block in rst.blocks(text) if block.kind == "heading"]
+    return [(block.level, block.title) for block in rst.parse_blocks(text) if block.kind == "heading"]
 
 
 def test_levels_follow_the_first_appearance_of_a_style() -> None:
@@ -161,7 +161,7 @@ def test_headings_are_recognized(text: str, expected: list[tuple[int, str]]) -> 
     ],
 )
 def test_kinds(text: str, kinds: list[str]) -> None:
-    assert [block.kind for block in rst.blocks(text)] == kinds
+    assert [block.kind for block in rst.parse_blocks(text)] == kinds
 
 
 TEXT = """\

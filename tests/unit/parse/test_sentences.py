@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from kg_api.text import sentences
 from kg_api.text.files import FolderRules, select
-from kg_api.text.sentences import guess_language, sentence_borders
+from kg_api.text.sentences import find_sentence_borders, guess_language
 
 
 def pieces(text: str) -> list[str]:
-    borders = [0, *sentence_borders(text, 0, len(text)), len(text)]
+    borders = [0, *find_sentence_borders(text, 0, len(text)), len(text)]
     return [text[start:end] for start, end in pairwise(borders)]
 
 
@@ -51,7 +51,7 @@ def test_the_language_is_guessed(text: str, language: str) -> None:
 def test_sentence_boundaries_increase_in_any_window(text: str, window: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sentences, "_WINDOW", window)
-        borders = list(sentence_borders(text, 0, len(text)))
+        borders = list(find_sentence_borders(text, 0, len(text)))
     assert borders == sorted(set(borders))
     assert all(0 < border < len(text) for border in borders)
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.schemas.documents import Format, ParsedDocument
-from kg_api.text.cutting import LINES, Borders, character_borders, cut, prose_levels, words
+from kg_api.text.cutting import LINES, Borders, build_prose_levels, count_words, cut, find_character_borders
 from kg_api.text.documents import parse
 from kg_api.text.lines import is_blank
 from kg_api.text.sources import SplitLimits, assign_blocks, split
@@ -49,13 +49,13 @@ def test_code_is_whole_up_to_a_larger_limit() -> None:
     assert [text for _, text in sources(whole, "a.md")] == [whole]
     parts = [text for _, text in sources(longer, "a.md")]
     assert len(parts) == 3
-    assert all(words(part) <= 200 for part in parts)
+    assert all(count_words(part) <= 200 for part in parts)
 
 
 def test_a_long_paragraph_is_split_at_sentences() -> None:
     text = "This sentence has got exactly eight words today. " * 40
     parts = [text for _, text in sources(text, "a.txt")]
-    assert [words(part) for part in parts] == [160, 160]
+    assert [count_words(part) for part in parts] == [160, 160]
     assert all(part.endswith(".") for part in parts)
 
 
@@ -99,7 +99,7 @@ TEXTS = st.one_of(ANY_TEXT, MARKED_TEXT)
 
 
 def visible_words(text: str) -> int:
-    return words("".join(c for c in text if c.isspace() or not is_blank(c)))
+    return count_words("".join(c for c in text if c.isspace() or not is_blank(c)))
 
 
 @given(text=TEXTS, format_=FORMATS)
@@ -205,9 +205,14 @@ def test_source_blocks_equal_document_blocks(text: str, format_: Format) -> None
 def pieces(
     text: str, levels: tuple[Borders, ...] | None = None, above: int = 60, most: int = 50
 ) -> list[str]:
-    size = words(text)
+    size = count_words(text)
     spans = cut(
-        text, (0, len(text)), size, levels or prose_levels(text, 0, len(text), size), above=above, most=most
+        text,
+        (0, len(text)),
+        size,
+        levels or build_prose_levels(text, 0, len(text), size),
+        above=above,
+        most=most,
     )
     assert [start for start, _ in spans] == [0, *(end for _, end in spans[:-1])]
     assert spans[-1][1] == len(text)
@@ -243,7 +248,7 @@ FAMILY = "\U0001f469\u200d\U0001f469\U0001f3fd\u200d\U0001f467\ufe0f"
 @given(st.lists(st.sampled_from(["a", "e\u0301\u0323", "नि", FAMILY]), min_size=100, max_size=300))
 def test_characters_are_not_torn_from_their_marks(parts: list[str]) -> None:
     text = "".join(parts)
-    borders = set(character_borders(text, 0, len(text)))
+    borders = set(find_character_borders(text, 0, len(text)))
     assert borders
     ends = {0}
     for part in parts:

@@ -21,7 +21,7 @@ from kg_api.discovery.proposals import (
 )
 from kg_api.graph.search import ChunkText
 from kg_api.graph.spaces import Space
-from kg_api.schemas.base import content_hash, proposal_id
+from kg_api.schemas.base import build_proposal_id, hash_content
 from kg_api.schemas.spaces import SimilarityCalibration, SpaceIdentity
 from kg_api.settings import ProposalSettings
 from tests.support.hits import make_place
@@ -151,9 +151,11 @@ def test_only_relevant_settings_restart_the_comparison() -> None:
 
 
 def test_proposal_id_is_independent_of_order() -> None:
-    one, other = content_hash(OWLS), content_hash(EARS)
-    assert proposal_id("notes", "source", one, other) == proposal_id("notes", "source", other, one)
-    assert proposal_id("notes", "source", one, other) != proposal_id("mail", "source", one, other)
+    one, other = hash_content(OWLS), hash_content(EARS)
+    assert build_proposal_id("notes", "source", one, other) == build_proposal_id(
+        "notes", "source", other, one
+    )
+    assert build_proposal_id("notes", "source", one, other) != build_proposal_id("mail", "source", one, other)
 
 
 @pytest.mark.parametrize(

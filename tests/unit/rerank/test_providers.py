@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from kg_api.errors import ConfigurationError, RerankUnavailable
 from kg_api.providers import rerank as packaged
-from kg_api.providers.remote_rerank import windows
+from kg_api.providers.remote_rerank import cut_windows
 from kg_api.providers.rerank import Reranker, blend_scores, open_reranker, scale_scores
 from kg_api.sections import CohereSettings, RerankSettings
 from kg_api.settings import Settings, load_settings
@@ -210,7 +210,7 @@ def test_a_scale_never_turns_an_order_round(scores: list[float]) -> None:
 
 @given(st.text(max_size=3000), st.integers(min_value=1, max_value=500))
 def test_windows_leave_nothing_out(text: str, most: int) -> None:
-    cut = windows(text, most)
+    cut = cut_windows(text, most)
     assert all(len(window) <= most for window in cut)
     step = max(1, most - most // 8)
     assert all(text.startswith(window, at * step) for at, window in enumerate(cut))

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from kg_api.schemas.search import SourceSearch
 from kg_api.search.rank import (
     MAX_COMPARED,
+    compute_similarities,
     drop_duplicates,
     drop_near_duplicates,
     extend_page,
     limit_per_group,
     order_by_marginal_relevance,
-    similarities,
 )
 from kg_api.search.retrieve import Hit
 from tests.unit.search.found import found
@@ -34,14 +34,16 @@ def test_group_limit_keeps_the_order(items: list[str], most: int) -> None:
 def test_hit_names_the_copies_of_its_copies() -> None:
     copies: dict[str, tuple[str, ...]] = {"a": (), "b": ("c",)}
     hits = [Hit(found(each, 1.0), each, 1.0, duplicates=names) for each, names in copies.items()]
-    places: Any = SimpleNamespace(there=lambda hits: hits, alike=lambda _: [[0, 1]])
+    places: Any = SimpleNamespace(keep_existing=lambda hits: hits, group_alike=lambda _: [[0, 1]])
     assert [hit.duplicates for hit in drop_duplicates(hits, places)] == [("b", "c")]
 
 
 def test_chunks_of_a_source_are_no_copies() -> None:
     chunks = [found("a", 1.0, chunk=(at, at + 9)) for at in (0, 9)]
     hits = [Hit(each, f"c{at}", 1.0) for at, each in enumerate([chunks[0], found("b", 1.0), chunks[1]])]
-    places: Any = SimpleNamespace(there=lambda hits: hits, alike=lambda ids: [[*range(len(ids))]])
+    places: Any = SimpleNamespace(
+        keep_existing=lambda hits: hits, group_alike=lambda ids: [[*range(len(ids))]]
+    )
     assert [(hit.identity, hit.duplicates) for hit in drop_duplicates(hits, places)] == [
         ("c0", ("b",)),
         ("c2", ("b",)),
@@ -65,8 +67,8 @@ def test_deeper_hits_follow_within_the_same_limits(asked: dict[str, Any], page: 
     a, b, c, d = map(one_hit, "abcd")
     request = SourceSearch(query_text="x", **asked)
     copies: Any = SimpleNamespace(
-        there=lambda hits: hits,
-        alike=lambda ids: (
+        keep_existing=lambda hits: hits,
+        group_alike=lambda ids: (
             [[0, *([ids.index("c")] if "c" in ids else [])]]
             + [[at] for at, each in enumerate(ids) if at and each != "c"]
         ),
@@ -76,7 +78,9 @@ def test_deeper_hits_follow_within_the_same_limits(asked: dict[str, Any], page: 
 
 def test_only_the_best_hits_are_compared_for_copies() -> None:
     hits = [one_hit(str(n)) for n in range(MAX_COMPARED + 9)]
-    places: Any = SimpleNamespace(there=lambda hits: hits, alike=lambda ids: [[at] for at in range(len(ids))])
+    places: Any = SimpleNamespace(
+        keep_existing=lambda hits: hits, group_alike=lambda ids: [[at] for at in range(len(ids))]
+    )
     for collapse, kept in ((True, MAX_COMPARED), (False, len(hits))):
         request = SourceSearch(query_text="x", collapse_duplicates=collapse)
         assert len(drop_near_duplicates(hits, request, places)) == kept
@@ -102,6 +106,6 @@ def test_copy_of_the_first_is_demoted() -> None:
 
 def test_vectors_of_different_models_are_not_compared() -> None:
     one, other = np.array([3.0, 4.0], np.float32), np.array([4.0, 3.0], np.float32)
-    near = similarities([one, other, one, None], ["small", "small", "large", "small"])
+    near = compute_similarities([one, other, one, None], ["small", "small", "large", "small"])
     assert near[0, 1] == pytest.approx(0.96)
     assert near[0, 2] == near[0, 3] == near[3, 3] == 0

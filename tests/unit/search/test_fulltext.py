@@ -24,8 +24,8 @@ from kg_api.graph.fulltext import (
     MAX_TERMS,
     SCOPES_A_QUERY,
     build_lucene_queries,
+    list_terms,
     parse_question_words,
-    terms,
 )
 from kg_api.graph.spellings import MAX_VARIANTS, find_variants
 from kg_api.graph.text_analysis import find_hidden_parts, find_stop_words
@@ -69,7 +69,7 @@ WITHOUT_WORDS = re.compile(
     ],
 )
 def test_query_is_split_into_words(text: str, expected: list[str]) -> None:
-    assert terms(text) == expected
+    assert list_terms(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -85,13 +85,13 @@ def test_query_is_split_into_words(text: str, expected: list[str]) -> None:
 )
 def test_words_of_texts_without_spaces_are_indexed(text: str, word: str) -> None:
     indexed = " ".join(find_hidden_parts([text])).split()
-    assert set(terms(word)) <= set(indexed)
+    assert set(list_terms(word)) <= set(indexed)
     assert parse_question_words(word).find(text) == [(text.index(word), text.index(word) + len(word))]
 
 
 @given(st.text())
 def test_composed_and_decomposed_text_have_the_same_words(text: str) -> None:
-    assert terms(unicodedata.normalize("NFD", text)) == terms(unicodedata.normalize("NFC", text))
+    assert list_terms(unicodedata.normalize("NFD", text)) == list_terms(unicodedata.normalize("NFC", text))
 
 
 @example("一", None, None)
@@ -99,7 +99,7 @@ def test_composed_and_decomposed_text_have_the_same_words(text: str) -> None:
 def test_query_text_is_always_quoted(
     text: str, ontologies: list[str] | None, documents: list[str] | None
 ) -> None:
-    for query in build_lucene_queries(terms(text), ontologies, documents):
+    for query in build_lucene_queries(list_terms(text), ontologies, documents):
         assert WITHOUT_WORDS.fullmatch(QUOTED.sub("", query)), query
 
 
@@ -132,7 +132,7 @@ def test_a_query_never_has_too_many_clauses(words: int, documents: int) -> None:
 @pytest.mark.parametrize("joint", ["", ":", "15"])
 def test_long_question_without_spaces_has_few_clauses(joint: str) -> None:
     letters = [chr(0x0E01 + at % 40) + chr(0x0E01 + at // 40) for at in range(1600)]
-    (query,) = build_lucene_queries(terms(joint.join(letters)))
+    (query,) = build_lucene_queries(list_terms(joint.join(letters)))
     assert sum(len(found.split()) for found in re.findall('"([^"]*)"', query)) <= MAX_TERMS * 5
 
 
@@ -172,7 +172,7 @@ def test_very_many_scopes_are_shared_out_each_once() -> None:
     ],
 )
 def test_stop_words_follow_the_query_language(question: str, expected: set[str]) -> None:
-    assert find_stop_words(terms(question)) == expected
+    assert find_stop_words(list_terms(question)) == expected
 
 
 def test_added_words_have_half_weight_and_displace_no_word() -> None:
@@ -249,7 +249,7 @@ def answering(vector: Sequence[float], fault: KgError | None = None) -> tuple[An
         return np.array([vector] * len(passages), np.float32)
 
     model = SimpleNamespace(spans=lambda text: [(0, 4), (4, len(text))])
-    return SimpleNamespace(embedder=lambda: model, embed_passages=embed), texts
+    return SimpleNamespace(get_embedder=lambda: model, embed_passages=embed), texts
 
 
 def test_answers_are_averaged_with_the_question() -> None:

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from kg_api.graph.search import ConceptLaneHit
-from kg_api.schemas.base import name_id
+from kg_api.schemas.base import build_name_id
 from kg_api.schemas.concepts import Concept
 from kg_api.schemas.search import CarriedConcept, Degradation
 from kg_api.schemas.spaces import SimilarityCalibration
@@ -111,7 +111,7 @@ def test_part_of_a_name_has_whole_words(name: str, other: str, *, part: bool) ->
 
 def test_longest_names_of_a_question_count() -> None:
     named = [concept(each) for each in ("New York", "york", "art", "the part")]
-    assert [each.concept.label for each in retrieve._longest(named)] == ["New York", "art", "the part"]
+    assert [each.concept.label for each in retrieve._keep_longest(named)] == ["New York", "art", "the part"]
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_longest_names_of_a_question_count() -> None:
 )
 def test_weight_of_a_similar_concept_is_bounded(similarity: float | None, weight: float) -> None:
     calibration = SimilarityCalibration(related=0.6, unrelated=0.4)
-    assert retrieve._weight(concept("a", similarity), calibration) == pytest.approx(weight)
+    assert retrieve._to_weight(concept("a", similarity), calibration) == pytest.approx(weight)
 
 
 def test_lookups_of_names_are_bounded() -> None:
@@ -127,7 +127,7 @@ def test_lookups_of_names_are_bounded() -> None:
     assert f"word{MAX_WORDS - 1}" in names
     assert f"word{MAX_WORDS}" not in names
     ontologies = [f"o{n}" for n in range(MAX_NAMES // 2)]
-    few = list(retrieve._name_ids(["one of them", "one"], ontologies[:2]))
-    assert few == [name_id(each, name) for name in ("one of them", "one") for each in ontologies[:2]]
-    many = list(retrieve._name_ids(["one of all of them", "two words", "one"], ontologies))
-    assert many == [name_id(each, name) for name in ("two words", "one") for each in ontologies]
+    few = list(retrieve._list_name_ids(["one of them", "one"], ontologies[:2]))
+    assert few == [build_name_id(each, name) for name in ("one of them", "one") for each in ontologies[:2]]
+    many = list(retrieve._list_name_ids(["one of all of them", "two words", "one"], ontologies))
+    assert many == [build_name_id(each, name) for name in ("two words", "one") for each in ontologies]

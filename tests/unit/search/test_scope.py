@@ -25,7 +25,7 @@ NO_DOCUMENT, NO_PASSAGE = (
 
 
 def remembered(**matching: list[str]) -> Any:
-    return SimpleNamespace(matching=lambda *_: matching, describe_unknown_fields=lambda *_: [UNKNOWN])
+    return SimpleNamespace(match=lambda *_: matching, describe_unknown_fields=lambda *_: [UNKNOWN])
 
 
 def effects(chosen: Chosen) -> list[str]:
@@ -95,9 +95,9 @@ def test_a_model_queries_both_slots_of_its_space() -> None:
     second, other = replace(SPACE, slot="b"), replace(SPACE, slug="other")
     spaces = [SpaceScope(each, Filters(None, None)) for each in (SPACE, other, second)]
     found = Scope(spaces, {"notes": second.key}, [], answering={"notes": "default"}, new="other")
-    assert found.indexes(SPACE) == [SPACE.index_name, second.index_name]
+    assert found.list_indexes(SPACE) == [SPACE.index_name, second.index_name]
     assert (found.slugs, [each.key for each in found.models]) == (["default", "other"], ["default", "other"])
-    assert (found.space_of("notes"), found.space_of("new"), found.key_of("notes")) == (
+    assert (found.get_space("notes"), found.get_space("new"), found.get_key("notes")) == (
         "default",
         "other",
         "defaultb",
@@ -108,10 +108,10 @@ def test_snapshot_shows_only_visible_ontologies() -> None:
     state: Any = None
     spanish = OntologyWords(synonyms=[["k8s", "kubernetes"]], language="es")
     whole = OntologySnapshot({"a": state, "b": state}, SPACE, words={"a": OntologyWords(), "b": spanish})
-    assert whole.seen() == whole
+    assert whole.select_visible() == whole
     assert whole.get_languages(None) == {None, "es"}
     assert whole.select_synonyms(None) == whole.select_synonyms(["b"]) == [["k8s", "kubernetes"]]
     with limit_visible_ontologies(["a"]):
-        seen = whole.seen()
+        seen = whole.select_visible()
     assert ([*seen.embedding_states], [*seen.words]) == (["a"], ["a"])
     assert (seen.get_languages(None), seen.select_synonyms(["b"])) == ({None}, [])

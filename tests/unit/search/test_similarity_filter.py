@@ -14,10 +14,10 @@ from kg_api.search.fusion import (
     BoundFilter,
     Nearness,
     build_vector_filter,
+    count_left_out,
     find_content_words,
     get_relevance_floor,
-    left_out,
-    nearness,
+    judge_nearness,
 )
 from kg_api.search.plan import COMPARED, HitPage, SearchPlan, Wording
 from kg_api.search.question import PictureVector, QueryVector, SimilarityFilter
@@ -66,7 +66,7 @@ def test_dissimilar_or_unmeasured_hits_are_counted() -> None:
         hits(found("a", 1, 0.8), found("b", 1, 0.5), found("c", 1), found("d", 1, 0.49), found("e", 1, 0.1))
     )
     assert ids(kept) == ["a", "b"]
-    assert left_out(kept) == LeftOut(below_similarity=2, without_vector=1, nearest=0.49)
+    assert count_left_out(kept) == LeftOut(below_similarity=2, without_vector=1, nearest=0.49)
 
 
 def test_each_space_has_its_own_threshold() -> None:
@@ -80,7 +80,7 @@ def test_without_query_vector_hits_are_unmeasured() -> None:
     words = hits(found("a", 1), far(found("b", 1, 0.9)))
     assert ids(bound(HALF, ["default"]).apply(words)) == ["a", "b"]
     strict = bound(replace(HALF, keep_unmeasured=False), ["default"]).apply(words)
-    assert (ids(strict), left_out(strict).without_vector) == (["b"], 1)
+    assert (ids(strict), count_left_out(strict).without_vector) == (["b"], 1)
 
 
 def test_dissimilar_graph_hits_are_counted_once() -> None:
@@ -89,11 +89,11 @@ def test_dissimilar_graph_hits_are_counted_once() -> None:
     carried = [found(name, 1, near, through=BROUGHT) for name, near in (("a", 0.9), ("b", 0.2), ("c", 0.3))]
     filled = fill_from_graph(asked, ranking, ranking.hits, carried, PlaceReader(CannedGraph()))
     assert ids(filled) == ["a"]
-    assert left_out(filled) == LeftOut(below_similarity=2, nearest=0.3)
+    assert count_left_out(filled) == LeftOut(below_similarity=2, nearest=0.3)
     beside = replace(asked, similar=replace(HALF, keep_carried=True))
     shown = fill_from_graph(beside, ranking, ranking.hits, carried, PlaceReader(CannedGraph()))
     assert [(hit.identity, hit.fused_rank) for hit in shown.hits] == [("a", 0), ("b", 2), ("c", 3)]
-    assert left_out(shown) == LeftOut()
+    assert count_left_out(shown) == LeftOut()
     far_only = replace(ranking, hits=hits(found("b", 1, 0.2)))
     alone = fill_from_graph(beside, far_only, [], carried[2:], PlaceReader(CannedGraph()))
     assert "c" not in ids(alone), "no hit is near"
@@ -104,7 +104,7 @@ def test_concept_hits_are_kept_among_near_ones() -> None:
     brought = found("b", 1, 0.1, through=BROUGHT)
     assert ids(similar.apply(hits(brought, found("a", 1, 0.8), found("d", 1, 0.1)))) == ["b", "a"]
     alone = similar.apply(hits(brought))
-    assert (alone.hits, left_out(alone).below_similarity) == ([], 1)
+    assert (alone.hits, count_left_out(alone).below_similarity) == ([], 1)
     assert ids(bound(HALF).apply(hits(brought, found("a", 1, 0.8)))) == ["a"]
 
 
@@ -224,7 +224,9 @@ def asked(question: str, space: object = CALIBRATED, hypothetical: tuple[str, ..
 
 @pytest.mark.parametrize(("similarity", "near"), [(0.5, True), (0.491, True), (0.48, False)])
 def test_passage_is_near_slightly_below_the_threshold(similarity: float, near: bool) -> None:
-    told = nearness(asked("what do foxes do all day"), lanes({"default": [found("a", 1, similarity)]}), [])
+    told = judge_nearness(
+        asked("what do foxes do all day"), lanes({"default": [found("a", 1, similarity)]}), []
+    )
     assert told.near is near
     assert (told.note is None) is near
     if told.note:
@@ -235,7 +237,7 @@ def test_passage_is_near_slightly_below_the_threshold(similarity: float, near: b
 def test_images_are_not_judged_by_content() -> None:
     far = lanes({"default": [found("a", 1, 0.2)]})
     seen = PictureVector(SPACE, ["notes"], np.ones(3, dtype=np.float32))
-    told = nearness(replace(asked("red"), pictures=[seen]), far, [])
+    told = judge_nearness(replace(asked("red"), pictures=[seen]), far, [])
     assert "no close match for 'red' in its text. The content of images is not checked" in (told.note or "")
 
 
@@ -243,9 +245,9 @@ def test_first_hit_by_image_or_of_a_later_page_is_not_judged() -> None:
     far = lanes({"default": [found("a", 1, 0.2)]})
     seen = replace(far, lanes={**far.lanes, f"{PICTURES}default": [found("a", 1)]})
     for shown, near in (([place("a")], None), ([place("b")], False), ([], False)):
-        assert nearness(asked("red"), seen, shown).near is near
+        assert judge_nearness(asked("red"), seen, shown).near is near
     later = replace(asked("red"), page=HitPage(given=frozenset({b"a"})))
-    assert nearness(later, far, [place("a")]).near is None
+    assert judge_nearness(later, far, [place("a")]).near is None
 
 
 FARM = "The drought began in May, and the harvest was lost. It was the year 1945."
@@ -284,25 +286,27 @@ ROOF = "Three offers for the roof must be obtained."
 )
 def test_first_hit_with_half_the_words_is_near(question: str, text: str, near: bool) -> None:
     far = lanes({"default": [found("a", 1, 0.2)]})
-    assert nearness(asked(question), far, [place("a", text)]).near is near
-    assert nearness(asked(question), far, [place("b", "Nothing of it."), place("a", text)]).near is False
+    assert judge_nearness(asked(question), far, [place("a", text)]).near is near
+    assert (
+        judge_nearness(asked(question), far, [place("b", "Nothing of it."), place("a", text)]).near is False
+    )
 
 
 def test_words_of_chunks_names_aliases_and_corrections_count() -> None:
     far = lanes({"default": [found("a", 1, 0.2)]})
     chunk = place("a", "The harvest of 1945.", chunk="The drought began.\n\nThe harvest of 1945.")
-    assert nearness(asked("drought harvest"), far, [chunk]).near, "a chunk has several paragraphs"
-    assert nearness(asked("drought harvest"), far, [place("a", FARM, chunk="The drought began")]).near
+    assert judge_nearness(asked("drought harvest"), far, [chunk]).near, "a chunk has several paragraphs"
+    assert judge_nearness(asked("drought harvest"), far, [place("a", FARM, chunk="The drought began")]).near
     aliased = place("a").model_copy(update={"metadata": {"aliases": ["HHB-77", "quayside manual"]}})
-    assert nearness(asked("quayside manual"), far, [aliased]).near
+    assert judge_nearness(asked("quayside manual"), far, [aliased]).near
     named = place("a").model_copy(update={"document": "2024/Lindenstraße_minutes.md"})
-    assert nearness(asked("Lindenstraße"), far, [named]).near
-    assert nearness(asked("minutes"), far, [named]).near
-    assert nearness(asked("a.md"), far, [place("a")]).near
+    assert judge_nearness(asked("Lindenstraße"), far, [named]).near
+    assert judge_nearness(asked("minutes"), far, [named]).near
+    assert judge_nearness(asked("a.md"), far, [place("a")]).near
     misspelt, starter = asked("sourdoh starter"), place("a", "Feed the sourdough starter.")
-    assert nearness(misspelt, far, [starter]).near is False
+    assert judge_nearness(misspelt, far, [starter]).near is False
     misspelt.notes.respelt = [Respelling(word="sourdoh", meant=["sourdough"])]
-    assert nearness(misspelt, far, [starter]).near
+    assert judge_nearness(misspelt, far, [starter]).near
 
 
 BGE = replace(CALIBRATED, identity=replace(SPACE.identity, model="bge-small-en-v1.5"))
@@ -324,7 +328,7 @@ def test_words_decide_in_languages_unknown_to_model(question: str, language: str
     """All cosines are high."""
     high = lanes({"default": [found("a", 1, 0.9)]})
     asking = replace(asked(question, BGE), wording=Wording(language=language))
-    told = nearness(asking, high, [place("a", RENT), place("b", SUITE)])
+    told = judge_nearness(asking, high, [place("a", RENT), place("b", SUITE)])
     assert told.near is near
     named = "the question is German; bge-small-en-v1.5 supports English."
     assert (named in (told.note or "")) is (language is not None)
@@ -336,7 +340,7 @@ def test_stop_words_of_the_texts_do_not_count() -> None:
     high, cake = lanes({"default": [found("a", 1, 0.9)]}), place("a", f"Der Kuchen vom Blech. {RENT}")
     both = cake.model_copy(update={"ranks": Ranks(vector=1, text=1)})
     for question, near in (("Sprechstunde vom Zahnarzt", False), ("Kaution vom Zahnarzt", True)):
-        assert nearness(asked(question, BGE), high, [both, place("b", SUITE)]).near is near
+        assert judge_nearness(asked(question, BGE), high, [both, place("b", SUITE)]).near is near
 
 
 @pytest.mark.parametrize(
@@ -353,44 +357,44 @@ def test_stop_words_of_the_texts_do_not_count() -> None:
 )
 def test_texts_in_languages_without_stop_words(text: str) -> None:
     high, shown = lanes({"default": [found("a", 1, 0.2)]}), [place("a", text)]
-    told = nearness(asked(f"Kaution {text.split(maxsplit=1)[0]}", BGE), high, shown)
+    told = judge_nearness(asked(f"Kaution {text.split(maxsplit=1)[0]}", BGE), high, shown)
     assert told.near is True, "the first hit has half of the keywords"
-    assert nearness(asked("Kaution Zahnarzt", BGE), high, shown).near is False
+    assert judge_nearness(asked("Kaution Zahnarzt", BGE), high, shown).near is False
 
 
 def test_one_word_suffices_for_hit_of_both_retrievers() -> None:
     asking = asked("Klavier Halten Bienen Hof Sofa", BGE)
     high, rent = lanes({"default": [found("a", 1, 0.9)]}), place("a", RENT)
-    assert nearness(asking, high, [rent, place("b", SUITE)]).near is False
+    assert judge_nearness(asking, high, [rent, place("b", SUITE)]).near is False
     both = rent.model_copy(update={"ranks": Ranks(vector=1, text=1)})
-    assert nearness(asking, high, [both, place("b", SUITE)]).near
+    assert judge_nearness(asking, high, [both, place("b", SUITE)]).near
 
 
 def test_cosine_decides_in_a_known_language() -> None:
     high = lanes({"default": [found("a", 1, 0.9)]})
     for language in ("english", None):
         asking = replace(asked("how do I knit a sweater", BGE), wording=Wording(language=language))
-        assert nearness(asking, high, [place("a")]) == Nearness(near=True)
+        assert judge_nearness(asking, high, [place("a")]) == Nearness(near=True)
 
 
 def test_note_names_hits_in_a_language_unknown_to_model() -> None:
     asking = replace(asked("how much is the deposit", BGE), wording=Wording(language="english"))
     for similarity, near in ((0.9, True), (0.2, False)):
         given = lanes({"default": [found("a", 1, similarity)]})
-        told = nearness(asking, given, [place("a", RENT), place("b", SUITE)])
+        told = judge_nearness(asking, given, [place("a", RENT), place("b", SUITE)])
         assert told.near is near
         assert "the question is English, and the first hits are German; bge-small" in (told.note or "")
-        assert nearness(asking, given, [place("a", FARM)]).note is None or not near
+        assert judge_nearness(asking, given, [place("a", FARM)]).note is None or not near
 
 
 def test_relevance_is_unknown_without_vector_or_calibration() -> None:
     far = lanes({"default": [found("a", 1, 0.2)]})
     weak = replace(SPACE, calibration=SimilarityCalibration(related=0.61, unrelated=0.6))
-    assert nearness(plan(), far, []) == UNKNOWN
-    assert nearness(asked("wolf", SPACE), far, []) == UNKNOWN
-    assert nearness(asked("wolf", weak), far, []) == UNKNOWN
-    assert nearness(asked("wolf", hypothetical=("a", "b")), far, []) == UNKNOWN
-    assert nearness(asked("wolf"), lanes({"default": []}), []) == UNKNOWN
+    assert judge_nearness(plan(), far, []) == UNKNOWN
+    assert judge_nearness(asked("wolf", SPACE), far, []) == UNKNOWN
+    assert judge_nearness(asked("wolf", weak), far, []) == UNKNOWN
+    assert judge_nearness(asked("wolf", hypothetical=("a", "b")), far, []) == UNKNOWN
+    assert judge_nearness(asked("wolf"), lanes({"default": []}), []) == UNKNOWN
 
 
 def test_short_questions_have_a_floor_of_their_own() -> None:

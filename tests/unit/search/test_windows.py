@@ -171,8 +171,8 @@ def page(*, concepts_alone: bool = False, **asked: Any) -> HitPage:
 @given(st.lists(st.text(max_size=40), unique=True, max_size=60), st.text(max_size=40))
 def test_cursor_recognizes_returned_hits(identities: list[str], other: str) -> None:
     first, rest = identities[:20], identities[20:]
-    second = page(cursor=page().next_cursor(first))
-    third = page(cursor=second.next_cursor(rest))
+    second = page(cursor=page().build_next_cursor(first))
+    third = page(cursor=second.build_next_cursor(rest))
     assert all(second.has_returned(each) for each in first)
     assert not any(second.has_returned(each) for each in rest)
     assert all(third.has_returned(each) for each in identities)
@@ -182,12 +182,12 @@ def test_cursor_recognizes_returned_hits(identities: list[str], other: str) -> N
 @pytest.mark.parametrize("other", [{"limit": 9}, {"query_text": "word"}, {"ontology": "a"}, {"rerank": True}])
 def test_cursor_of_another_search_is_rejected(other: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput, match="cursor: belongs to another request"):
-        page(**other, cursor=page().next_cursor(["a"]))
+        page(**other, cursor=page().build_next_cursor(["a"]))
 
 
 @given(st.data())
 def test_changed_cursor_is_rejected(data: st.DataObject) -> None:
-    cursor = page().next_cursor(["a", "b"])
+    cursor = page().build_next_cursor(["a", "b"])
     at = data.draw(st.integers(0, len(cursor) - 1))
     other = data.draw(st.sampled_from("ABCDwxyz0189-_ é=").filter(lambda each: each != cursor[at]))
     with pytest.raises(InvalidInput, match="cursor: invalid or changed"):
@@ -195,8 +195,8 @@ def test_changed_cursor_is_rejected(data: st.DataObject) -> None:
 
 
 def test_the_deepest_page_has_the_thousandth_hit() -> None:
-    deepest = page(cursor=page().next_cursor(map(str, range(MAX_PAGED_HITS - 10))))
-    cursor = deepest.next_cursor(map(str, range(2000, 2010)))
+    deepest = page(cursor=page().build_next_cursor(map(str, range(MAX_PAGED_HITS - 10))))
+    cursor = deepest.build_next_cursor(map(str, range(2000, 2010)))
     assert len(cursor) <= MAX_CURSOR_CHARACTERS
     with pytest.raises(InvalidInput, match="cursor: 1,000 hits were returned, and the maximum is 1,000"):
         page(cursor=cursor)

@@ -14,10 +14,10 @@ from kg_api.schemas.search import Place
 from kg_api.schemas.similarity import SimilarSearch
 from kg_api.schemas.spaces import SimilarityCalibration
 from kg_api.search import related, similar, source_graph
-from kg_api.search.near import comparable, deduplicate_sources, group_duplicates, to_matched_chunk
+from kg_api.search.near import build_comparable, deduplicate_sources, group_duplicates, to_matched_chunk
 from kg_api.search.notes import describe_embedding_progress
 from kg_api.search.passage_map import Projection
-from kg_api.search.related import Found, RelatedService, note_no_close_match, rank_by_similarity
+from kg_api.search.related import Found, RelatedService, add_no_close_match_note, rank_by_similarity
 from kg_api.search.similar import MAX_COMPARED, MAX_EXACT, SimilarityService, sample_evenly
 from kg_api.search.source_graph import Vectors, find_nearest_pairs
 from tests.unit.search.found import SPACE, found, place
@@ -83,16 +83,16 @@ def test_only_ontologies_of_the_same_model_are_compared() -> None:
     known: Any = SimpleNamespace(
         require_known=lambda _: None, answering={"z": SPACE, **others, "a": SPACE, "s": second}
     )
-    scope = comparable(SPACE, None, known)
+    scope = build_comparable(SPACE, None, known)
     assert [(space.key, names) for space, names in scope.slots] == [
         (SPACE.key, ["z", "a"]),
         (second.key, ["s"]),
     ]
     (told,) = scope.degradations()
     assert told.effect.endswith(f"'default': {', '.join([*others][:10])} and more")
-    few = comparable(SPACE, ["o07", "a", "o03"], known)
+    few = build_comparable(SPACE, ["o07", "a", "o03"], known)
     assert (few.ontologies, few.degradations()[0].effect.partition(": ")[2]) == (["a"], "o03, o07")
-    assert comparable(SPACE, ["a"], known).degradations() == []
+    assert build_comparable(SPACE, ["a"], known).degradations() == []
 
 
 def test_progress_is_described_for_ten_ontologies() -> None:
@@ -123,11 +123,11 @@ def deepen(
         return hits, True
 
     unused: Any = None
-    snapshots = SimpleNamespace(filters=None, progress=str)
+    snapshots = SimpleNamespace(filters=None, get_progress=str)
     monkeypatch.setattr(similar, "get_snapshots", lambda _: snapshots)
     monkeypatch.setattr(similar, "count_sources", lambda *_: sources)
     service = SimilarityService(unused)
-    monkeypatch.setattr(service, "_nearest", nearest)
+    monkeypatch.setattr(service, "_find_nearest", nearest)
     scope: Any = SimpleNamespace(ontologies=["notes"], documents=None, sources=None)
     query: Any = SimpleNamespace(place=place("own"))
     groups, more = service._reach(query, scope, SimilarSearch.model_validate(asked), exact=exact)
@@ -177,21 +177,21 @@ def test_only_distant_texts_are_noted() -> None:
         ways = enumerate(similarities, start=1)
         return {str(n): RelatedThrough(lane="words", rank=n, similarity=each) for n, each in ways}
 
-    note = note_no_close_match(space, [{}, texts(0.5, 0.45)])
+    note = add_no_close_match_note(space, [{}, texts(0.5, 0.45)])
     assert (
         note
         == "no close match: the most similar text has a similarity of 0.50, and close matches start at 0.60"
     )
     document = {"a": RelatedThrough(lane="document", rank=1, distance=9)}
-    assert note_no_close_match(space, [document, texts(0.5)]) is None
-    assert note_no_close_match(space, [texts(0.61, 0.45)]) is None
-    assert note_no_close_match(space, [{}]) is None
-    assert note_no_close_match(replace(space, calibration=None), [texts(0.5)]) is None
+    assert add_no_close_match_note(space, [document, texts(0.5)]) is None
+    assert add_no_close_match_note(space, [texts(0.61, 0.45)]) is None
+    assert add_no_close_match_note(space, [{}]) is None
+    assert add_no_close_match_note(replace(space, calibration=None), [texts(0.5)]) is None
 
 
 def test_deleted_related_sources_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     unused: Any = None
-    snapshots = SimpleNamespace(filters=None, progress=str)
+    snapshots = SimpleNamespace(filters=None, get_progress=str)
     monkeypatch.setattr(related, "get_snapshots", lambda _: snapshots)
     monkeypatch.setattr(related, "PictureQuestions", lambda *_: None)
     there = [place(each) for each in "bcd"]
@@ -273,7 +273,7 @@ def test_pairs_equal_pairwise_comparison(
 ) -> None:
     parts = made(seed, counts)
     documents = ["abc"[(seed >> at) % 3] for at in range(len(parts))]
-    found = find_nearest_pairs(Vectors.of(parts), documents, k, least, across=across)
+    found = find_nearest_pairs(Vectors.join(parts), documents, k, least, across=across)
     assert found == pytest.approx(by_hand(parts, documents, k, least, across=across), abs=1e-5)
     assert all(a < b for a, b in found)
 
@@ -281,7 +281,7 @@ def test_pairs_equal_pairwise_comparison(
 def test_pairs_are_independent_of_the_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source_graph, "BLOCK", 2)
     parts = made(7, [1, 3, 1, 1, 2, 1, 1, 1])
-    found = find_nearest_pairs(Vectors.of(parts), ["d"] * len(parts), 2, None, across=False)
+    found = find_nearest_pairs(Vectors.join(parts), ["d"] * len(parts), 2, None, across=False)
     assert found == pytest.approx(by_hand(parts, ["d"] * len(parts), 2, None, across=False), abs=1e-5)
 
 
@@ -293,10 +293,10 @@ def test_axes_follow_the_largest_variance() -> None:
     turned, _ = np.linalg.qr(random.standard_normal((9, 9)))
     laid = random.standard_normal((500, 9)) * np.array([9, 4, *[0.01] * 7])
     vectors = (laid @ turned.T + 5).astype(np.float32)
-    found = Projection.of(vectors)
+    found = Projection.fit(vectors)
     assert np.abs(found.axes @ turned[:, :2]) == pytest.approx(np.eye(2), abs=0.05)
     variances = laid.var(axis=0)
     assert found.explained == pytest.approx(tuple(variances[:2] / variances.sum()), abs=0.01)
-    assert np.abs(found.points(vectors)[:, 0]) == pytest.approx(
+    assert np.abs(found.project(vectors)[:, 0]) == pytest.approx(
         np.abs(laid[:, 0] - laid[:, 0].mean()), abs=0.3
     )

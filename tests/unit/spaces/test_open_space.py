@@ -86,11 +86,11 @@ def test_vector_of_a_changed_model_is_rejected(opened: Opened) -> None:
     for _ in range(2):
         with pytest.raises(OtherModel, match="another model responds for the space 'far'"):
             opened.space.embed_query("foxes")
-    assert "another model responds" in (opened.space.trouble() or "")
+    assert "another model responds" in (opened.space.get_last_failure() or "")
     opened.model.turned = False
     assert np.array_equal(opened.space.embed_query("foxes"), right)
     # the check that `trouble` began may still report the other model
-    wait_until(lambda: opened.space.trouble() is None, 5)
+    wait_until(lambda: opened.space.get_last_failure() is None, 5)
 
 
 def test_unusable_model_is_not_opened_again_at_once(opened: Opened) -> None:
@@ -101,7 +101,9 @@ def test_unusable_model_is_not_opened_again_at_once(opened: Opened) -> None:
         raise EmbeddingUnavailable("the package is damaged")
 
     space = OpenSpace(CannedGraph(), opened.space.space, fail)
-    assert [space.problem(), space.problem(), space.trouble()] == ["the package is damaged"] * 3
+    assert [space.find_problem(), space.find_problem(), space.get_last_failure()] == [
+        "the package is damaged"
+    ] * 3
     assert tries == ["open"]
 
 
@@ -122,7 +124,7 @@ def test_query_in_progress_repeats_after_detected_change(
     """The query had no probe, because the model was verified just before."""
     monkeypatch.setattr(open_spaces, "OPEN_SECONDS", 0.0)
     opened.space.embed_query("foxes")
-    inner: Any = opened.space.embedder()
+    inner: Any = opened.space.get_embedder()
     answers, goes_on = threading.Event(), threading.Event()
     embed = inner.embed_query
 
@@ -156,7 +158,7 @@ def test_passages_include_the_passage_probe(opened: Opened) -> None:
 def with_prefixes(opened: Opened) -> Opened:
     """Return a space with different prefixes, so the probe is not a passage."""
     space = opened.space.space
-    opened.space.embedder()
+    opened.space.get_embedder()
     opened.space.space = replace(space, identity=replace(space.identity, query_prefix="q: "))
     return opened
 
@@ -210,7 +212,7 @@ def test_calibration_of_a_changed_model_is_discarded(opened: Opened) -> None:
     graph = ConceptGraph(LABELS_NEEDED)
     look_at_labels(opened, graph)
     assert graph.written == {}
-    assert "another model responds" in (opened.space.trouble() or "")
+    assert "another model responds" in (opened.space.get_last_failure() or "")
 
 
 @pytest.mark.usefixtures("at_once")
@@ -229,7 +231,7 @@ def test_another_chunking_alternates_between_both_slots() -> None:
     use = SpaceUse(OLD)
     for number, slot in enumerate((SECOND_SLOT, "", SECOND_SLOT)):
         wanted = Layout("old", chunking=str(number))
-        use = use.built(wanted, answers=True, activates=True).activated()
+        use = use.with_build(wanted, answers=True, activates=True).with_activation()
         assert use.target == Layout("old", slot, str(number))
 
 

@@ -19,10 +19,10 @@ from kg_api.ingest.folder_listing import (
     add_results,
     add_same_texts,
     compute_file_stamp,
-    inside,
     list_folder,
     read_mounts,
     read_settled,
+    resolve_inside,
 )
 from kg_api.schemas.documents import StoredChange
 from kg_api.schemas.folders import (
@@ -53,7 +53,7 @@ def test_a_subfolder_that_cannot_be_listed_loses_nothing(
     assert [file.document for file in found.files] == ["lock.md", "one.md"]
     assert [problem.document for problem in found.problems] == ["locked/"]
     known = ["one.md", "two.md", "lock.md", "locked/two.md", "locked/deep/three.md"]
-    assert found.gone(known) == ["two.md"]
+    assert found.list_gone(known) == ["two.md"]
 
 
 def test_unreadable_folder_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,8 +115,8 @@ def test_hidden_files_are_never_listed(tmp_path: Path) -> None:
     found = list_folder(str(tmp_path), "", EVERYWHERE, granted=False)
     assert [file.document for file in found.files] == ["seen.md", "to_file.md"]
     with pytest.raises(UnreadableDocument, match="hidden"):
-        inside(tmp_path / "to_file.md", tmp_path, found.is_private)
-    assert inside(tmp_path / "seen.md", tmp_path, found.is_private) == tmp_path / "seen.md"
+        resolve_inside(tmp_path / "to_file.md", tmp_path, found.is_private)
+    assert resolve_inside(tmp_path / "seen.md", tmp_path, found.is_private) == tmp_path / "seen.md"
 
 
 def test_kg_home_below_a_folder_is_skipped(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_kg_home_below_a_folder_is_skipped(tmp_path: Path) -> None:
     assert [file.document for file in found.files] == ["note.md", "way", "way.md"]
     assert found.left_out["folder of kg itself"] == 1, "it is told"
     with pytest.raises(UnreadableDocument, match="a folder of kg"):
-        inside(tmp_path / "way.md", tmp_path, found.is_private)
+        resolve_inside(tmp_path / "way.md", tmp_path, found.is_private)
     assert found.is_deleted("kg/secret.md")
     assert not found.is_deleted("note.md")
 
@@ -243,10 +243,10 @@ def access(*roots: Path, private: tuple[Path, ...] = (), key: str | None = None)
 
 
 def test_without_roots_a_folder_needs_a_grant(tmp_path: Path) -> None:
-    told = access().objection(str(tmp_path), granted=False)
+    told = access().find_objection(str(tmp_path), granted=False)
     assert told is not None
     assert all(word in told for word in ("KG_SYNC__ROOTS", "kg folders add", "kg folders remove"))
-    assert access().objection(str(tmp_path), granted=True) is None
+    assert access().find_objection(str(tmp_path), granted=True) is None
 
 
 def test_folder_below_a_root_needs_no_grant(tmp_path: Path) -> None:
@@ -256,10 +256,10 @@ def test_folder_below_a_root_needs_no_grant(tmp_path: Path) -> None:
     (tmp_path / "name").symlink_to(tmp_path / "in")
     allowed = access(tmp_path / "in")
     for path in ("in", "in/deep", "in/not-there", "name/deep"):
-        assert allowed.objection(str(tmp_path / path), granted=False) is None, path
+        assert allowed.find_objection(str(tmp_path / path), granted=False) is None, path
     for path in ("", "in-more", "in/out", "not-there"):
-        assert "KG_SYNC__ROOTS" in (allowed.objection(str(tmp_path / path), granted=False) or ""), path
-    assert access(tmp_path / "name").objection(str(tmp_path / "in" / "deep"), granted=False) is None
+        assert "KG_SYNC__ROOTS" in (allowed.find_objection(str(tmp_path / path), granted=False) or ""), path
+    assert access(tmp_path / "name").find_objection(str(tmp_path / "in" / "deep"), granted=False) is None
 
 
 @pytest.mark.parametrize("granted", [False, True])
@@ -267,7 +267,7 @@ def test_hidden_folders_never_may(tmp_path: Path, *, granted: bool) -> None:
     (tmp_path / ".ssh" / "keys").mkdir(parents=True)
     (tmp_path / "link").symlink_to(tmp_path / ".ssh")
     for path in (".ssh", ".ssh/keys", "link", "link/keys", ".not-there"):
-        told = access(Path("/"), tmp_path).objection(str(tmp_path / path), granted=granted)
+        told = access(Path("/"), tmp_path).find_objection(str(tmp_path / path), granted=granted)
         assert "hidden" in (told or ""), path
 
 
@@ -278,7 +278,7 @@ def test_kg_home_never_may_under_any_name(tmp_path: Path, *, granted: bool) -> N
     (tmp_path / "link").symlink_to(home)
     for own in (home, tmp_path / "link"):
         for path in (home, home / "neo4j" / "data", tmp_path / "link", tmp_path / "link" / "neo4j"):
-            told = access(Path("/"), private=(own,)).objection(str(path), granted=granted)
+            told = access(Path("/"), private=(own,)).find_objection(str(path), granted=granted)
             assert "KG_HOME" in (told or ""), path
 
 
@@ -299,9 +299,9 @@ def test_granted_folder_replaced_by_link_is_denied(tmp_path: Path) -> None:
     (tmp_path / "private").mkdir()
     notes = tmp_path / "notes"
     notes.symlink_to("private")
-    told = access().objection(str(notes), granted=True, root=tmp_path / "private")
+    told = access().find_objection(str(notes), granted=True, root=tmp_path / "private")
     assert f"it links to {tmp_path / 'private'}" in (told or ""), "of a worker"
-    asked = access().objection(str(notes), granted=True) or ""
+    asked = access().find_objection(str(notes), granted=True) or ""
     assert ("KG_SYNC__ROOTS" in asked, "private" in asked) == (True, False), "links are not told to callers"
 
 
@@ -358,7 +358,7 @@ def test_deleted_file_is_skipped(file: Path) -> None:
     with pytest.raises(UnsettledFile):
         read_settled(file, 100)
     with pytest.raises(UnsettledFile):
-        inside(file, file.parent, nowhere)
+        resolve_inside(file, file.parent, nowhere)
 
 
 def test_file_behind_a_link_is_not_read(file: Path) -> None:
@@ -394,8 +394,8 @@ def test_link_out_of_the_folder_is_rejected(tmp_path: Path, target: str) -> None
     (root / "link.md").symlink_to(target)
     (root / "own.md").symlink_to("a.md")
     with pytest.raises(UnreadableDocument, match="out of the folder"):
-        inside(root / "link.md", root, nowhere)
-    assert inside(root / "own.md", root, nowhere) == root / "a.md"
+        resolve_inside(root / "link.md", root, nowhere)
+    assert resolve_inside(root / "own.md", root, nowhere) == root / "a.md"
 
 
 def test_touch_rename_and_change_alter_the_stamp(file: Path) -> None:

@@ -14,7 +14,7 @@ from kg_api.local.processes import find_free_port
 from kg_api.providers.embedding_endpoints import open_openai
 from kg_api.providers.retrying import RetryPolicy
 from kg_api.schemas.spaces import ModelChoice
-from kg_api.tracing import SpanKind, current_traceparent, root_span, span, tracing
+from kg_api.tracing import SpanKind, get_traceparent, root_span, span, tracing
 from tests.support.behaviours import Status
 from tests.support.collector import Collector
 from tests.support.embedding_server import EmbeddingServer
@@ -34,15 +34,15 @@ def trace_of_log() -> str | None:
 
 def test_without_collector_the_trace_is_forwarded() -> None:
     with root_span("x", SpanKind.SERVER, GIVEN), span("y"):
-        assert (trace_of_log(), current_traceparent()) == (TRACE, GIVEN)
+        assert (trace_of_log(), get_traceparent()) == (TRACE, GIVEN)
         assert build_new_job("test", "notes")["traceparent"] == GIVEN
 
 
 def test_threads_inherit_the_trace() -> None:
     with root_span("x", SpanKind.SERVER, GIVEN), ThreadPoolExecutor(1) as pool:
-        assert pool.submit(copy_context().run, current_traceparent).result() == GIVEN
+        assert pool.submit(copy_context().run, get_traceparent).result() == GIVEN
         assert pool.submit(copy_context().run, trace_of_log).result() == TRACE
-        assert pool.submit(current_traceparent).result() is None
+        assert pool.submit(get_traceparent).result() is None
 
 
 def test_span_error_contains_only_its_class() -> None:
@@ -101,5 +101,5 @@ def test_missing_packages_disable_tracing_with_a_log(monkeypatch: pytest.MonkeyP
         tracing("http://127.0.0.1:4318", "kg-test"),
         root_span("x", SpanKind.SERVER, GIVEN),
     ):
-        assert current_traceparent() == GIVEN
+        assert get_traceparent() == GIVEN
     assert "'.[tracing]'" in logs[0]["event"]

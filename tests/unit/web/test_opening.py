@@ -67,7 +67,7 @@ def test_only_the_first_process_warms_up(
 
         return SimpleNamespace(run=run)
 
-    monkeypatch.setattr(serve, "_server", build_server)
+    monkeypatch.setattr(serve, "_build_server", build_server)
     monkeypatch.setattr(serve, "configure_logs", lambda _: None)
     settings = load_settings(home=tmp_path, api={"port": find_free_port()})
     serve.serve(settings)

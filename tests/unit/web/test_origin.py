@@ -12,9 +12,9 @@ from kg_api.errors import ConfigurationError
 from kg_api.settings import ApiSettings, load_settings
 from kg_api.web.app import create_app
 from kg_api.web.shared import forwarded
-from kg_api.web.shared.forwarded import Forwarded, page_below_prefix, pieces_below_prefix
-from kg_api.web.shared.limits import OriginCheck, allowed_hosts
-from kg_api.web.shared.problems import problem
+from kg_api.web.shared.forwarded import Forwarded, prefix_page, prefix_pieces
+from kg_api.web.shared.limits import OriginCheck, list_allowed_hosts
+from kg_api.web.shared.problems import respond_with_problem
 from tests.support.asgi import send as send_to
 
 VISIT = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
@@ -31,11 +31,11 @@ def ask(given: ApiSettings, host: str, **more: str) -> int:
 def reply(
     given: ApiSettings, host: str, *, method: str = "GET", path: str = "/x", **headers: str
 ) -> httpx.Response:
-    origins = OriginCheck(allowed_hosts(given), given.allowed_web_pages)
+    origins = OriginCheck(list_allowed_hosts(given), given.allowed_web_pages)
 
     async def check(scope: Scope, receive: Receive, send: Send) -> None:
         refusal = origins.check(scope, Headers(scope=scope))
-        await (problem(*refusal) if refusal else PlainTextResponse("ok"))(scope, receive, send)
+        await (respond_with_problem(*refusal) if refusal else PlainTextResponse("ok"))(scope, receive, send)
 
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return send_to(check, method, path, base_url="http://127.0.0.1", headers={"Host": host, **named})
@@ -205,7 +205,7 @@ def test_pieces_are_changed_like_whole_page(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(forwarded, "_prefix", type(forwarded._prefix)("test", default="/kg"))
     page = '<a href="/ui/ask?q=1">x</a><p title="/ui">a="/b"</p><div sse-connect="/j" data-map="/m">href="/x"'
     expected = page.replace("/ui/ask", "/kg/ui/ask").replace('"/j', '"/kg/j').replace('"/m', '"/kg/m')
-    assert page_below_prefix(page) == expected
+    assert prefix_page(page) == expected
     for size in (1, 3, 7):
         parts = [page[at : at + size] for at in range(0, len(page), size)]
-        assert "".join(pieces_below_prefix(parts)) == expected
+        assert "".join(prefix_pieces(parts)) == expected

@@ -24,7 +24,7 @@ from kg_api.web.middleware import RequestLog
 from kg_api.web.shared import health, problems
 from kg_api.web.shared.health import without_names
 from kg_api.web.shared.limits import BodyLimit, read_model
-from kg_api.web.shared.problems import of_error, problem
+from kg_api.web.shared.problems import build_error_problem, respond_with_problem
 from kg_api.web.shared.routes import ApiRoute
 from kg_api.web.shared.scopes import public
 from tests.support.asgi import send
@@ -84,7 +84,10 @@ def get(path: str) -> httpx.Response:
 
 
 def test_problem_can_quote_invalid_unicode() -> None:
-    assert json.loads(bytes(problem(422, "x", "x", "bad \ud800 text").body))["detail"] == "bad ? text"
+    assert (
+        json.loads(bytes(respond_with_problem(422, "x", "x", "bad \ud800 text").body))["detail"]
+        == "bad ? text"
+    )
 
 
 def test_corrupt_database_row_is_a_server_error() -> None:
@@ -148,11 +151,11 @@ def test_service_is_ready_with_its_indexes(
     monkeypatch: pytest.MonkeyPatch, state: str | None, waiting_for: str | None
 ) -> None:
     there = [IndexState(TEXT_INDEX, "FULLTEXT", state, 40.0, {})] if state else []
-    monkeypatch.setattr(health, "index_states", lambda _: {each.name: each for each in there})
+    monkeypatch.setattr(health, "read_index_states", lambda _: {each.name: each for each in there})
     monkeypatch.setattr(health, "read_embedding_states", lambda _: {})
     monkeypatch.setattr(health, "read_spaces", lambda _: [])
-    monkeypatch.setattr(health, "space_of_new", lambda _: SimpleNamespace(index_name=TEXT_INDEX))
-    monkeypatch.setattr(health, "_model_checks", lambda *_: ())
+    monkeypatch.setattr(health, "get_default_space", lambda _: SimpleNamespace(index_name=TEXT_INDEX))
+    monkeypatch.setattr(health, "_check_models", lambda *_: ())
     opening: Any = SimpleNamespace(waiting_for=lambda: None, container=lambda: SimpleNamespace(graph=None))
     queue: Any = SimpleNamespace(check=lambda: Check(name="worker", ok=True, detail=""))
     full = Check(name="disk", ok=False, detail="the disk is full")
@@ -228,7 +231,7 @@ class Limited:
             with self._bodies.limited(scope, receive) as counted:
                 await self._app(scope, counted, send)
         except KgError as error:
-            await of_error(error)(scope, receive, send)
+            await build_error_problem(error)(scope, receive, send)
 
 
 def limited(app: ASGIApp) -> ASGIApp:

@@ -2,7 +2,7 @@ import pytest
 from fastapi import APIRouter
 
 from kg_api.web.app import ROUTES as DECLARED
-from kg_api.web.shared.routes import GuardedRoute, guarded_routes
+from kg_api.web.shared.routes import GuardedRoute, list_guarded_routes
 from kg_api.web.shared.scopes import Rule, get_route_rule, requires
 from tests.support.routes import EARLIER, PAGES, PUBLIC, PUBLIC_PAGES, ROUTES
 
@@ -26,7 +26,7 @@ def test_unguarded_route_fails_at_import() -> None:
     router = APIRouter()
     router.get("/new")(requires("read")(endpoint))
     with pytest.raises(TypeError, match="GuardedRoute"):
-        guarded_routes([router])
+        list_guarded_routes([router])
 
 
 def test_every_route_declares_scope_of_table() -> None:

@@ -10,7 +10,7 @@ from kg_api.errors import RateExceeded, Unauthorized
 from kg_api.settings import load_settings
 from kg_api.web.app import create_app
 from kg_api.web.shared.security import MAX_FAILED_SIGN_INS, MAX_WRONG_KEYS, Authenticator, sign_in_limit
-from kg_api.web.ui.sign_in import page_to_show
+from kg_api.web.ui.sign_in import choose_page
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def request_() -> Request:
     ],
 )  # fmt: skip
 def test_redirects_stay_within_the_pages(request_: Request, wanted: str) -> None:
-    assert page_to_show(request_, wanted) == "/ui/search"
+    assert choose_page(request_, wanted) == "/ui/search"
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_redirects_stay_within_the_pages(request_: Request, wanted: str) -> None
     ],
 )
 def test_unreachable_page_redirects_to_its_parent(request_: Request, wanted: str, shown: str) -> None:
-    assert page_to_show(request_, wanted) == shown
+    assert choose_page(request_, wanted) == shown
 
 
 def test_session_hides_its_secret_and_form_tokens() -> None:

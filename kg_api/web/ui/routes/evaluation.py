@@ -17,11 +17,11 @@ from kg_api.schemas.base import require_storable
 from kg_api.schemas.evaluation import JudgementRequest
 from kg_api.schemas.vocabulary import MAX_COMPARED
 from kg_api.web.shared.dependencies import Offset, Open, Results
-from kg_api.web.shared.limits import valid
+from kg_api.web.shared.limits import validate
 from kg_api.web.shared.routes import Routes
 from kg_api.web.shared.security import get_current_access, note_outcome, viewer
 from kg_api.web.ui.rendering import AskedQuestion, Named, render, wants_part
-from kg_api.web.ui.sign_in import page_to_show
+from kg_api.web.ui.sign_in import choose_page
 
 pages = Routes()
 
@@ -47,7 +47,7 @@ def judge_hit(
     who = viewer()
     fields: dict[str, Any] = {"question": question.text, "source_id": source_id, "relevance": value or 0}
     fields["by"] = None if who is None else who.name
-    judgement = valid(JudgementRequest, fields)
+    judgement = validate(JudgementRequest, fields)
     if value is None:
         note_outcome(request, delete_judgements(container.graph, of, judgement.question, source_id))
     else:
@@ -55,7 +55,7 @@ def judge_hit(
     if wants_part(request):
         context = {"question": question, "ontology": of, "source_id": source_id, "relevance": value}
         return render("judging/choice.html", {**context, "title": title, "back": back})
-    return RedirectResponse(page_to_show(request, back) if back else question.address(), 303)
+    return RedirectResponse(choose_page(request, back) if back else question.address(), 303)
 
 
 # Saved results

@@ -26,7 +26,7 @@ from kg_api.web.api.concepts import CommunityId, ProposalId, detect_communities,
 from kg_api.web.api.documents import list_documents
 from kg_api.web.api.search import get_source, get_source_context, related_sources, source_graph
 from kg_api.web.shared.dependencies import CalledRead, ConceptId, Offset, Ontology, Open
-from kg_api.web.shared.limits import valid
+from kg_api.web.shared.limits import validate
 from kg_api.web.shared.routes import Routes
 from kg_api.web.shared.security import note_outcome
 from kg_api.web.ui.drawing import draw_document, draw_neighbourhood, draw_paths, draw_related
@@ -133,7 +133,7 @@ def map_page(container: Open, ontology: Named = "", colour: Colour = "document")
     if ontology:
         list_searched_ontologies(container.graph, [ontology])  # reject invisible ontologies
         read_embedding_state(container.graph, ontology)  # reject missing ontologies
-        context |= _groups(container, ontology, colour)
+        context |= _build_groups(container, ontology, colour)
     return render("map/page.html", context)
 
 
@@ -148,11 +148,11 @@ def chosen_passages(
     return render("map/passages.html", {"passages": passages, "of": max(of, len(passages))})
 
 
-def _groups(container: Container, ontology: str, colour: Colour) -> dict[str, Any]:
+def _build_groups(container: Container, ontology: str, colour: Colour) -> dict[str, Any]:
     if colour == "document":
         return {"documents": list_documents(container, ontology, limit=LISTED)}
     fields = {"fields": [{"field": "date", "by": "year"}], "ontology": [ontology], "limit": LISTED}
-    return {"years": count_facets(container.graph, valid(FacetRequest, fields)).facets[0]}
+    return {"years": count_facets(container.graph, validate(FacetRequest, fields)).facets[0]}
 
 
 # Link proposals
@@ -196,7 +196,7 @@ def graph_page(container: Open, source_id: CalledRead) -> HTMLResponse:
     try:
         centre = get_source(container, source_id)
     except NotFound:
-        return _document(container, source_id)
+        return _read_document(container, source_id)
     beside = get_source_context(container, centre.source_id, BESIDE).sources
     search = RelatedSearch(kinds=["passage", "image"], limit=LOOKED_AT)
     related = related_sources(container, centre.source_id, search)
@@ -219,7 +219,7 @@ def graph_page(container: Open, source_id: CalledRead) -> HTMLResponse:
     return render("graph/passage.html", context)
 
 
-def _document(container: Container, called: str) -> HTMLResponse:
+def _read_document(container: Container, called: str) -> HTMLResponse:
     document = find_summary(container.graph, called)
     graph_request = GraphRequest(
         documents=[document.document_id],

@@ -51,7 +51,7 @@ from kg_api.web.api.embedding import (
     rejected,
 )
 from kg_api.web.shared.dependencies import CalledDocument, CalledRead, Offset, Ontology, Open
-from kg_api.web.shared.limits import valid
+from kg_api.web.shared.limits import validate
 from kg_api.web.shared.routes import Routes
 from kg_api.web.shared.security import MAX_VALUE, note_outcome
 from kg_api.web.ui.links import address, below
@@ -69,7 +69,7 @@ from kg_api.web.ui.rendering import (
     render,
     wants_part,
 )
-from kg_api.web.ui.sign_in import page_to_show
+from kg_api.web.ui.sign_in import choose_page
 
 pages = Routes()
 
@@ -97,7 +97,7 @@ def documents_page(
     found = library.list_documents(
         container.graph,
         ontology=ontology or None,
-        where=valid(DocumentFilter, {"where": filters}).where,
+        where=validate(DocumentFilter, {"where": filters}).where,
         order=order,
         offset=offset,
         limit=PAGE_SIZE,
@@ -161,7 +161,7 @@ def change_document(
     before = library.find_summary(container.graph, document)
     new = {"title": title} if title != before.title else {}  # a given title survives the next ingestion
     fields = {"metadata": read_edited_metadata(before.metadata, key, value), **new}
-    changed = documents.change_document(container, before.document_id, valid(DocumentChange, fields))
+    changed = documents.change_document(container, before.document_id, validate(DocumentChange, fields))
     if not changed.notes:
         return redirect_to_page(request, changed, _show_list(request, back, "changed"))
     note_outcome(request, changed)
@@ -184,16 +184,16 @@ def change_tags(
         left = [one for one in had if one not in changed_tags]
         new = [*dict.fromkeys([*had, *changed_tags])] if change == "add" else left
         if new != had:
-            new_tags = valid(DocumentChange, {"metadata": {TAGS: new or None}})
+            new_tags = validate(DocumentChange, {"metadata": {TAGS: new or None}})
             documents.change_document(container, each.document_id, new_tags)
-    return redirect_to_page(request, _name(found), _show_list(request, back, "changed"))
+    return redirect_to_page(request, _list_names(found), _show_list(request, back, "changed"))
 
 
 @pages.post("/ui/documents/delete", "write", "Delete documents", filtered=True)
 def delete(request: Request, container: Open, chosen: Ids, back: FormText = "") -> Response:
     found = _find(container, chosen)
     deleted = [delete_document(container, each.document_id) for each in found]
-    outcome = {**_name(found), "sources": sum(each.sources for each in deleted)}
+    outcome = {**_list_names(found), "sources": sum(each.sources for each in deleted)}
     return redirect_to_page(request, outcome, _show_list(request, back, "deleted"))
 
 
@@ -201,14 +201,14 @@ def _find(container: Container, chosen: Sequence[str]) -> list[DocumentSummary]:
     return [library.find_summary(container.graph, each) for each in dict.fromkeys(chosen)]
 
 
-def _name(found: Sequence[DocumentSummary]) -> dict[str, Any]:
+def _list_names(found: Sequence[DocumentSummary]) -> dict[str, Any]:
     """Get the documents to use in the audit log."""
     named = ", ".join(f"{each.ontology}/{each.document}" for each in found)
     return {"documents": len(found), "document": named[:MAX_VALUE]}
 
 
 def _show_list(request: Request, back: str, done: str = "") -> str:
-    to = page_to_show(request, back) if back else "/ui/documents"
+    to = choose_page(request, back) if back else "/ui/documents"
     return f"{to}{'&' if '?' in to else '?'}done={done}" if done else to
 
 
@@ -257,7 +257,7 @@ def add(
     review: Tick = False,
 ) -> Response:
     fields = {"path": path, "ontology": ontology, "prefix": prefix}
-    new = valid(NewFolder, {**fields, "every_seconds": every_seconds, "review": review})
+    new = validate(NewFolder, {**fields, "every_seconds": every_seconds, "review": review})
     return _to_folder(request, documents.add_folder(container, new))
 
 
@@ -352,7 +352,7 @@ def delete_ontologies(request: Request, container: Open, ontology: Ontology) -> 
 def change_language(
     request: Request, container: Open, ontology: Ontology, language: FormText = ""
 ) -> Response:
-    choice = valid(LanguageChoice, {"language": language})
+    choice = validate(LanguageChoice, {"language": language})
     note_outcome(request, put_language(container, ontology, choice))
     return _to_ontology(ontology, "language")
 
@@ -365,7 +365,7 @@ def change_synonyms(
     groups: Annotated[str, Form(max_length=MAX_SYNONYMS)] = "",
 ) -> Response:
     lines = [each.split(BETWEEN) for each in groups.splitlines() if each.strip()]
-    note_outcome(request, put_synonyms(container, ontology, valid(SynonymList, {"groups": lines})))
+    note_outcome(request, put_synonyms(container, ontology, validate(SynonymList, {"groups": lines})))
     return _to_ontology(ontology, "synonyms")
 
 
@@ -402,7 +402,7 @@ def reading_page(
     }
     concepts = read_concepts_of_sources(container.graph, [each.source_id for each in reading.sources])
     place = (reading.document.document_id, at)
-    found = None if hit is None or question.is_blank else _among_hits(container, question, hit, place)
+    found = None if hit is None or question.is_blank else _find_among_hits(container, question, hit, place)
     context: dict[str, Any] = {**here, "reading": reading, "concepts": concepts, "found": found}
     if not wants_part(request):
         outline = library.read_outline(container.graph, reading.document.document_id)
@@ -411,7 +411,7 @@ def reading_page(
             "outline": outline if is_long else [],
             "shown": {each.paragraph for each in reading.sources},
         }
-    context["judged"] = _judged(container, question, reading)
+    context["judged"] = _read_judgements(container, question, reading)
     return render("reading/part.html" if wants_part(request) else "reading/page.html", context)
 
 
@@ -434,7 +434,9 @@ def preview(
     return render("reading/preview.html", context)
 
 
-def _judged(container: Container, question: Question, reading: DocumentReading) -> dict[str, int] | None:
+def _read_judgements(
+    container: Container, question: Question, reading: DocumentReading
+) -> dict[str, int] | None:
     """Get the judgements for passages by source id. None if the user does not judge."""
     if not question.judging or question.is_blank:
         return None
@@ -452,7 +454,7 @@ def _read(container: Container, called: str, start: int | None, at: int | None) 
         return container.reading.read(called)
 
 
-def _among_hits(
+def _find_among_hits(
     container: Container, question: Question, number: int, place: tuple[str, int | None]
 ) -> dict[str, Any] | None:
     """Find a result, to link to the results before and after. None if this is not possible."""
@@ -487,15 +489,15 @@ def review_page(container: Open, ontology: Named = "", offset: Offset = 0) -> HT
 
 @pages.get("/ui/review/approve", "read", filtered=True)
 def approval_page(container: Open, ontology: Named = "") -> Response:
-    return _before(container, "approve", ontology)
+    return _render_bulk_review(container, "approve", ontology)
 
 
 @pages.get("/ui/review/reject", "read", filtered=True)
 def rejection_page(container: Open, ontology: Named = "") -> Response:
-    return _before(container, "reject", ontology)
+    return _render_bulk_review(container, "reject", ontology)
 
 
-def _before(container: Container, decision: str, ontology: str) -> Response:
+def _render_bulk_review(container: Container, decision: str, ontology: str) -> Response:
     if not ontology:  # the URL of a form was opened
         return RedirectResponse("/ui/review", 303)
     found = list_waiting(container.graph, ontology=ontology, offset=0, limit=REVIEW_PAGE_SIZE)
@@ -515,7 +517,7 @@ def approve(
     only: FormText = "",
 ) -> Response:
     fields: dict[str, Any] = {"ontology": ontology, "documents": documents or None, "all": every}
-    approved = approve_documents(container, valid(Approval, {**fields, "after": after or None}))
+    approved = approve_documents(container, validate(Approval, {**fields, "after": after or None}))
     if not approved.unknown and not approved.next and all(each.ingested for each in approved.outcomes):
         return redirect_to_page(request, approved, address("/ui/review", ontology=only))
     note_outcome(request, approved)
@@ -534,5 +536,5 @@ def reject(
 ) -> Response:
     fields = {"ontology": ontology, "documents": documents or None, "all": every}
     return redirect_to_page(
-        request, reject_documents(container, valid(Review, fields)), address("/ui/review", ontology=only)
+        request, reject_documents(container, validate(Review, fields)), address("/ui/review", ontology=only)
     )

@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from kg_api.access.keys import end_session, open_session
 from kg_api.container import Container
-from kg_api.graph.jobs import page_of_jobs
+from kg_api.graph.jobs import read_jobs_page
 from kg_api.schemas.operations import FINISHED
 from kg_api.schemas.vocabulary import JobState
 from kg_api.web.api import operations
@@ -20,15 +20,15 @@ from kg_api.web.shared.scopes import public
 from kg_api.web.shared.security import (
     Authenticator,
     MinuteLimit,
-    client_address,
     drop_cookies,
+    get_client_address,
+    get_sent_session,
     keep_cookie,
     read_caller,
-    sent_session,
 )
 from kg_api.web.ui.links import address
 from kg_api.web.ui.rendering import Named, redirect_to_page, render, wants_part
-from kg_api.web.ui.sign_in import LOGIN, LOGOUT, NOT_KEPT, page_to_show
+from kg_api.web.ui.sign_in import LOGIN, LOGOUT, NOT_KEPT, choose_page
 
 pages = Routes()
 
@@ -54,7 +54,7 @@ def jobs_page(
     *,
     offset: Offset = 0,
 ) -> HTMLResponse:
-    found, total = page_of_jobs(
+    found, total = read_jobs_page(
         container.graph,
         state=state or None,
         kind=kind or None,
@@ -88,7 +88,7 @@ Next = Annotated[str, Query(alias="next")]
 @pages.router.get(LOGIN)
 @public()
 def sign_in_page(request: Request, then: Next = "") -> HTMLResponse:
-    return _form(page_to_show(request, then))
+    return _render_form(choose_page(request, then))
 
 
 @pages.router.post(LOGIN, summary="Sign in")
@@ -100,17 +100,17 @@ async def sign_in(
     then: Annotated[str, Form(alias="next")] = "",
 ) -> Response:
     rate: MinuteLimit = request.app.state.sign_in_limit
-    address = client_address(request.scope)
+    address = get_client_address(request.scope)
     rate.hit(address)
     door: Authenticator = request.app.state.door
-    access = await door.owner_of_key(request.scope, key.strip())
+    access = await door.find_key_owner(request.scope, key.strip())
     token = access and await run_in_threadpool(open_session, container.graph, access.key_id)
     if access is None or token is None:
-        return _form(page_to_show(request, then), WRONG)
+        return _render_form(choose_page(request, then), WRONG)
     read_caller(request.scope).known = access  # the logs show the user
     rate.forget(address)
-    await _end(request, container)
-    response = RedirectResponse(page_to_show(request, then), 303, NOT_KEPT)
+    await _end_session(request, container)
+    response = RedirectResponse(choose_page(request, then), 303, NOT_KEPT)
     drop_cookies(request, response)
     keep_cookie(request, response, token)
     return response
@@ -118,19 +118,19 @@ async def sign_in(
 
 @pages.post(LOGOUT, "read", "Sign out", filtered=True, audited=True)
 async def sign_out(request: Request, container: Open) -> Response:
-    await _end(request, container)
+    await _end_session(request, container)
     response = RedirectResponse(LOGIN, 303, {**NOT_KEPT, "Clear-Site-Data": '"cache"'})
     drop_cookies(request, response)
     return response
 
 
-def _form(then: str, status: int = 200) -> HTMLResponse:
+def _render_form(then: str, status: int = 200) -> HTMLResponse:
     return render("session/page.html", {"then": then, "is_wrong": status == WRONG}, status)
 
 
-async def _end(request: Request, container: Container) -> None:
+async def _end_session(request: Request, container: Container) -> None:
     """End the session in the browser."""
     door: Authenticator = request.app.state.door
-    if token := sent_session(request.scope):
+    if token := get_sent_session(request.scope):
         await run_in_threadpool(end_session, container.graph, token)
         door.forget(token)

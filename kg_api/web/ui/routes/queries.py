@@ -29,7 +29,7 @@ from kg_api.spaces.registry import is_paid
 from kg_api.web.api.documents import list_ontologies
 from kg_api.web.api.search import close_answer
 from kg_api.web.shared.dependencies import Open
-from kg_api.web.shared.limits import valid
+from kg_api.web.shared.limits import validate
 from kg_api.web.shared.routes import Routes
 from kg_api.web.ui.rendering import (
     HEADERS,
@@ -65,7 +65,7 @@ def asking_page(
 ) -> HTMLResponse:
     question = Question(q, ontology, mode)
     list_searched_ontologies(container.graph, [ontology] if ontology else None)
-    return render("asking/page.html", _shown(container, question))
+    return render("asking/page.html", _show(container, question))
 
 
 @pages.post("/ui/ask", "read", filtered=True, response_model=None)
@@ -82,18 +82,18 @@ def ask(
     """
     question = Question(q, ontology, mode)
     fields = {"question": q, "ontology": ontology or None, "mode": mode}
-    request = limit_to_visible(container.graph, valid(AnswerRequest, fields))
-    context = _shown(container, question)
+    request = limit_to_visible(container.graph, validate(AnswerRequest, fields))
+    context = _show(container, question)
     if context["missing"]:
         return render("asking/page.html", context)
     writing = container.answer.begin(request)
     return AnswerPage(writing, {**context, "answer": StreamedAnswer(writing)})
 
 
-def _shown(container: Container, question: Question) -> dict[str, object]:
+def _show(container: Container, question: Question) -> dict[str, object]:
     missing = None
     try:
-        container.answer.model_name()
+        container.answer.get_model_name()
     except InvalidInput as error:
         missing = str(error)
     ways = {way: name for way, name in WAYS.items() if way in get_args(SearchMode)}
@@ -124,7 +124,7 @@ class StreamedAnswer:
 class AnswerPage(StreamingResponse):
     def __init__(self, writing: Writing, shown: dict[str, object]) -> None:
         pieces = render_pieces("asking/page.html", shown)
-        super().__init__(_in_own_thread(pieces), headers=HEADERS, media_type="text/html")
+        super().__init__(_iterate_in_thread(pieces), headers=HEADERS, media_type="text/html")
         self._writing = writing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -132,7 +132,7 @@ class AnswerPage(StreamingResponse):
             await super().__call__(scope, receive, send)
 
 
-async def _in_own_thread(pieces: Iterator[str]) -> AsyncGenerator[str]:
+async def _iterate_in_thread(pieces: Iterator[str]) -> AsyncGenerator[str]:
     own_thread = anyio.CapacityLimiter(1)  # do not block threads of other requests
     while (piece := await run_sync(next, pieces, None, limiter=own_thread)) is not None:
         yield piece
@@ -176,7 +176,7 @@ def search_page(
     context |= {"is_part": is_part, "by_words": by_words}
     context["is_unknown"] = typing and found and all(hit.ranks.text is None for hit in found.sources)
     context["weaker"] = find_gap([hit.score for hit in found.sources]) if found and not seen else None
-    context["judged"] = judged_hits(container, question, found) if found and question.judging else {}
+    context["judged"] = read_judged_hits(container, question, found) if found and question.judging else {}
     if found is None or not is_part:
         context |= {"ontologies": list_ontology_names(container.graph), "counts": {}}
     if not is_part:
@@ -204,7 +204,7 @@ def _is_paid(container: Container, question: Question) -> bool:
     return question.way != "text" and sends_paid_requests(container, question.ontology)
 
 
-def judged_hits(container: Container, question: Question, found: SourceHits) -> dict[str, int]:
+def read_judged_hits(container: Container, question: Question, found: SourceHits) -> dict[str, int]:
     """Get the judgements for results by source id."""
     sources = [(hit.ontology, hit.source_id) for hit in found.sources]
     return read_relevances(container.graph, normalize_question(question.text), sources)
@@ -262,7 +262,7 @@ def facets(container: Open, question: AskedQuestion, *, typing: Typing = "") -> 
     fields = sorted(seen, key=lambda each: (each not in USUAL_FACETS, each))
     offered = begun_conditions([*fields, *KNOWN_FIELDS])
     choices = list[FacetChoices]()
-    for name in dict.fromkeys([*USUAL_FACETS[:2], *fields, *filter(None, map(field_in, question.where))]):
+    for name in dict.fromkeys([*USUAL_FACETS[:2], *fields, *filter(None, map(get_field, question.where))]):
         hits = sample(question.open(name)).sources if question.chosen(name) else found.sources
         if facet := count_values(hits, name, question):
             choices.append(facet)
@@ -270,7 +270,7 @@ def facets(container: Open, question: AskedQuestion, *, typing: Typing = "") -> 
     return render("search/facets.html", {**page, "fields": offered, "with_hits": True})
 
 
-def field_in(condition: str) -> str | None:
+def get_field(condition: str) -> str | None:
     read = read_choice(condition)
     return read[0] if read and read[0] not in {PAGE, KIND} else None
 
@@ -278,7 +278,7 @@ def field_in(condition: str) -> str | None:
 def count_values(hits: Sequence[SourceHit], field: str, question: Question) -> FacetChoices | None:
     """Count documents for each value of a field. None if you cannot use a value to narrow the results."""
     documents = {hit.document_id: hit for hit in hits}
-    values = {each: frozenset(values_of(hit, field)) for each, hit in documents.items()}
+    values = {each: frozenset(list_values(hit, field)) for each, hit in documents.items()}
     counts = Counter(value for each in values.values() for value in each)
     chosen = question.chosen(field)
     narrows = len(counts) > 1 or (counts and field != "modified" and counts.total() < len(documents))
@@ -289,12 +289,12 @@ def count_values(hits: Sequence[SourceHit], field: str, question: Question) -> F
 
     def choices(of: list[FieldValue]) -> list[FacetChoice]:
         listed = sorted(of, key=str, reverse=True) if field in OF_TIME else of
-        return [FacetChoice(one, counts[one], one in chosen, question.toggling(field, one)) for one in listed]
+        return [FacetChoice(one, counts[one], one in chosen, question.toggle(field, one)) for one in listed]
 
     return FacetChoices(field, choices(first[:shown]), choices(first[shown:]))
 
 
-def values_of(hit: SourceHit, field: str) -> Iterator[FieldValue]:
+def list_values(hit: SourceHit, field: str) -> Iterator[FieldValue]:
     """Yield the values that a document has for a field. Dates are counted by year."""
     value: object = hit.metadata.get(field.removeprefix(METADATA))
     if field in {"ontology", "format"}:

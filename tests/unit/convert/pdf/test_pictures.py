@@ -6,7 +6,7 @@ from PIL import Image
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
-from kg_api.convert.isolated.pool import note_skipped_images
+from kg_api.convert.isolated.pool import add_skipped_images_note
 from kg_api.convert.pdf import convert, scans
 from kg_api.convert.pdf.scans import PictureReader
 from kg_api.convert.shared.ocr import OcrFailed, Picture, PixelLine, PixelWord
@@ -73,7 +73,7 @@ def test_uncertain_lines_are_dropped_and_reported() -> None:
 
 def test_failed_page_does_not_affect_others() -> None:
     engine = Engine([OcrFailed("the engine broke"), [], [line("Three.", 200, 300)]])
-    found = note_skipped_images(read(engine, picture, picture, picture), "")
+    found = add_skipped_images_note(read(engine, picture, picture, picture), "")
     assert (found.text, found.pictures) == ("Three.", (1, 2))
     assert "page 1 could not be read by OCR: the engine broke" in found.notes
     assert "page 2 could not be read by OCR: OCR found no text" in found.notes

@@ -13,13 +13,13 @@ from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import ListFlowable, ListItem, PageBreak, Paragraph, Table
 
 from kg_api.convert import pdf
-from kg_api.convert.isolated.pool import note_skipped_images
+from kg_api.convert.isolated.pool import add_skipped_images_note
 from kg_api.convert.pdf import convert
 from kg_api.convert.pdf.layout import find_columns
 from kg_api.convert.pdf.letters import get_visible_text
 from kg_api.convert.shared.accounting import find_missing
 from kg_api.errors import UnreadableDocument
-from kg_api.text.markdown import blocks
+from kg_api.text.markdown import parse_blocks
 from tests.unit.convert.pdf.files import BODY, STORY, drawn, heading, lines, listing, paragraphs, story
 from tests.unit.convert.pdf.raw_pdf import annotation, appearance, page, shows, widget
 
@@ -38,7 +38,7 @@ def test_lists_keep_their_marks() -> None:
         STORY[1],
         f"1. {long}\n2. Count the lamps\n3. Close the door",
     ]
-    assert [block.kind for block in blocks(found)].count("list_item") == 6
+    assert [block.kind for block in parse_blocks(found)].count("list_item") == 6
 
 
 def test_code_keeps_its_lines_and_indentation() -> None:
@@ -332,7 +332,7 @@ def test_markdown_markup_at_paragraph_start_is_escaped() -> None:
 
     found = convert(drawn(draw)).text
     assert found.split("\n\n") == [f"\\{text}" for text in texts]
-    assert {block.kind for block in blocks(found)} == {"paragraph"}
+    assert {block.kind for block in parse_blocks(found)} == {"paragraph"}
 
 
 def test_document_properties_become_metadata() -> None:
@@ -410,7 +410,7 @@ def test_a_file_without_text_seems_to_be_scanned() -> None:
     found = convert(drawn(picture, picture))
     assert (found.text, found.pictures) == ("", (1, 2))
     with pytest.raises(UnreadableDocument, match=r"scanned.*OCR is off.*ocrmypdf"):
-        note_skipped_images(found, "OCR is off")
+        add_skipped_images_note(found, "OCR is off")
 
 
 WHOLE = story(*paragraphs(STORY * 4))

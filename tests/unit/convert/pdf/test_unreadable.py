@@ -2,7 +2,7 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from kg_api.convert.isolated.pool import note_skipped_images
+from kg_api.convert.isolated.pool import add_skipped_images_note
 from kg_api.convert.pdf import convert
 from kg_api.convert.pdf.scans import PictureReader
 from kg_api.errors import UnreadableDocument
@@ -91,7 +91,7 @@ def test_unreadable_text_is_omitted_and_reported(font: Font) -> None:
     made = convert(write(font, *LINES))
     assert (made.text, made.notes, made.unreadable) == ("", (TOLD,), (1,))
     with pytest.raises(UnreadableDocument, match="do not map to letters") as error:
-        note_skipped_images(made, "no OCR is installed")
+        add_skipped_images_note(made, "no OCR is installed")
     assert "no OCR is installed" in str(error.value)
     assert "scanned" not in str(error.value)
 
@@ -101,7 +101,9 @@ def test_readable_lines_of_the_page_stay(font: Font) -> None:
     readable = ("The crane lifts 40 tons.", "It stands on the pier.")
     made = convert(write(font, *LINES, readable=readable))
     assert (made.text, made.notes, made.unreadable) == (" ".join(readable), (TOLD,), (1,))
-    assert note_skipped_images(made, "OCR is off").notes[1:] == ("page 1 was not read by OCR: OCR is off",)
+    assert add_skipped_images_note(made, "OCR is off").notes[1:] == (
+        "page 1 was not read by OCR: OCR is off",
+    )
 
 
 def test_single_unreadable_signs_are_reported() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.graph.jobs import speed
+from kg_api.graph.jobs import compute_speed
 from kg_api.schemas.filters import Condition, parse_conditions
 from kg_api.web.ui.rendering import Question, pace, read_choice, time_left, write_condition
 from kg_api.web.ui.routes.library import read_edited_metadata
@@ -44,16 +44,16 @@ def test_field_values_are_toggled_individually() -> None:
     found = question = Question("a", where=("date>=2024", "format=pdf"))
     steps = (("html", ["format in pdf,html"]), ("pdf", ["format=html"]), ("html", []))
     for value, where in steps:
-        found = found.toggling("format", value)
+        found = found.toggle("format", value)
         assert found is not None
         assert found.where == ("date>=2024", *where)
-    assert question.toggling("tags", "a,b") is not None
+    assert question.toggle("tags", "a,b") is not None
     tagged = Question("a", where=("tags=x",))
-    with_comma = tagged.toggling("tags", "a,b")
+    with_comma = tagged.toggle("tags", "a,b")
     assert with_comma is not None
     assert with_comma.where == ("tags in x,'a,b'",)
-    assert with_comma.toggling("tags", "a,b") == tagged
-    assert tagged.toggling("tags", """'"a,b""") is None, "a comma separates values"
+    assert with_comma.toggle("tags", "a,b") == tagged
+    assert tagged.toggle("tags", """'"a,b""") is None, "a comma separates values"
 
 
 PARTS: dict[str, Any] = {"text": "b", "ontology": "o", "way": "text", "kind": "image", "where": ("a=1",)}
@@ -115,7 +115,7 @@ IN_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 @pytest.mark.parametrize("seconds", [0.4, 7.0, 25.0, 90.0, 4000.0, 200_000.0])
 @pytest.mark.parametrize(("moved", "left"), [(1, 3), (20, 5), (3, 100), (5000, 12_000)])
 def test_remaining_time_follows_the_rate(moved: int, left: int, seconds: float) -> None:
-    rate, rest = speed(moved, seconds, left)
+    rate, rest = compute_speed(moved, seconds, left)
     assert rate > 0
     assert rate * rest == pytest.approx(left, rel=0.01, abs=rate * 0.06)
     number, _, unit = pace(rate).replace(",", "").partition(" ")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lxml.html import fragment_fromstring
 
 from kg_api.schemas.search import Ranks, SourceHit, WordMatch
-from kg_api.web.page_mount import sentences_of
+from kg_api.web.page_mount import list_sentences
 from kg_api.web.ui.markdown import TAGS, render_markdown
 from kg_api.web.ui.rendering import (
     FOLDER,
@@ -144,6 +144,6 @@ def test_message_shows_code_as_code() -> None:
 
 def test_problem_of_a_field_shows_code_as_code() -> None:
     error = {"field": "body.documents", "message": "name documents, or say `all`"}
-    assert sentences_of({"status": 422, "type": "urn:kg:input", "errors": [error]}, "/ui/review") == [
+    assert list_sentences({"status": 422, "type": "urn:kg:input", "errors": [error]}, "/ui/review") == [
         "body: name documents, or say <code>all</code>."
     ]
