@@ -110,7 +110,7 @@ def _unify(character: str) -> str:
 PREFIX = "KG_"
 OF_OTHERS = ("KG_TEST_",)
 NEAR = 0.8
-"""Minimum similarity of a variable without `__` to a known setting. `nearest` is not suitable: it also
+"""Minimum similarity of a variable without `__` to a known setting. `find_nearest` is not suitable: it also
 matches single words, so KG_LOG or KG_WORKER_1_HOST of other programs would be misspelt settings."""
 _OF_KUBERNETES = re.compile(
     r"\w+_SERVICE_(HOST|PORT(_\w+)?)=.*"

@@ -68,7 +68,7 @@ def find_gap(scores: Sequence[float]) -> int | None:
 # Hosts
 
 HOME_HEADER = "KG-Home"
-"""Header with the home (`Home.instance`) of the requested service, and of the responding service."""
+"""Header with the home (`Home.read_instance`) of the requested service, and of the responding service."""
 
 
 @lru_cache(1000)

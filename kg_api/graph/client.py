@@ -46,7 +46,7 @@ log = structlog.get_logger()
 Row = dict[str, Any]
 T = TypeVar("T")
 
-MAX_ROWS_PER_STATEMENT = 2000  # rows per statement, the default of `portions`
+MAX_ROWS_PER_STATEMENT = 2000  # rows per statement, the default of `split_into_portions`
 CONNECT_SECONDS = 5.0
 CONNECTION_SECONDS = 5.0
 """Maximum age of a connection. A firewall can drop an idle connection silently. The driver notices that after

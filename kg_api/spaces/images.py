@@ -22,12 +22,12 @@ class OpenImageSpace(WatchedModel[ImageEmbedder]):
 
     @property
     def rendering(self) -> Rendering:
-        """Image format that the model requires. Raises the errors of `embedder`."""
+        """Image format that the model requires. Raises the errors of `get_embedder`."""
         return self.get_embedder().rendering
 
     @property
     def reads_text(self) -> bool:
-        """True if the model embeds text. Raises the errors of `embedder`."""
+        """True if the model embeds text. Raises the errors of `get_embedder`."""
         return self.get_embedder().reads_text
 
     @staticmethod

@@ -66,7 +66,7 @@ _FINEST = 8
 
 
 def count_characters(text: str, start: int, end: int) -> int:
-    """Count code points. `words` of kg_api.text.cutting is the other measure."""
+    """Count code points. `count_words` of kg_api.text.cutting is the other measure."""
     del text
     return end - start
 

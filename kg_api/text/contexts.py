@@ -32,7 +32,7 @@ def fill_usual_template(
 def fill_own_template(
     pattern: str, title: str, heading: Sequence[str], metadata: Mapping[str, MetadataValue], text: str = ""
 ) -> str:
-    """Return the line of an ontology's own template, with at most 300 characters. See `template`."""
+    """Return the line of an ontology's own template, of at most 300 characters. See `fill_usual_template`."""
     date, people = map(_limit_value, find_date_and_people(metadata))
     above = _without_repeats((title, *heading))[1:] if title else heading
     path = _shorten(_build_path(above, text), MAX_LINE_LENGTH // 2)

@@ -17,7 +17,7 @@ from kg_api.text.lines import is_blank
 
 @dataclass(frozen=True, slots=True)
 class SplitLimits:
-    """Sizes of sources in words, as counted by `words`."""
+    """Sizes of sources in words, as counted by `count_words`."""
 
     join_below: int = 40
     """Join smaller pieces, and list items of any size, with their neighbors in the section."""

@@ -89,7 +89,7 @@ def test_vector_of_a_changed_model_is_rejected(opened: Opened) -> None:
     assert "another model responds" in (opened.space.get_last_failure() or "")
     opened.model.turned = False
     assert np.array_equal(opened.space.embed_query("foxes"), right)
-    # the check that `trouble` began may still report the other model
+    # the check that `get_last_failure` began may still report the other model
     wait_until(lambda: opened.space.get_last_failure() is None, 5)
 
 
