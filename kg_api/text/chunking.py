@@ -24,7 +24,7 @@ from kg_api.text.semantic import split_by_topic
 
 # Strategy `count`: a fixed number of words
 
-_LONG_WORD = 10  # characters per word in long words, as in `count_words`, so a chunk has up to size times this
+_LONG_WORD = 10  # characters per word in long words, as in `count_words`: a chunk has up to size times this
 _KEPT_WHOLE = 4  # divisor of the chunk size: text without spaces stays whole up to this share
 
 
