@@ -105,6 +105,26 @@ def test_fields_are_offered_and_half_a_condition_waits(page: Page, http: httpx.C
     expect(page.locator("#results")).to_contain_text("No results")
 
 
+def test_texts_have_their_own_direction(page: Page, http: httpx.Client) -> None:
+    text = "# שלום Mac\n\nעולם Kubernetes (AWS).\n\nOne שני (three).\n"
+    given = {"ontology": "notes", "document": "rtl.md", "text": text, "format": "markdown"}
+    document = http.post("/documents", json=given).json()["document_id"]
+    page.goto(f"/ui/read/{document}")
+    measure = """each => [...each.textContent].map((_, at) => {
+        const range = document.createRange(), text = each.firstChild
+        range.setStart(text, at)
+        range.setEnd(text, at + 1)
+        return range.getBoundingClientRect().x
+    })"""
+    heading, hebrew, english = (
+        page.locator(each).evaluate(measure)
+        for each in ("h1", ".markdown p >> nth=0", ".markdown p >> nth=1")
+    )
+    assert heading[0] > heading[5]  # from right to left: the first word is on the right
+    assert hebrew[0] > hebrew[19] > hebrew[5] > hebrew[21]  # the full stop is on the left
+    assert english[0] < english[4] < english[9] < english[15]
+
+
 @pytest.mark.usefixtures("ids")
 def test_unfinished_word_finds_passages_without_a_note(page: Page) -> None:
     page.goto("/ui/search")
