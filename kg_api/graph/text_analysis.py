@@ -242,24 +242,19 @@ OMITTED = frozenset(
 """Words that the analyzer ignores."""
 MIN_STEMMED = 3  # minimum length of a word to stem
 _MEASURED = re.compile("[aeiouy][^aeiouy]")  # a vowel and a following consonant: Porter's m > 0
-_ACCENTED = re.compile("([a-z])[\u0300-\u036f]+")
 
 
 @lru_cache(KNOWN_FORMS)
 def normalize_word(word: str) -> str:
-    """Normalize the form for comparing words: the lower-case stem, with Latin letters without accents.
+    """Normalize the form for comparing words: the lower-case stem without accents.
 
     Words with the same token in the index have the same form. The analyzer keeps accents, but here `resume`
-    equals `résumé`.
+    equals `résumé`, `ΑΘΗΝΑ` equals `Αθήνα`, and `ß` equals `ss`, because kg also finds these.
     """
     if word.isascii():
         return _stem(word.lower())
-    composed = unicodedata.normalize("NFC", word).lower().replace("ς", "σ")
-    form = _stem(composed)
-    if form.isascii():
-        return form
-    plain = _ACCENTED.sub(r"\1", unicodedata.normalize("NFD", form))
-    return _stem(plain) if plain.isascii() else unicodedata.normalize("NFC", plain)
+    plain = fold(_stem(unicodedata.normalize("NFC", word).lower()))
+    return _stem(plain) if plain.isascii() else plain
 
 
 def _stem(word: str) -> str:
