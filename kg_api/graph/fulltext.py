@@ -249,6 +249,7 @@ MAX_SCANNED = 200_000  # maximum number of characters to scan, which takes 20 ms
 
 _WORD = re.compile(rf"(?:[^\W_]+|[{SYMBOLS}])(?:[{EXTENDING}{SYMBOLS}]+[^\W_]*)*")
 _JOINT = re.compile(r"\s*|_+|\s?°\s?|[-^'’＇.,:/·]")
+_WITHOUT_SPACES = re.compile(f"[{SINGLE}{SPACELESS}]")
 _PLAIN_WORD = re.compile(r"[^\W_]+")
 """For texts without joining characters, twice as fast as `_WORD`."""
 _ASCII_WORDS = "".join(chr(code).lower() if chr(code).isalnum() else " " for code in range(128))
@@ -283,14 +284,18 @@ class QuestionWords:
         # In a variant such as `6,000.00`, the end also belongs to `1,000.00`
         self._telling = frozenset(chain(*significant, (forms[0] for forms in variants)))
         known = frozenset(form for word in question_words for form in _list_forms(word))
-        every = _list_forms(_POSSESSIVE.sub("", normalise_text(question))) if question_words else []
+        words = _split_words(_POSSESSIVE.sub("", normalise_text(question))) if question_words else []
+        every = [*chain(*words)]
         self._pairs = frozenset(pair for pair in pairwise(every) if known.issuperset(pair)).union(
             pair for forms in variants for pair in pairwise(forms)
         )
         beside = frozenset(chain(*self._pairs))
         alone = (forms[0] for forms in telling if len(forms) == 1)
-        # In scripts without spaces, two characters of a longer word are in many other words
-        self._alone = frozenset(form for form in alone if form not in beside or not has_spaceless(form))
+        # In scripts without spaces, one or two characters of a longer word are in many other words
+        joined = frozenset(chain(*(forms for forms in words if len(forms) > 1)))
+        self._alone = frozenset(
+            form for form in alone if form not in joined or not _WITHOUT_SPACES.search(form)
+        )
         self._wanted = self._alone | beside
         self._seen: dict[str, tuple[IndexToken, ...]] = {}
         letters = {re.escape(form[:2]) for form in self._wanted if form}
@@ -376,7 +381,12 @@ def _split(word: str) -> tuple[IndexToken, ...]:
 
 
 def _list_forms(text: str) -> list[str]:
-    return [token.form for word in _WORD.finditer(text) for token in _split(word[0])]
+    return [*chain(*_split_words(text))]
+
+
+def _split_words(text: str) -> list[list[str]]:
+    """Split the forms of each word. In scripts without spaces, a word is the text up to the next sign."""
+    return [[token.form for token in _split(word[0])] for word in _WORD.finditer(text)]
 
 
 def _select_significant(words: list[str]) -> list[str]:
