@@ -24,6 +24,7 @@ from kg_api.graph.names import report_unknown_ontology
 from kg_api.graph.spellings import MAX_VARIANTS, Variant, find_variants
 from kg_api.graph.text_analysis import (
     EXTENDING,
+    HANGUL,
     JOINING,
     KNOWN_FORMS,
     OMITTED,
@@ -37,6 +38,7 @@ from kg_api.graph.text_analysis import (
     find_stop_words,
     has_spaceless,
     index_language_batch,
+    is_joined,
     locate_pairs,
     normalize_word,
     runs,
@@ -89,7 +91,9 @@ def list_terms(text: str) -> list[str]:
         for found in _WORDS.finditer(normal)
         for part in PIECES.findall(found[0])
         for each in (
-            split_spaceless(part)
+            [part, *split_spaceless(part)]
+            if is_joined(part)
+            else split_spaceless(part)
             if spaceless and has_spaceless(part)
             else dict.fromkeys([part, *TURNS.split(part)])
         )
@@ -249,6 +253,7 @@ MAX_SCANNED = 200_000  # maximum number of characters to scan, which takes 20 ms
 
 _WORD = re.compile(rf"(?:[^\W_]+|[{SYMBOLS}])(?:[{EXTENDING}{SYMBOLS}]+[^\W_]*)*")
 _JOINT = re.compile(r"\s*|_+|\s?°\s?|[-^'’＇.,:/·]")
+_HANGUL = re.compile(f"[{HANGUL}]")
 _WITHOUT_SPACES = re.compile(f"[{SINGLE}{SPACELESS}]")
 _PLAIN_WORD = re.compile(r"[^\W_]+")
 """For texts without joining characters, twice as fast as `_WORD`."""
@@ -292,7 +297,9 @@ class QuestionWords:
         beside = frozenset(chain(*self._pairs))
         alone = (forms[0] for forms in telling if len(forms) == 1)
         # In scripts without spaces, one or two characters of a longer word are in many other words
-        joined = frozenset(chain(*(forms for forms in words if len(forms) > 1)))
+        # In Korean, particles follow a word without a space
+        longer = (forms[bool(_HANGUL.match(forms[0])) :] for forms in words if len(forms) > 1)
+        joined = frozenset(chain(*longer))
         self._alone = frozenset(
             form for form in alone if form not in joined or not _WITHOUT_SPACES.search(form)
         )

@@ -72,13 +72,17 @@ SINGLE = "\u3005\u3007\u3041-\u3098\u309b-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900
 
 The sound marks \u3099 and \u309a belong to the preceding kana. File systems separate them.
 """
+HANGUL = "\uac00-\ud7a3"
+JOINED = "\u30a1-\u30fa\u30fc-\u30fe" + HANGUL
+"""Katakana and Hangul, whose words are often a part of the analyzer's token: `データベース`, `한글을`."""
 SPACELESS = (
     "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ecf\u0edc-\u0edf\u1000-\u103f\u1050-\u108f\u1780-\u17d3\uaa60-\uaa7f"
+    + JOINED
 )
-"""Thai, Lao, Burmese, and Khmer, without digits. The analyzer indexes text up to a space as one token.
+"""Joined scripts, and Thai, Lao, Burmese, and Khmer without digits, whose token is the text up to a space.
 
-kg indexes and queries each two adjacent characters with their marks instead. On xquad th, nDCG@10 rises from
-25.3 to 96.3 (ADR 110).
+kg indexes and queries each two adjacent characters with their marks. On xquad th, nDCG@10 rises from 25.3 to
+96.3 (ADR 110).
 """
 _HEBREW = r"\u05d0-\u05f2"
 _UNKNOWN = (
@@ -113,8 +117,11 @@ _SCRIPT_CHANGE = (
 )
 _BETWEEN_PARTS = re.compile(rf"[^\w{EXTENDING}]+|_+|{_SCRIPT_CHANGE}")
 TURNS = re.compile(_SCRIPT_CHANGE)
-PIECES = re.compile(f"[{SINGLE}][{EXTENDING}]*|[{SPACELESS}]+|[^{SINGLE}{SPACELESS}]+")
+PIECES = re.compile(f"[{SINGLE}][{EXTENDING}]*|(?:[{SPACELESS}][{EXTENDING}]*)+|[^{SINGLE}{SPACELESS}]+")
 _SPACELESS_CHARACTER = re.compile(f"[{SPACELESS}][{EXTENDING}]*")
+_SINGLE_CHARACTER = re.compile(f"[{SINGLE}]")
+_AT_SINGLE = re.compile(f"[{SINGLE}][{EXTENDING}]*")
+_JOINED_CHARACTER = re.compile(f"[{JOINED}]")
 _POSSESSIVE = re.compile(r"[^\W_]+['’＇][sS]")
 _WITHOUT_TOKEN = re.compile(rf"[{_build_character_class(_list_characters({'No'}))}{_UNKNOWN}]")
 """Numbers that are not digits, and letters unknown to the analyzer."""
@@ -150,6 +157,11 @@ def has_spaceless(text: str) -> bool:
     return not text.isascii() and _SPACELESS_CHARACTER.search(text) is not None
 
 
+def is_joined(piece: str) -> bool:
+    """Check if a piece is in a joined script, so that the analyzer's token is also a word."""
+    return _JOINED_CHARACTER.match(piece) is not None
+
+
 def split_spaceless(piece: str) -> list[str]:
     """Split a piece into pairs of adjacent characters if its script writes no spaces between words.
 
@@ -177,9 +189,15 @@ def _find_hidden(text: str) -> Iterator[str]:
     for run in (match[0] for match in runs(text)):
         if run.isalnum() and not _SCOPE.match(run) and (is_plain or split_parts(run) == run):
             continue
-        seen = split_parts(run)
-        if seen and run != seen:  # the analyzer removes `'s` itself, so only the `s` is missing
-            yield seen.rpartition(" ")[2] if _POSSESSIVE.fullmatch(run) else seen
+        for token in _AT_SINGLE.split(run) if has_spaceless(run) else [run]:
+            seen = split_parts(token)
+            if seen and token != seen:  # the analyzer removes `'s` itself, so only the `s` is missing
+                yield seen.rpartition(" ")[2] if _POSSESSIVE.fullmatch(token) else seen
+
+
+def _is_joint(beside: str) -> bool:
+    """Check if a character next to a piece belongs to the same token of the analyzer."""
+    return bool(beside) and not _SINGLE_CHARACTER.match(beside)
 
 
 def _find_written_otherwise(text: str) -> Iterator[str]:
@@ -190,7 +208,9 @@ def _find_written_otherwise(text: str) -> Iterator[str]:
     for run in runs(text):
         for piece in PIECES.finditer(run[0]):
             seen = split_parts(piece[0])
-            if not seen or piece[0] == seen:
+            beside = run[0][: piece.start()][-1:], run[0][piece.end() :][:1]
+            is_token = _SINGLE_CHARACTER.match(piece[0]) or not any(map(_is_joint, beside))
+            if not seen or (piece[0] == seen and is_token):
                 continue
             start, end = run.start() + piece.start(), run.start() + piece.end()
             if piece[0].isdecimal() and (unit := _UNIT_AFTER.match(text, end)):
@@ -396,7 +416,7 @@ def fold(word: str) -> str:
 def may_be_misspelt(word: str) -> bool:
     """Check if kg looks for other spellings of a word. Numbers and names with symbols are exact.
 
-    In Thai and similar scripts, a word of the query is only a part of a word.
+    In Thai and similar scripts, a word of the query is only a part of a word. Parts also find similar words.
     """
     return MIN_WORD <= len(word) <= MAX_WORD and is_word(word) and not has_spaceless(word)
 
@@ -504,7 +524,6 @@ ENOUGH = 1000  # words of a text that kg reads to recognize its language
 MAX_REPEATED = 2
 """Maximum count of a word to compare languages. Code repeats names such as `dir`, a German word."""
 STEMS_MIN_STEMMED = 3
-_SINGLE_CHARACTER = re.compile(f"[{SINGLE}]")
 MAX_GUESSED = 8
 """Maximum words of a query in an unknown language that kg stems in each language. Longer queries are
 sentences."""
