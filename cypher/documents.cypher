@@ -205,7 +205,7 @@ RETURN d.document_id AS document_id, d.content_hash AS content_hash, d.uri AS ur
 // only on request, because sorting costs as much as filtering. Each condition needs one alternative, with all its
 // parts. A single value is compared as a list of one. For dates ('time ...'), the dates of a document are compared,
 // and its texts only if it has no date. Texts without a date do not match. Each condition reads one property if
-// possible.
+// possible. In upper case, ß equals ss, and all forms of Greek sigma and of Turkish i are equal.
 CYPHER 25
 CALL () {
   WHEN $document_ids IS NOT NULL THEN {
@@ -229,7 +229,8 @@ WHERE all(alternatives IN $conditions WHERE any(conditions IN alternatives WHERE
     WHEN 'missing' THEN coalesce(size([] + d[c.property]), 0) = 0
     WHEN 'contains' THEN any(v IN [] + d[c.property] WHERE v IN c.values)
       OR (d[c.property] IS :: STRING NOT NULL
-          AND any(v IN c.values WHERE toLower(d[c.property]) CONTAINS toLower(toString(v))))
+          AND any(v IN c.values WHERE replace(toUpper(d[c.property]), 'İ', 'I')
+            CONTAINS replace(toUpper(toString(v)), 'İ', 'I')))
     ELSE any(times IN [coalesce([] + d[c.times], [])] WHERE CASE
       WHEN size(times) = 0 THEN CASE c.op
         WHEN 'time in' THEN any(v IN [] + d[c.property] WHERE v IN c.values)

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Final, cast, get_args
 
 from cachetools import TTLCache
@@ -323,18 +324,19 @@ def _build_parameters(condition: Condition) -> Row:
         "op": f"time {op}" if any(spans) else op,
         "property": known if key is None else f"{VALUES}{key}",
         "times": times,
-        "values": _list_spellings(condition) if known in _NAMES else condition.values,
+        "values": _list_spellings(condition, known in _NAMES),
         "spans": [{"start": each.start, "until": each.until} for each in spans if each],
     }
 
 
-def _list_spellings(condition: Condition) -> list[Any]:
-    """List values in each form that can be stored, the current form first."""
-    forms = [
-        list_spellings(normalize_document_name(each)) if isinstance(each, str) else [each]
+def _list_spellings(condition: Condition, is_name: bool) -> list[Any]:
+    """List values in each form that can be stored, the current form first. Only names are stored in NFC."""
+    texts = (
+        normalize_document_name(each) if is_name and isinstance(each, str) else each
         for each in condition.values
-    ]
-    return [form for each in forms for form in each]
+    )
+    forms = (list_spellings(each) if isinstance(each, str) else [each] for each in texts)
+    return [*chain(*forms)]
 
 
 def _parse_span(value: Any) -> Moment | None:
