@@ -16,6 +16,8 @@ from typing import Final
 from rapidfuzz import process, utils
 from rapidfuzz.distance import OSA
 
+from kg_api.wording import continues_letter
+
 _SAME = str.maketrans(
     {
         **dict.fromkeys("‘’‚‛′`´ʼ＇", "'"),
@@ -51,7 +53,7 @@ class FoldedText:
     def to_origin(self, start: int, end: int) -> tuple[int, int]:
         """Return the span in the origin, including the marks of its last letter."""
         last = self.places[end - 1] + 1
-        while last < len(self.origin) and _continues_letter(self.origin[last]):
+        while last < len(self.origin) and continues_letter(self.origin[last]):
             last += 1
         return self.places[start], last
 
@@ -85,19 +87,13 @@ def is_cut(text: str, at: int) -> bool:
     if not 0 < at < len(text):
         return False
     last = at - 1
-    while last and _continues_letter(text[last]):
+    while last and continues_letter(text[last]):
         last -= 1
     before, behind = text[last], text[at]
     if not before.isalnum():
         return False
     spaced = not (WITHOUT_BLANKS.match(before) or WITHOUT_BLANKS.match(behind))
-    return _continues_letter(behind) or (spaced and behind.isalnum())
-
-
-def _continues_letter(character: str) -> bool:
-    """Check for a mark such as a vowel sign of Hindi, a joiner, or a later part of a Korean syllable."""
-    is_joined = character == "\u200d" or "\u1160" <= character <= "\u11ff"
-    return is_joined or unicodedata.category(character)[0] == "M"
+    return continues_letter(behind) or (spaced and behind.isalnum())
 
 
 def _unify(character: str) -> str:

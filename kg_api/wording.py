@@ -1,8 +1,9 @@
-"""Plurals and page numbers for messages, detection of weaker results, and host names."""
+"""Plurals and page numbers for messages, letters with their marks, weaker results, and host names."""
 
 from __future__ import annotations
 
 import ipaddress
+import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise
@@ -47,6 +48,33 @@ def name_pages(numbers: Sequence[int]) -> str:
     runs = [[n for _, n in run] for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])]
     ranges = ", ".join(f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
     return f"page {ranges}" if len(numbers) == 1 else f"pages {ranges}"
+
+
+# Letters
+
+MAX_MARKS: Final = 24
+"""Limit in code points. The longest emoji has 10, and more marks on a letter are abuse."""
+
+
+def continues_letter(character: str) -> bool:
+    """Check for a mark such as a vowel sign of Hindi, a joiner, or a later part of a Korean syllable."""
+    is_joined = character == "\u200d" or "\u1160" <= character <= "\u11ff"
+    return is_joined or unicodedata.category(character)[0] == "M"
+
+
+def find_letter_start(text: str, at: int) -> int:
+    """Return the position, or the start of a letter with marks or of a joined emoji around it."""
+    start = at
+    while max(0, at - MAX_MARKS) < start < len(text) and (
+        continues_letter(text[start]) or text[start - 1] == "\u200d"
+    ):
+        start -= 1
+    return start
+
+
+def shorten(text: str, size: int) -> str:
+    """Return at most `size` characters. A shortened text ends with an ellipsis."""
+    return text if len(text) <= size else f"{text[: find_letter_start(text, size)]}…"
 
 
 # Weaker results

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from kg_api.schemas.vocabulary import ProposalKind, ProposalState
-from kg_api.wording import pluralize
+from kg_api.wording import pluralize, shorten
 from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import Table, command, make_group, note_all
 from kg_cli.terminal.console import Part, Shown
@@ -30,7 +30,7 @@ def _link(each: Proposal) -> Shown:
     parts: list[Part] = []
     for end in each.ends:
         text = " ".join(end.quote.split())
-        parts += [(_format_place(end), "bold"), f" {text[:SHOWN]}…\n" if len(text) > SHOWN else f" {text}\n"]
+        parts += [(_format_place(end), "bold"), f" {shorten(text, SHOWN)}\n"]
     return [*parts, (each.reason if each.state == "open" else f"{each.reason} ({each.state})", "dim")]
 
 

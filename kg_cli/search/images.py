@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kg_api.errors import Conflict, InvalidInput
-from kg_api.wording import pluralize
+from kg_api.wording import pluralize, shorten
 from kg_cli.search.views import print_passage
 from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import Table, command, make_group, note_all, short_id
@@ -44,7 +44,7 @@ def _format_size(place: Place) -> str:
         "images",
         {
             "image": lambda each: f"{each.ontology} / {each.document}",
-            "text": lambda each: " ".join(each.full_text.split())[:MAX_WORDS],
+            "text": lambda each: shorten(" ".join(each.full_text.split()), MAX_WORDS),
             "size": _format_size,
             "id": short_id("source_id"),
         },

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kg_api.wording import describe_ocr, find_gap, pluralize
+from kg_api.wording import describe_ocr, find_gap, find_letter_start, pluralize, shorten
 from kg_cli.terminal import console
 from kg_cli.terminal.answers import SHORT_ID, Column, note_all, print_rows, short_id
 from kg_cli.terminal.console import Part
@@ -60,12 +60,16 @@ def mark_spans(text: str, marks: Marks = ()) -> list[Part]:
 def cut_excerpt(
     text: str, marks: Marks = (), size: int = SHOWN_CHARACTERS, lead: int = LEAD_CHARACTERS
 ) -> list[Part]:
-    """Return `size` characters of a passage, with at most `lead` before the first mark."""
+    """Return `size` columns of a passage, with at most `lead` before the first mark."""
+    from rich.cells import cell_len
+
     begin = len(text) - len(text.lstrip())
     first = marks[0][0] - begin if marks else 0
     whole = text.strip()
-    start = max(0, min(first - lead, len(whole) - size))
-    visible = whole[start : start + size]
+    width = max(1, cell_len(whole) / (len(whole) or 1))  # 2 for Chinese
+    size, lead = round(size / width), round(lead / width)
+    start = find_letter_start(whole, max(0, min(first - lead, len(whole) - size)))
+    visible = whole[start : find_letter_start(whole, min(start + size, len(whole)))]
     within = [*_shift_marks(marks, -begin - start, len(visible))]
     more = start + len(visible) < len(whole)
     return ["…" if start else "", *mark_spans(visible, within), "…" if more else ""]
@@ -86,21 +90,33 @@ def format_title(place: SourcePlace, width: int = sys.maxsize) -> list[Part]:
 
     The last heading stays if there is room for the end of the document name.
     """
+    from rich.cells import cell_len
+
     from kg_api.schemas.embedding import find_document_date
 
     day = (find_document_date(getattr(place, "metadata", {})) or "")[:DATE]
     name, steps = f"{place.ontology} / {place.document}", _format_place(place).split(" > ")
     where, date = " > ".join(steps), f"  {day}" if day else ""
-    if len(name) + 2 + len(where) + len(date) > width:
+    if cell_len(name) + 2 + cell_len(where) + len(date) > width:
         date = ""
-    while len(steps) > 1 and len(name) + 2 + len(where) > width:
-        if len(steps) == 2 and width - 2 - len(where) >= MIN_NAME:  # noqa: PLR2004 - heading and paragraph
+    while len(steps) > 1 and cell_len(name) + 2 + cell_len(where) > width:
+        if len(steps) == 2 and width - 2 - cell_len(where) >= MIN_NAME:  # noqa: PLR2004 - heading and paragraph
             break
         steps = steps[1:]
         where = " > ".join(["…", *steps])
-    room = max(width - len(where) - 2, 1)
-    name = name if len(name) <= room else f"…{name[1 - room :]}"
+    room = max(width - cell_len(where) - 2, 1)
+    name = name if cell_len(name) <= room else f"…{_keep_end(name, room - 1)}"
     return [(name, "bold"), "  ", (where, "cyan"), (date, "dim")]
+
+
+def _keep_end(text: str, width: int) -> str:
+    """Return the end of a text that fits the width."""
+    from rich.cells import cell_len
+
+    at = max(0, len(text) - max(width, 0))
+    while at < len(text) and (cell_len(text[at:]) > width or find_letter_start(text, at) != at):
+        at += 1
+    return text[at:]
 
 
 def _format_place(place: SourcePlace) -> str:
@@ -299,7 +315,7 @@ def print_statement(statement: Statement) -> None:
 def print_end(answer: Answered) -> None:
     for cited in answer.citations:
         quote = " ".join(cited.quote.split())
-        shortened = quote if len(quote) <= QUOTE_CHARACTERS else f"{quote[:QUOTE_CHARACTERS]}…"
+        shortened = shorten(quote, QUOTE_CHARACTERS)
         where = " > ".join([*cited.heading, f"¶{cited.paragraph}"])
         name = (f"{cited.ontology} / {cited.document}", "bold")
         console.block([(f"[{cited.number}] ", "cyan"), name, "  ", (where, "cyan"), f"\n    “{shortened}”"])

@@ -36,6 +36,7 @@ from kg_api.web.shared.security import may, note_outcome, viewer
 from kg_api.web.ui.drawing import describe_ties, opening
 from kg_api.web.ui.links import Value, address, below
 from kg_api.web.ui.markdown import render_markdown
+from kg_api.wording import find_letter_start
 
 FOLDER: Final = Path(__file__).parent / "static"
 PREFIX: Final = "/ui/assets/"
@@ -263,8 +264,8 @@ def excerpt(hit: SourceHit) -> Excerpt:
     # Start and end at a space, if one is near
     at = min(max(0, first - BEFORE), len(text) - SHOWN_CHARACTERS)
     space = text.find(" ", at, at + BEFORE // 2) if at else -1
-    start = at if space < 0 else space + 1
-    end = min(len(text), start + SHOWN_CHARACTERS)
+    start = find_letter_start(text, at) if space < 0 else space + 1
+    end = find_letter_start(text, min(len(text), start + SHOWN_CHARACTERS))
     if end < len(text) and (space := text.rfind(" ", end - BEFORE // 2, end)) > 0:
         end = space
     return Excerpt(split_by_marks(text, hit.matches, start, end), start > 0, end < len(text))

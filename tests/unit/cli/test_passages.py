@@ -13,6 +13,7 @@ from kg_api.schemas.answers import AnswerCounts, Answered, Citation, HybridHits,
 from kg_api.schemas.concepts import Concept, ConceptContext, ConceptHit, ConceptPassage
 from kg_api.schemas.images import PageImage
 from kg_api.schemas.search import Degradation, SourceHits, SourceWindow, WordMatch
+from kg_api.wording import shorten
 from kg_cli.concepts.commands import print_passages
 from kg_cli.documents.commands import print_page
 from kg_cli.search import commands, views
@@ -21,6 +22,7 @@ from kg_cli.search.views import (
     SHOWN_CHARACTERS,
     cut_excerpt,
     find_marks,
+    format_title,
     mark_spans,
     print_context,
     print_end,
@@ -272,6 +274,28 @@ def test_long_passage_is_shown_around_first_mark() -> None:
     assert (shown.plain[0], shown.plain[-1], len(shown)) == ("…", "…", SHOWN_CHARACTERS + 2)
     assert "needle" in shown.plain[: len(shown) // 2]
     assert marked(shown) == ["needle"], "what is not shown is not marked"
+
+
+def test_excerpts_fit_their_columns_and_keep_letters_whole() -> None:
+    text = f"{'前' * 100}答案{'后' * 30}"
+    shown = styled(excerpt(text, [(100, 102)], 80, 20))
+    assert (shown.cell_len <= 82, marked(shown)) == (True, ["答案"])
+    assert shown.plain.index("答") <= 11
+    hindi = "नी" * 100
+    for size in range(20, 24):
+        shown = styled(excerpt(hindi, [(101, 103)], size, 10))
+        assert shown.plain.strip("…") in {"नी" * count for count in (10, 11, 12)}
+    assert shorten("abc", 3) == "abc"
+    assert shorten("abनी", 3) == "ab…"
+    assert shorten("a👩\u200d👧b", 3) == "a…"
+
+
+def test_title_keeps_the_paragraph_behind_wide_names() -> None:
+    place = make_place("s", "x", heading=["日本語の文書" * 3], document="日本語の文書.md")
+    for width in (20, 30, 40):
+        title = styled(format_title(place, width))
+        assert title.cell_len <= width
+        assert "¶" in title.plain
 
 
 @pytest.mark.parametrize(

@@ -132,6 +132,13 @@ def test_long_passage_is_shown_around_first_match(at: int, length: int) -> None:
     assert (shown.cut_before, shown.cut_after) == (not text.startswith(told), not text.endswith(told))
 
 
+def test_excerpt_keeps_letters_whole() -> None:
+    text = "नी" * 1000
+    for at in (801, 802, 803):
+        told = "".join(each.text for each in excerpt(hit(text, (at, at + 1))).pieces)
+        assert told == "नी" * (len(told) // 2)
+
+
 def test_reasons_name_what_found_it() -> None:
     assert reasons(hit("a", vector=1, text=12)) == ["semantic rank 1", "keyword rank 12", "similarity 0.50"]
 
