@@ -27,7 +27,9 @@ _ARABIC: Final = (
     "\u08e3-\u08ff"
 )
 """Vowel signs, tatweel, and Quranic signs."""
-_UNSAID: Final = re.compile(f"[{_FORMATS}{_HEBREW}{_ARABIC}]+")
+ARMENIAN: Final = "\u055b\u055c\u055e"
+"""Signs for emphasis, exclamation, and question, which stand after a vowel within the word."""
+_UNSAID: Final = re.compile(f"[{_FORMATS}{_HEBREW}{_ARABIC}{ARMENIAN}]+")
 _SIGNS: Final = str.maketrans("٫٬⁄", ".,/")
 _LETTERS: Final = str.maketrans("أإآٱىیےکةۀہ", "ااااييي" + "كههه")
 """Letters that Lucene's Arabic and Persian analyzers fold."""

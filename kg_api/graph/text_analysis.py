@@ -27,7 +27,7 @@ from rapidfuzz.distance import OSA
 from stop_words import AVAILABLE_LANGUAGES, get_stop_words
 
 from kg_api.graph.client import Row, Transaction
-from kg_api.normal_form import fold_letters, normalise_text
+from kg_api.normal_form import ARMENIAN, fold_letters, normalise_text
 from kg_api.schemas.base import build_alias_scope, build_document_scope, build_ontology_scope
 from kg_api.schemas.metadata import find_aliases
 
@@ -44,9 +44,10 @@ def _build_character_class(found: Sequence[int]) -> str:
     return "".join(f"{chr(first)}-{chr(last)}" for first, last in zip(firsts, ends, strict=True))
 
 
-_EXTENDING = _list_characters({"Mn", "Mc", "Me", "Cf"})
+_EXTENDING = sorted([*_list_characters({"Mn", "Mc", "Me", "Cf"}), *map(ord, ARMENIAN)])
 EXTENDING = _build_character_class(_EXTENDING)
-"""Marks and format characters, which belong to the character on their left and never end a word."""
+"""Marks, format characters, and Armenian signs, which belong to the character on their left and never end a
+word."""
 SYMBOLS = "".join(
     chr(code)
     for code in (*range(0x2100, 0x2150), *range(0x3200, 0x3400), *range(0x1F100, 0x1F300))
@@ -56,7 +57,7 @@ SYMBOLS = "".join(
 JOINING = frozenset(map(chr, _EXTENDING)).union(SYMBOLS)
 """Characters of words that are neither letters nor digits. Few texts have them."""
 _GLUE = (
-    r"_\u02c2-\u02c5\u02d2-\u02d7\u02de\u02df\u02ed\u02ef-\u02ff\u055b\u055c\u055e\u05f3\u066b\u202f\u203f\u2040"
+    r"_\u02c2-\u02c5\u02d2-\u02d7\u02de\u02df\u02ed\u02ef-\u02ff\u05f3\u066b\u202f\u203f\u2040"
     r"\u2054\u24b6-\u24e9\ua720\ua721\ua789\ua78a\uab5b\ufe33\ufe34\ufe4d-\ufe4f\uff3f\U0001f130-\U0001f189"
     r"\U0001f3fb-\U0001f3ff\u109e\u109f\u19de\u19df\u1aa0-\u1aa6\u1aa8-\u1aad\u309b\u309c\u30a0\u32d0-\u32fe\u3300-\u3357"
     r"\uaa77-\uaa79\uaade\uaadf\U0001173f"

@@ -22,6 +22,7 @@ from kg_api.graph.fulltext import (
 from kg_api.graph.search import find_by_text, find_concepts_by_text
 from kg_api.graph.similar import NO_VECTORS, describe_places
 from kg_api.graph.spaces import ensure_space
+from kg_api.normal_form import ARMENIAN
 from kg_api.schemas.base import build_concept_id, build_document_id
 from kg_api.schemas.documents import DocumentRecord
 from kg_api.schemas.search import SourceHits, SourceSearch
@@ -48,7 +49,17 @@ JOINED = [
     *("2026.08.1", "v2.x", "3.14", "12:30", "1/2", "a·b·c", "U.S.A.", "e.g.", "C++", "C#", ".NET", "tb-foo"),
     *("10\u202f000", 'צה"ל', "ג'", "wo\u00adrd", "می\u200cخواهم", "\u200eleft\u200f", "ﬁne", "ＡＢＣ"),
     *("１，０００", "½", "x²", "①", "❶", "Ⅷ", "测试.com", "Ru.UTF", "カキ・クケ", "น้ำ", "हिन्दी:शब्द"),
-    *("cafe\u0301:bar", "Ꟈb", "\ufeffmark", "بـــيت", "한글을", "2022년에", "データベース", "カタ漢字"),
+    *(
+        "cafe\u0301:bar",
+        "Ꟈb",
+        "\ufeffmark",
+        "بـــيت",
+        "한글을",
+        "2022년에",
+        "データベース",
+        "カタ漢字",
+        "Ի՞նչ",
+    ),
     *("(bracketed)", "«quoted»", "“q:r”", "dash—dash", "under__score", "a\u2024b", "x：y", "don‘t", "¿qué?"),
 ]
 
@@ -59,7 +70,7 @@ def runs(text: str) -> Iterator[str]:
 
 
 def is_within_a_word(c: str) -> bool:
-    return c.isalnum() or unicodedata.category(c) in {"Mn", "Mc", "Me", "Cf"}
+    return c.isalnum() or unicodedata.category(c) in {"Mn", "Mc", "Me", "Cf"} or c in ARMENIAN
 
 
 def visible(text: str) -> list[str]:
