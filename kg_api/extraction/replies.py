@@ -116,9 +116,17 @@ _ELISION = re.compile(r"\s*(?:\[?(?:\.\.\.|…)\]?)\s*")
 _UNSTORABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _ENDS = ".,;:!?)]}"  # characters that start no quote
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_DENYING_WORDS = """
+    not no never none neither nor without cannot nicht nie niemals ohne ne pas jamais sans nunca sin
+    não sem non mai senza niet geen nooit zonder inte ej aldrig utan ikke uden ei nem soha bez nigdy
+    nikdy není nu nici niciodată fără değil yok hiç asla không chưa chẳng tidak bukan tanpa нет
+    никогда без ні немає δεν δε μη μην όχι ούτε ποτέ χωρίς ոչ չի არ ვერ არა لا لم لن ليس ليست بدون
+    غير نه نیست هرگز نہیں بغیر לא אין ללא בלי नहीं मत बिना না নেই নয় இல்லை
+    """.split()  # noqa: SIM905 - a list of words reads better so
+_DENYING_PARTS = "не 不 没 ない ません なかった 않 없 못 아니 ไม่ ບໍ່ មិន".split()  # noqa: SIM905 - as above
 _DENIAL = re.compile(
-    r"\b(?:not|no|never|none|neither|nor|without|cannot|\w+n't|nicht|kein\w*|nie|niemals|ohne|ne|pas|jamais|"
-    r"sans|nunca|sin|não|sem|non|mai|senza)\b|не|不|没|没有"
+    rf"(?<!\w)(?:\w+n't|kein\w*|{'|'.join(fold(each).text for each in _DENYING_WORDS)})(?!\w)"
+    f"|{'|'.join(fold(each).text for each in _DENYING_PARTS)}"
 )
 
 

@@ -1,3 +1,4 @@
+import re
 import time
 
 import pytest
@@ -97,6 +98,29 @@ def test_small_slips_are_found_by_likeness(quote: str) -> None:
 )
 def test_quote_with_other_content_is_not_found(quote: str) -> None:
     assert find_quote(TEXT, quote) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Das System antwortet in der Regel nicht innerhalb einer Sekunde.",
+        "O sistema normalmente não responde dentro de um segundo.",
+        "Сервер обычно отвечает без задержки и повторных запросов.",
+        "Το σύστημα συνήθως δεν απαντά μέσα σε ένα δευτερόλεπτο.",
+        "Sistemul nu răspunde de obicei într-o secundă la cereri.",
+        "Hệ thống thường không trả lời trong vòng một giây đồng hồ.",
+        "यह प्रणाली आमतौर पर एक सेकंड के भीतर उत्तर नहीं देती है।",
+        "النظام عادة لا يستجيب للطلبات خلال ثانية واحدة فقط من الوقت.",
+        "המערכת בדרך כלל לא עונה לבקשות בתוך שנייה אחת בלבד.",
+        "ระบบมักจะไม่ตอบสนองต่อคำขอภายในหนึ่งวินาทีหลังจากเริ่มต้น",
+    ],
+)
+def test_quote_without_a_negation_is_not_found(text: str) -> None:
+    said = re.sub(r" (nicht|não|без|δεν|nu|không|नहीं|لا|לא)(?= )|ไม่", "", text)
+    assert said != text
+    assert find_quote(text, said) is None
+    assert find_quote(said, text) is None
+    assert found(text.replace(" ", "  "), text)
 
 
 @given(st.text(), st.text())
