@@ -52,7 +52,7 @@ UNWIND $chunk_ids AS id
 MATCH (c:Chunk {chunk_id: id})-[:CHUNK_OF]->(s:Source)
 WITH c, s ORDER BY s.paragraph
 WITH c, collect({source_id: s.source_id, start: s.start, full_text: s.full_text}) AS parts
-RETURN c.chunk_id AS chunk_id, c.offset AS offset, c.end_offset AS end_offset, parts
+RETURN c.chunk_id AS chunk_id, c.sources AS sources, c.offset AS offset, c.end_offset AS end_offset, parts
 
 // name: write
 // Write searched chunks with the sources that they cover.

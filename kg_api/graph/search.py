@@ -226,11 +226,13 @@ def read_hit_vectors(graph: Graph, hits: Sequence[Mapping[str, Any]]) -> dict[st
 
 
 def read_chunk_texts(graph: Graph, chunk_ids: Sequence[str]) -> dict[str, ChunkText]:
-    """Read the texts of chunks by id. Deleted chunks are missing."""
+    """Read the texts of chunks by id. Chunks are missing if they or a source were deleted."""
     rows = graph.search("chunks/texts", chunk_ids=list(dict.fromkeys(chunk_ids))) if chunk_ids else []
     texts: dict[str, ChunkText] = {}
-    for row in rows:
-        parts = row["parts"]
+    for row in drop_deleted_rows(rows, ("chunk_id", "sources", "offset", "end_offset")):
+        parts = drop_deleted_rows(row["parts"], ("source_id", "start", "full_text"))
+        if len(parts) < row["sources"]:  # the text of the others would be cut at wrong positions
+            continue
         start, end = parts[0]["start"] + row["offset"], parts[-1]["start"] + row["end_offset"]
         text = "".join(part["full_text"] for part in parts)[row["offset"] :][: end - start]
         ids = tuple(part["source_id"] for part in parts)

@@ -6,11 +6,13 @@ import numpy as np
 
 from kg_api.graph.client import Graph, Row
 from kg_api.graph.search import (
+    ChunkText,
     Filters,
     KeywordPassages,
     NearestPassages,
     SpaceVectors,
     find_sources_by_concepts,
+    read_chunk_texts,
     read_concepts_of_sources,
 )
 from kg_api.graph.spaces import Space
@@ -80,3 +82,21 @@ def test_concept_hits_omit_deleted_sources_and_concepts() -> None:
 def test_concepts_of_sources_omit_deleted_concepts() -> None:
     graph = RowsGraph(concepts_of_sources=[{"source_id": "s1", "concepts": [NOT_CARRIED, CARRIED]}])
     assert read_concepts_of_sources(graph, ["s1"]) == {"s1": [CarriedConcept(**CARRIED)]}
+
+
+def test_chunk_texts_omit_deleted_chunks_and_sources() -> None:
+    first: Row = {"source_id": "s1", "start": 5, "full_text": "A lease. "}
+    second: Row = {"source_id": "s2", "start": 14, "full_text": "A fence."}
+    deleted: Row = {"source_id": None, "start": None, "full_text": None}
+    stored: Row = {"chunk_id": "k1", "sources": 2, "offset": 2, "end_offset": 7, "parts": [first, second]}
+    rows = [
+        stored,
+        {**stored, "chunk_id": "k2", "offset": None, "end_offset": None},
+        {**stored, "chunk_id": "k3", "sources": None},
+        {**stored, "chunk_id": "k4", "parts": [second, deleted]},
+        {**stored, "chunk_id": "k5", "parts": [{**first, "start": None}, second]},
+        {**stored, "chunk_id": "k6", "parts": [second]},
+    ]
+    graph = RowsGraph(**{"chunks/texts": rows})
+    texts = read_chunk_texts(graph, [row["chunk_id"] for row in rows])
+    assert texts == {"k1": ChunkText("lease. A fence", 7, 21, ("s1", "s2"))}
