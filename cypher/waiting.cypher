@@ -83,12 +83,13 @@ FOREACH (each IN CASE WHEN followed THEN [] ELSE [w] END | DETACH DELETE each)
 RETURN document
 
 // name: remove_of_ontology
-// Delete a batch of an ontology's pending and rejected documents.
+// Delete a batch of an ontology's pending and rejected documents, and count the pending ones.
 MATCH (w:WaitingDocument)
 WHERE w.ontology = $ontology
 WITH w LIMIT $limit
+WITH w, w.awaits IS NOT NULL AS pending
 DETACH DELETE w
-RETURN count(*) AS removed
+RETURN count(*) AS removed, count(CASE WHEN pending THEN 1 END) AS pending
 
 // name: set_changes
 // Record the edits of a renamed document for a new document that waits.

@@ -365,9 +365,11 @@ def delete_ontology(graph: Graph, name: str) -> Deleted:
     """Delete an ontology, one document in each transaction. A missing ontology becomes a note."""
     # kg also removes its synced folders, because their next scan would restore the documents.
     folders = graph.write("folders/remove_of_ontology", ontology=name)[0]["folders"]
-    delete_pending_documents(graph, name)
-    missing = describe_missing_ontologies(graph, [name])
+    pending = delete_pending_documents(graph, name)
+    missing = [] if pending else describe_missing_ontologies(graph, [name])
     total = Deleted(documents=0, sources=0, notes=[f"nothing was deleted: {each}" for each in missing])
+    if pending:
+        total.notes.append(f"also deleted: {pluralize(pending, 'document')} waiting for approval")
     if folders:
         total.notes.append(f"kg no longer syncs {pluralize(folders, 'folder')} to {name!r}. The files stay")
     while rows := graph.read("ontologies/document_ids", name=name, limit=DOCUMENTS_A_PORTION):

@@ -138,11 +138,14 @@ def reject_waiting(graph: Graph, ontology: str, documents: Sequence[str] | None,
     return {row["document"] for row in rows}
 
 
-def delete_pending_documents(graph: Graph, ontology: str) -> None:
-    while graph.write("waiting/remove_of_ontology", ontology=ontology, limit=REMOVED_A_TRANSACTION)[0][
-        "removed"
-    ]:
-        pass
+def delete_pending_documents(graph: Graph, ontology: str) -> int:
+    """Delete the pending and rejected documents of an ontology. Return the number of pending ones."""
+    pending = 0
+    while True:
+        row = graph.write("waiting/remove_of_ontology", ontology=ontology, limit=REMOVED_A_TRANSACTION)[0]
+        pending += row["pending"]
+        if not row["removed"]:
+            return pending
 
 
 # Judgements of passages

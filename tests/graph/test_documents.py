@@ -342,7 +342,10 @@ def test_rejection_skip_and_ontology_deletion_remove_pending_documents(
     assert service.reject(Review(ontology="notes", all=True)).rejected == 3
     assert documents(graph) == {"a.md": "Stored."}
     store(graph, "f.md", "Waits.")
-    delete_ontology(graph, "notes")
+    assert delete_ontology(graph, "notes").notes == ["also deleted: 1 document waiting for approval"]
+    store(graph, "g.md", "Waits in an ontology without documents.")
+    assert delete_ontology(graph, "notes").notes == ["also deleted: 1 document waiting for approval"]
+    assert delete_ontology(graph, "notes").notes[0].startswith("nothing was deleted")
     assert rows(driver, "MATCH (w:WaitingDocument) RETURN w.document AS name") == []
 
 
