@@ -446,33 +446,42 @@ ABOUT = ("title", "uri")  # keys of a document that are not metadata
 
 def read_changes(values: Sequence[str], several: Sequence[str], remove: Sequence[str]) -> dict[str, Any]:
     """Read the changes of a document as arguments of the client."""
-    fields = dict(map(_divide, values))
+    fields, lists = _read_fields(values, several, remove)
     about = {key: value for key, value in fields.items() if key in ABOUT}
     metadata: dict[str, Any] = {key: read_value(value) for key, value in fields.items() if key not in ABOUT}
-    metadata |= _read_lists(several)
-    metadata |= dict.fromkeys(remove)
+    metadata |= lists | dict.fromkeys(remove)
     if not about and not metadata:
         raise typer.BadParameter("no changes given. Write KEY=VALUE")
     return {**about, "metadata": metadata}
 
 
 def read_metadata(values: Sequence[str], several: Sequence[str]) -> dict[str, Any]:
-    fields = dict(map(_divide, values))
+    fields, lists = _read_fields(values, several)
     if own := [key for key in ABOUT if key in fields]:
         raise typer.BadParameter(
             f"{own[0]} differs per document. Change it with `kg documents set DOCUMENT {own[0]}=VALUE`"
         )
-    return {key: read_value(value) for key, value in fields.items()} | _read_lists(several)
+    return {key: read_value(value) for key, value in fields.items()} | lists
 
 
-def _read_lists(several: Sequence[str]) -> dict[str, list[Any]]:
-    """Return lists by key. A list with values of several types becomes a list of texts."""
-    lists: dict[str, list[Any]] = {}
-    for key, text in map(_divide, several):
-        parts = [each.strip() for each in text.split(",")]
-        values = [read_value(each) for each in parts]
-        lists[key] = values if len(set(map(type, values))) == 1 else parts
-    return lists
+def _read_fields(
+    values: Sequence[str], several: Sequence[str], remove: Sequence[str] = ()
+) -> tuple[dict[str, str], dict[str, list[Any]]]:
+    """Read single values and lists by key. Each key can have one change."""
+    fields, lists = [*map(_divide, values)], [*map(_divide, several)]
+    keys = Counter([*(key for key, _ in (*fields, *lists)), *remove])
+    if repeated := next((key for key, count in keys.items() if count > 1), None):
+        raise typer.BadParameter(
+            f"{repeated!r} is given more than once. For several values, write --list {repeated}=A,B"
+        )
+    return dict(fields), {key: _read_list(text) for key, text in lists}
+
+
+def _read_list(text: str) -> list[Any]:
+    """Return the values of a list. Values of several types become texts."""
+    parts = [each.strip() for each in text.split(",")]
+    values = [read_value(each) for each in parts]
+    return values if len(set(map(type, values))) == 1 else parts
 
 
 def _divide(text: str) -> tuple[str, str]:

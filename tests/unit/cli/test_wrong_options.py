@@ -166,6 +166,18 @@ def test_metadata_options_have_the_same_types() -> None:
     assert read_metadata([], []) == {}
 
 
+@pytest.mark.parametrize(
+    ("values", "several", "remove"),
+    [(["a=1", "a=2"], [], []), (["a=1"], ["a=2"], []), (["a=1"], [], ["a"]), ([], ["a=1", "a=2"], [])],
+)
+def test_repeated_metadata_key_is_rejected(values: list[str], several: list[str], remove: list[str]) -> None:
+    with pytest.raises(typer.BadParameter, match=r"'a' is given more than once.*--list a=A,B"):
+        read_changes(values, several, remove)
+    if not remove:
+        with pytest.raises(typer.BadParameter, match="'a' is given more than once"):
+            read_metadata(values, several)
+
+
 @pytest.mark.parametrize(("value", "told"), [("title=All", "differs per document"), ("author", "KEY=VALUE")])
 def test_invalid_metadata_option_is_rejected(value: str, told: str) -> None:
     with pytest.raises(typer.BadParameter, match=told):
