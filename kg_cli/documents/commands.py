@@ -518,8 +518,7 @@ def reject(
     """
     _check(names, everything=everything)
     with open_client() as client:
-        if everything and not yes:
-            count = client.waiting(ontology, limit=1).total
+        if everything and not yes and (count := client.waiting(ontology, limit=1).total):
             options.confirm(f"Reject {pluralize(count, 'document')} of {ontology}?")
         done = client.reject(ontology=ontology, documents=names, all=everything)
         rejected = done.rejected

@@ -8,11 +8,12 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.errors import DatabaseUnavailable, InvalidInput, KgError
-from kg_api.schemas.documents import EmbeddingStatus
+from kg_api.schemas.documents import EmbeddingStatus, Rejected
 from kg_api.schemas.embedding import Build, Finding, SpaceBuilding, SpaceCheck
 from kg_api.schemas.languages import OntologyLanguage, Synonyms
 from kg_cli.admin import languages
 from kg_cli.admin.embedding import wait_until_built
+from kg_cli.documents import commands as review
 from kg_cli.jobs import commands, report
 from kg_cli.jobs.report import _count_missing_sources, retry_while_unavailable
 from tests.unit.cli.test_job_words import job
@@ -120,6 +121,16 @@ def test_build_waits_for_later_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert waited == [["a"], ["b"]]
     wait_until_built(cast("KgClient", client), SpaceBuilding(slug="s", builds=[]))
     assert waited[2:] == [[]]
+
+
+def test_rejecting_nothing_needs_no_confirmation(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nothing = Rejected(rejected=0, unknown=[], waiting=0)
+    client = SimpleNamespace(waiting=lambda *_, **__: SimpleNamespace(total=0), reject=lambda **_: nothing)
+    monkeypatch.setattr(review, "open_client", lambda: nullcontext(client))
+    review.reject(ontology="notes", everything=True)
+    assert capsys.readouterr().out == "notes: 0 documents rejected\n"
 
 
 @pytest.mark.parametrize("job_id", [None, "job-1"])
