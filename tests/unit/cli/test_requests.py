@@ -53,7 +53,7 @@ NEEDED = {
     "documents approve": {"names": "a.md"},
     "documents reject": {"names": "a.md"},
     "documents page": {"force": None},
-    "documents set": {"values": "a=1"},
+    "documents set": {"values": "b=1"},
     "folders add": {"path": "/tmp"},  # noqa: S108
     "folders scan": {"which": "folder_id2"},
     "folders remove": {"which": "folder_id2"},
