@@ -317,7 +317,9 @@ def _change(tx: Transaction, document_id: str, change: DocumentChange) -> str | 
         "uri": change.uri or before["uri"],
         "metadata": json.dumps(metadata, ensure_ascii=False, sort_keys=True),
     }
-    if all(before[name] == value for name, value in after.items()):
+    changes = join_changes(before["changes"], change)
+    is_recorded = changes == join_changes(before["changes"], DocumentChange())
+    if is_recorded and all(before[name] == value for name, value in after.items()):
         return None
     stored = read_configuration(tx, before["ontology"])
     # Whether the contexts of chunks use a changed value
@@ -326,7 +328,7 @@ def _change(tx: Transaction, document_id: str, change: DocumentChange) -> str | 
     properties = {
         **after,
         **build_metadata_properties(after["metadata"], before["metadata"]),
-        "changes": join_changes(before["changes"], change),
+        "changes": changes,
         **({"written_by": uuid.uuid4().hex} if touched else {}),
     }
     tx.run("documents/change", document_id=document_id, properties=properties)

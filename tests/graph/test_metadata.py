@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 from typing import Any
 
 import neo4j
@@ -188,6 +189,20 @@ def test_edited_keys_survive_another_ingest(graph: Graph, driver: neo4j.Driver) 
     assert found == [{"draft": None, "tags": ["ops"]}]
     titles = rows(driver, "MATCH (s:Source) RETURN DISTINCT s.title AS title")
     assert titles == [{"title": "Pumps"}]
+
+
+def test_edit_to_the_current_value_survives_another_ingest(graph: Graph, driver: neo4j.Driver) -> None:
+    store_document(graph, told("one"))
+    before = find_document(graph, "a.md")
+    change = DocumentChange(title=before.title, metadata={"author": "Ada"})
+    writes = []
+    for _ in range(2):
+        change_by_name(graph, "a.md", change)
+        writes.append(rows(driver, "MATCH (w:DocumentWrite) RETURN count(w) AS n")[0]["n"])
+    assert writes[0] == writes[1], "the second edit changes nothing"
+    store_document(graph, replace(told("two"), title="Other", metadata='{"author": "Eve"}'))
+    again = find_document(graph, "a.md")
+    assert (again.title, again.metadata) == (before.title, {"author": "Ada"})
 
 
 def test_document_with_an_impossible_date_can_be_changed(graph: Graph) -> None:
