@@ -278,12 +278,12 @@ def test_long_passage_is_shown_around_first_mark() -> None:
 
 def test_excerpts_fit_their_columns_and_keep_letters_whole() -> None:
     text = f"{'前' * 100}答案{'后' * 30}"
-    shown = styled(excerpt(text, [(100, 102)], 80, 20))
+    shown = style_text(cut_excerpt(text, [(100, 102)], 80, 20))
     assert (shown.cell_len <= 82, marked(shown)) == (True, ["答案"])
     assert shown.plain.index("答") <= 11
     hindi = "नी" * 100
     for size in range(20, 24):
-        shown = styled(excerpt(hindi, [(101, 103)], size, 10))
+        shown = style_text(cut_excerpt(hindi, [(101, 103)], size, 10))
         assert shown.plain.strip("…") in {"नी" * count for count in (10, 11, 12)}
     assert shorten("abc", 3) == "abc"
     assert shorten("abनी", 3) == "ab…"
@@ -293,7 +293,7 @@ def test_excerpts_fit_their_columns_and_keep_letters_whole() -> None:
 def test_title_keeps_the_paragraph_behind_wide_names() -> None:
     place = make_place("s", "x", heading=["日本語の文書" * 3], document="日本語の文書.md")
     for width in (20, 30, 40):
-        title = styled(format_title(place, width))
+        title = style_text(format_title(place, width))
         assert title.cell_len <= width
         assert "¶" in title.plain
 

@@ -98,5 +98,5 @@ def test_chunk_texts_omit_deleted_chunks_and_sources() -> None:
         {**stored, "chunk_id": "k6", "parts": [second]},
     ]
     graph = RowsGraph(**{"chunks/texts": rows})
-    texts = read_chunk_texts(graph, [row["chunk_id"] for row in rows])
+    texts = read_chunk_texts(graph, [str(row["chunk_id"]) for row in rows])
     assert texts == {"k1": ChunkText("lease. A fence", 7, 21, ("s1", "s2"))}
