@@ -39,6 +39,7 @@ from kg_api.graph.text_analysis import (
     has_spaceless,
     index_language_batch,
     is_joined,
+    locate_joined_parts,
     locate_pairs,
     normalize_word,
     runs,
@@ -100,7 +101,7 @@ def list_terms(text: str) -> list[str]:
     )
     at = sorted([*_split_joined(normal), *separate], key=lambda each: each[0])
     first: dict[str, str] = {}
-    for _, word in at:
+    for word in chain((word for _, word in at), _split_at_non_joiners(text)):
         first.setdefault(word.lower(), word)
     return [*first.values()]
 
@@ -130,6 +131,12 @@ def find_unfinished(text: str) -> str | None:
     if last is None or last.end() < len(normal) or re.search(f"[{SINGLE}{SPACELESS}]", last[0]):
         return None
     return last[0].lower() if len(last[0]) >= MIN_PREFIX else None
+
+
+def _split_at_non_joiners(text: str) -> Iterator[str]:
+    for found in runs(text) if "\u200c" in text else ():
+        for start, end in locate_joined_parts(found[0]):
+            yield normalise_text(found[0][start:end])
 
 
 def _split_joined(text: str) -> Iterator[tuple[int, str]]:
@@ -382,7 +389,7 @@ def _split(word: str) -> tuple[IndexToken, ...]:
     return tuple(
         IndexToken(part.start() + start, part.start() + end, normalize_word(word_part))
         for part in PIECES.finditer(word)
-        for start, end in locate_pairs(part[0]) or [(0, len(part[0]))]
+        for start, end in locate_pairs(part[0]) or [(0, len(part[0])), *locate_joined_parts(part[0])]
         for word_part in split_parts(part[0][start:end]).split()
     )
 

@@ -123,6 +123,8 @@ _SPACELESS_CHARACTER = re.compile(f"[{SPACELESS}][{EXTENDING}]*")
 _SINGLE_CHARACTER = re.compile(f"[{SINGLE}]")
 _AT_SINGLE = re.compile(f"[{SINGLE}][{EXTENDING}]*")
 _JOINED_CHARACTER = re.compile(f"[{JOINED}]")
+_ARABIC = "\u0620-\u065f\u066e-\u06d3\u06ee-\u06ff"
+_NON_JOINER = re.compile(rf"(?<=[{_ARABIC}])\u200c(?=[{_ARABIC}])")
 _POSSESSIVE = re.compile(r"[^\W_]+['’＇][sS]")
 _WITHOUT_TOKEN = re.compile(rf"[{_build_character_class(_list_characters({'No'}))}{_UNKNOWN}]")
 """Numbers that are not digits, and letters unknown to the analyzer."""
@@ -133,6 +135,16 @@ _IS_UNIT = re.compile(_UNIT)
 _UNIT_AFTER = re.compile(rf"\s{_UNIT}(?!\w)")
 _NUMBER_BEFORE = re.compile(r"(?<!\w)\d+(?:[.,]\d+)*\s\Z")
 _SCOPE = re.compile(r"kg[oda][0-9a-f]{16}", re.IGNORECASE)
+
+
+def locate_joined_parts(word: str) -> list[tuple[int, int]]:
+    """Get start and end of each part of a Persian word with zero-width non-joiners. No parts without them.
+
+    Writers also use a space or nothing in their place, as in the plural of `کتاب`.
+    """
+    signs = [found.span() for found in _NON_JOINER.finditer(word)]
+    starts, ends = [0, *(end for _, end in signs)], [*(start for start, _ in signs), len(word)]
+    return [*zip(starts, ends, strict=True)] if signs else []
 
 
 def runs(text: str) -> Iterator[re.Match[str]]:
@@ -207,6 +219,7 @@ def _find_written_otherwise(text: str) -> Iterator[str]:
     A number and its unit stay together, because queries use them as a phrase: `٥ kg` and `5 ㎏`.
     """
     for run in runs(text):
+        yield from (parts(run[0][start:end]) for start, end in locate_joined_parts(run[0]))
         for piece in PIECES.finditer(run[0]):
             seen = split_parts(piece[0])
             beside = run[0][: piece.start()][-1:], run[0][piece.end() :][:1]
