@@ -136,7 +136,7 @@ ORDER BY field
 LIMIT $limit
 
 // name: find
-// Return a document with its preface and its sources in reading order, in one consistent read.
+// Return a document with its preface and its sources in reading order. The caller checks that they belong together.
 MATCH (d:Document {document_id: $document_id})
 WHERE $ontologies IS NULL OR d.ontology IN $ontologies
 RETURN d.document_id AS document_id, d.ontology AS ontology, d.document AS document, d.title AS title, d.uri AS uri,

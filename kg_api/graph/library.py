@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
-from kg_api.errors import NotFound
+from kg_api.errors import NotFound, Unavailable
 from kg_api.graph.client import Graph, Reader, Row, drop_deleted_rows
 from kg_api.graph.documents import change_document, note_same_words
 from kg_api.graph.filters import find_matching_documents, note_matches
@@ -31,6 +31,8 @@ from kg_api.schemas.documents import (
 )
 from kg_api.schemas.filters import Clause
 from kg_api.schemas.search import Place
+
+LOOKS: Final = 5  # attempts to read a document that was changed during the read
 
 
 def list_ontologies(reader: Reader, counted: Sequence[Row]) -> list[OntologySummary]:
@@ -109,7 +111,17 @@ def find_document(graph: Graph, identifier: str, ontology: str | None = None) ->
 
 def _with_text(graph: Graph, document_id: str) -> list[Row]:
     # The query excludes invisible documents, because its duration would reveal them
-    return graph.read("documents/find", document_id=document_id, ontologies=get_visible_ontologies())
+    wanted = {"document_id": document_id, "ontologies": get_visible_ontologies()}
+    for _ in range(LOOKS):
+        rows = drop_deleted_rows(graph.read("documents/find", **wanted), DocumentSummary)
+        if all(_is_whole(row) for row in rows):
+            return rows
+    raise Unavailable("the document is being changed faster than it can be read: try again")
+
+
+def _is_whole(row: Row) -> bool:
+    """Check that no source was added or deleted during the read. Neo4j does not read them at one moment."""
+    return None not in row["parts"] and len(row["preface"]) + sum(map(len, row["parts"])) == row["characters"]
 
 
 def find_summary(graph: Graph, identifier: str, ontology: str | None = None) -> DocumentSummary:

@@ -3,8 +3,12 @@
 from typing import Any
 
 import numpy as np
+import pytest
+from neo4j.time import DateTime
 
+from kg_api.errors import Unavailable
 from kg_api.graph.client import Graph, Row
+from kg_api.graph.library import find_document
 from kg_api.graph.search import (
     ChunkText,
     Filters,
@@ -35,6 +39,18 @@ class RowsGraph(Graph):
 
     def search(self, name: str, space: str = "default", /, **parameters: Any) -> list[Row]:  # noqa: ARG002
         return self.rows[name.removeprefix("search/")]
+
+    read = search
+
+
+class ChangingGraph(Graph):
+    """Graph that returns one of several rows at each read, and the last one again."""
+
+    def __init__(self, *rows: Row) -> None:
+        self.left = list(rows)
+
+    def read(self, name: str, space: str = "default", /, **parameters: Any) -> list[Row]:  # noqa: ARG002
+        return [self.left.pop(0) if len(self.left) > 1 else self.left[0]]
 
 
 def test_keyword_hits_omit_deleted_sources() -> None:
@@ -100,3 +116,27 @@ def test_chunk_texts_omit_deleted_chunks_and_sources() -> None:
     graph = RowsGraph(**{"chunks/texts": rows})
     texts = read_chunk_texts(graph, [str(row["chunk_id"]) for row in rows])
     assert texts == {"k1": ChunkText("lease. A fence", 7, 21, ("s1", "s2"))}
+
+
+WHOLE: Row = {
+    "document_id": "0" * 32,
+    "ontology": "notes",
+    "document": "a.md",
+    "title": "A",
+    "uri": None,
+    "format": "markdown",
+    "characters": 17,
+    "sources": 2,
+    "updated_at": DateTime(2026, 11, 30),
+    "metadata": "{}",
+    "preface": "# A\n",
+    "parts": ["A lease.\n", "Next"],
+}
+
+
+@pytest.mark.parametrize("parts", [["A lease.\n", None], ["A lease.\n"], ["A lease.\n", "Next", "Next"]])
+def test_document_changed_during_read_is_read_again(parts: list[str | None]) -> None:
+    changed = {**WHOLE, "parts": parts}
+    assert find_document(ChangingGraph(changed, WHOLE), "0" * 32).text == "# A\nA lease.\nNext"
+    with pytest.raises(Unavailable, match="faster than it can be read"):
+        find_document(ChangingGraph(changed), "0" * 32)
