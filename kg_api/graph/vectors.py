@@ -14,7 +14,7 @@ from neo4j.vector import Vector
 from numpy.typing import NDArray
 
 from kg_api.errors import EmbeddingFailed
-from kg_api.graph.client import Graph, Row, Transaction
+from kg_api.graph.client import Graph, Row, Transaction, drop_deleted_rows
 from kg_api.graph.rows import convert_times
 from kg_api.graph.spaces import EXTRACTION_MARK, Fingerprint, Space, reject, require_writable
 from kg_api.schemas.documents import Format, SourceBlock
@@ -24,6 +24,16 @@ from kg_api.schemas.vocabulary import Selection
 
 BEGINNING: Final = ("", -1)  # before the first paragraph of any document
 LAST = "~"  # after every document id
+SOURCE_COLUMNS: Final = (
+    "source_id",
+    "document_id",
+    "paragraph",
+    "heading",
+    "start",
+    "full_text",
+    "content_hash",
+)
+"""Columns that are not null, unless the source was deleted during the read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +130,8 @@ def read_rejected_sources(
 
 def list_document_sources(graph: Graph, document_id: str) -> list[SourceText]:
     """List all sources of a document in reading order. Empty if the document was deleted."""
-    return [build_source_text(row) for row in graph.read("sources/of_document", document_id=document_id)]
+    rows = graph.read("sources/of_document", document_id=document_id)
+    return [build_source_text(row) for row in drop_deleted_rows(rows, SOURCE_COLUMNS)]
 
 
 def read_document_versions(graph: Graph, document_ids: Iterable[str]) -> dict[str, str | None]:

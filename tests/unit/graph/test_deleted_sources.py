@@ -20,6 +20,7 @@ from kg_api.graph.search import (
     read_concepts_of_sources,
 )
 from kg_api.graph.spaces import Space
+from kg_api.graph.vectors import list_document_sources
 from kg_api.schemas.search import CarriedConcept
 from tests.support.embedders import small_embedder
 
@@ -140,3 +141,10 @@ def test_document_changed_during_read_is_read_again(parts: list[str | None]) -> 
     assert find_document(ChangingGraph(changed, WHOLE), "0" * 32).text == "# A\nA lease.\nNext"
     with pytest.raises(Unavailable, match="faster than it can be read"):
         find_document(ChangingGraph(changed), "0" * 32)
+
+
+def test_sources_of_document_omit_deleted_ones() -> None:
+    stored: Row = {"source_id": "s1", "document_id": "d1", "paragraph": 0, "heading": [], "start": 0}
+    stored |= {"full_text": "A lease.", "content_hash": "h", "block_kinds": None, "block_starts": None}
+    graph = RowsGraph(**{"sources/of_document": [stored, dict.fromkeys(stored)]})
+    assert [each.source_id for each in list_document_sources(graph, "d1")] == ["s1"]
