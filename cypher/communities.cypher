@@ -37,16 +37,17 @@ CALL (o) {
 }
 RETURN o.communities_at AS at, c {.community_id, size: size(c.concept_ids),
   labels: COLLECT {
-    UNWIND range(0, size(c.concept_ids[..$named]) - 1) AS at
+    UNWIND range(0, coalesce(size(c.concept_ids[..$named]), 0) - 1) AS at
     MATCH (k:Concept {concept_id: c.concept_ids[at]})
-    RETURN k.label ORDER BY at
+    WITH k.label AS label, at WHERE label IS NOT NULL
+    RETURN label ORDER BY at
   }} AS community
 ORDER BY community.community_id
 
 // name: members
 // Return the concepts of a community, most central first.
 MATCH (c:Community {generation: '', community_id: $community_id})
-UNWIND range(0, size(c.concept_ids) - 1) AS at
+UNWIND range(0, coalesce(size(c.concept_ids), 0) - 1) AS at
 MATCH (k:Concept {concept_id: c.concept_ids[at]})
 WITH k, at, c.weights[at] AS weight ORDER BY at LIMIT $limit
 RETURN k.concept_id AS concept_id, k.ontology AS ontology, k.label AS label, k.description AS description,
@@ -69,16 +70,17 @@ RETURN o.name AS ontology, o.communities AS communities, o.communities_at AS at,
          UNWIND found[$offset..$offset + $limit] AS c
          RETURN c {.community_id, size: size(c.concept_ids),
            labels: COLLECT {
-             UNWIND range(0, size(c.concept_ids[..$named]) - 1) AS at
+             UNWIND range(0, coalesce(size(c.concept_ids[..$named]), 0) - 1) AS at
              MATCH (k:Concept {concept_id: c.concept_ids[at]})
-             RETURN k.label ORDER BY at
+             WITH k.label AS label, at WHERE label IS NOT NULL
+             RETURN label ORDER BY at
            }}
        } AS found
 
 // name: passages
 // Return the main sources of a community, by the weights of its first concepts in them.
 MATCH (c:Community {generation: '', community_id: $community_id})
-UNWIND range(0, size(c.concept_ids[..$most_concepts]) - 1) AS at
+UNWIND range(0, coalesce(size(c.concept_ids[..$most_concepts]), 0) - 1) AS at
 MATCH (k:Concept {concept_id: c.concept_ids[at]})-[:APPEARS_IN]->(s:Source)
 WITH s, sum(c.weights[at]) AS weight, count(*) AS concepts
 WHERE concepts > 1

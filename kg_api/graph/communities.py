@@ -11,6 +11,7 @@ from kg_api.errors import NotFound
 from kg_api.graph.client import Graph, Reader, Row, Transaction, drop_deleted_rows
 from kg_api.graph.names import MAX_OFFERED, report_unknown_ontology, require_one
 from kg_api.graph.rows import convert_times
+from kg_api.schemas.concepts import Concept
 from kg_api.schemas.search import Place
 
 PORTION: Final = 5000  # concepts or sources per round trip
@@ -110,7 +111,8 @@ def find_community(graph: Reader, ontology: str, identifier: str) -> Row:
     """Find the community with an id or a prefix of it."""
     named = {"limit": MAX_OFFERED, "named": MAX_NAMED}
     rows = graph.read("communities/find", ontology=ontology, prefix=identifier, **named)
-    found = require_one("community_id", identifier, [row["community"] for row in rows])
+    stored = drop_deleted_rows([row["community"] for row in rows], ("community_id", "size"))
+    found = require_one("community_id", identifier, stored)
     if found is None:
         require_state(graph, ontology)
         raise NotFound(
@@ -123,8 +125,9 @@ def find_community(graph: Reader, ontology: str, identifier: str) -> Row:
 def read_details(graph: Graph, community_id: str, concepts: int, passages: int) -> Row:
     """Return the first `concepts` of a community, and its most relevant `passages`."""
     around = {"community_id": community_id, "most_concepts": CENTRAL, "limit": passages}
+    members = graph.read("communities/members", community_id=community_id, limit=concepts)
     return {
-        "concepts": graph.read("communities/members", community_id=community_id, limit=concepts),
+        "concepts": drop_deleted_rows(members, Concept),
         "passages": [
             {"weight": row["weight"], "concepts": row["concepts"], "source": Place.model_validate(row)}
             for row in drop_deleted_rows(graph.read("communities/passages", **around), Place)

@@ -3,6 +3,7 @@ import pytest
 
 from kg_api.errors import NotFound
 from kg_api.graph.client import Graph
+from kg_api.graph.communities import read_details
 from kg_api.graph.concept_merges import merge_concepts
 from kg_api.graph.document_writes import delete_document, store_document
 from kg_api.jobs.runner import JobRun
@@ -149,3 +150,19 @@ def test_an_ontology_with_little_or_nothing_has_none(graph: Graph) -> None:
         notes.page(ontology="note")
     with pytest.raises(NotFound, match="note"):
         notes.service.detect("note")
+
+
+def test_deleted_concepts_and_communities_are_omitted(notes: Detecting, driver: neo4j.Driver) -> None:
+    # Neo4j returns null for the properties of nodes that are deleted during the read
+    notes.work()
+    bakery, harbour = notes.page().communities
+    first, *others = bakery.labels
+    rows(driver, "MATCH (c:Concept) WHERE c.label = $label REMOVE c.label", label=first)
+    told = notes.service.find("notes", bakery.community_id, concepts=50, passages=5)
+    assert (notes.page().communities[0].labels, told.labels) == (others, others)
+    assert [each.label for each in told.concepts] == others
+    rows(driver, "MATCH (c:Community {community_id: $id}) REMOVE c.concept_ids", id=harbour.community_id)
+    assert [each.community_id for each in notes.page().communities] == [bakery.community_id]
+    with pytest.raises(NotFound, match="communities may have changed"):
+        notes.service.find("notes", harbour.community_id, concepts=5, passages=5)
+    assert read_details(notes.graph, harbour.community_id, 5, 5) == {"concepts": [], "passages": []}
