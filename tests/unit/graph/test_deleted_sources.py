@@ -115,7 +115,7 @@ def test_chunk_texts_omit_deleted_chunks_and_sources() -> None:
         {**stored, "chunk_id": "k6", "parts": [second]},
     ]
     graph = RowsGraph(**{"chunks/texts": rows})
-    texts = read_chunk_texts(graph, [str(row["chunk_id"]) for row in rows])
+    texts = read_chunk_texts(graph, ["k1", "k2", "k3", "k4", "k5", "k6"])
     assert texts == {"k1": ChunkText("lease. A fence", 7, 21, ("s1", "s2"))}
 
 
