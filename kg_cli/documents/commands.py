@@ -383,6 +383,8 @@ def delete_documents(
             console.say(f"  {each.ontology} / {each.document}")
         if more := found.documents - len(found.first):
             console.say(f"  and {pluralize(more, 'more document')}")
+        for note in found.notes:
+            console.say(note)
         console.say(f"would be deleted: {_format_counts(found)}")
         options.confirm(f"Delete {pluralize(found.documents, 'document')}?")
     return kg.delete_documents(where, ontology=ontology, dry_run=False, expected_digest=found.digest)

@@ -10,12 +10,14 @@ from kg_api.client import KgClient
 from kg_api.errors import DatabaseUnavailable, InvalidInput, KgError
 from kg_api.schemas.documents import EmbeddingStatus, Rejected
 from kg_api.schemas.embedding import Build, Finding, SpaceBuilding, SpaceCheck
+from kg_api.schemas.filters import DeletedMatching
 from kg_api.schemas.languages import OntologyLanguage, Synonyms
 from kg_cli.admin import languages
 from kg_cli.admin.embedding import wait_until_built
 from kg_cli.documents import commands as review
 from kg_cli.jobs import commands, report
 from kg_cli.jobs.report import _count_missing_sources, retry_while_unavailable
+from kg_cli.terminal import options
 from tests.unit.cli.test_job_words import job
 from tests.unit.cli.test_stack_report import QUEUE, WORKER
 
@@ -131,6 +133,18 @@ def test_rejecting_nothing_needs_no_confirmation(
     monkeypatch.setattr(review, "open_client", lambda: nullcontext(client))
     review.reject(ontology="notes", everything=True)
     assert capsys.readouterr().out == "notes: 0 documents rejected\n"
+
+
+def test_notes_on_a_filter_precede_the_confirmation(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    note = "no document has the field 'kk'"
+    matching = DeletedMatching(documents=2, sources=2, dry_run=True, first=[], notes=[note])
+    client = cast("KgClient", SimpleNamespace(delete_documents=lambda *_, **__: matching))
+    asked = list[str]()
+    monkeypatch.setattr(options, "confirm", lambda _: asked.append(capsys.readouterr().err))
+    inspect.unwrap(review.delete_documents)(client, where=["kk!=1"])
+    assert note in asked[0]
 
 
 @pytest.mark.parametrize("job_id", [None, "job-1"])
