@@ -219,7 +219,7 @@ def _find_written_otherwise(text: str) -> Iterator[str]:
     A number and its unit stay together, because queries use them as a phrase: `٥ kg` and `5 ㎏`.
     """
     for run in runs(text):
-        yield from (parts(run[0][start:end]) for start, end in locate_joined_parts(run[0]))
+        yield from (split_parts(run[0][start:end]) for start, end in locate_joined_parts(run[0]))
         for piece in PIECES.finditer(run[0]):
             seen = split_parts(piece[0])
             beside = run[0][: piece.start()][-1:], run[0][piece.end() :][:1]
