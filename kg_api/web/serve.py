@@ -185,7 +185,7 @@ def serve_when_ready(settings: Settings, listening: socket) -> None:
         del error  # the first process reports it
         server.should_exit = True
 
-    app = create_app(settings, give_up, opened=True)
+    app = create_app(settings, give_up, opened=True, warms_up=True)
     server = _build_server(settings, app)
     server.end_others = app.state.opening.stop  # opening may wait for the database
     with tracing(settings.otel.exporter_otlp_endpoint, SERVICE):

@@ -55,7 +55,7 @@ def start_up(*, warms_up: bool = True) -> StartUp:
     return StartUp(load_settings(), lambda error: pytest.fail(str(error)), warms_up=warms_up)
 
 
-def test_only_the_first_process_warms_up(
+def test_each_process_warms_up(
     container: RecordedContainer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def build_server(_: Settings, app: FastAPI) -> Any:
@@ -74,7 +74,7 @@ def test_only_the_first_process_warms_up(
     assert container.calls == ["warm up", "close"]
     with open_listener("127.0.0.1", 0) as listening:
         serve.serve_when_ready(settings, listening)
-    assert container.calls == ["warm up", "close", "close"]
+    assert container.calls == 2 * ["warm up", "close"]
 
 
 def test_warm_up_ends_before_the_container_closes(container: RecordedContainer) -> None:
