@@ -16,7 +16,7 @@ from typing import Final
 from rapidfuzz import process, utils
 from rapidfuzz.distance import OSA
 
-from kg_api.wording import continues_letter
+from kg_api.wording import continues_letter, find_letter_start
 
 _SAME = str.maketrans(
     {
@@ -86,10 +86,7 @@ def is_cut(text: str, at: int) -> bool:
     """Check if a position is inside a word, or in any script between a letter and its marks."""
     if not 0 < at < len(text):
         return False
-    last = at - 1
-    while last and continues_letter(text[last]):
-        last -= 1
-    before, behind = text[last], text[at]
+    before, behind = text[find_letter_start(text, at - 1)], text[at]
     if not before.isalnum():
         return False
     spaced = not (WITHOUT_BLANKS.match(before) or WITHOUT_BLANKS.match(behind))
