@@ -74,6 +74,7 @@ MAX_PHRASES = 16  # maximum phrases, because Lucene counts each word of a phrase
 
 _QUERIES_WORD = rf"\w[\w{EXTENDING}]*"
 _WORDS = re.compile(rf"{_QUERIES_WORD}(?:['’.]{_QUERIES_WORD})*")
+_WITHOUT_SPACES = re.compile(f"[{SINGLE}{SPACELESS}]")
 _SCOPE_TOKEN = re.compile("k(g|$)")
 _RESERVED = re.compile(r'(["\\])')
 
@@ -86,24 +87,24 @@ def list_terms(text: str) -> list[str]:
     case. The analyzer folds the case of queries and texts alike, but Python's rules differ.
     """
     normal = normalise_text(text)
-    spaceless = has_spaceless(normal)
     separate = (
         (found.start(), each)
         for found in _WORDS.finditer(normal)
         for part in PIECES.findall(found[0])
-        for each in (
-            [part, *split_spaceless(part)]
-            if is_joined(part)
-            else split_spaceless(part)
-            if spaceless and has_spaceless(part)
-            else dict.fromkeys([part, *TURNS.split(part)])
-        )
+        for each in _split_term(part)
     )
     at = sorted([*_split_joined(normal), *separate], key=lambda each: each[0])
     first: dict[str, str] = {}
     for word in chain((word for _, word in at), _split_at_non_joiners(text)):
         first.setdefault(word.lower(), word)
     return [*first.values()]
+
+
+def _split_term(part: str) -> Iterable[str]:
+    if not has_spaceless(part):
+        return dict.fromkeys([part, *TURNS.split(part)])
+    pairs = split_spaceless(part)
+    return [part, *pairs] if is_joined(part) else pairs
 
 
 @lru_cache(KNOWN_QUESTIONS)
@@ -128,7 +129,7 @@ def find_unfinished(text: str) -> str | None:
     """Find the last word in lower case if the text ends with it and its script separates words."""
     normal = normalise_text(text)
     last = max(_WORDS.finditer(normal), key=lambda found: found.start(), default=None)
-    if last is None or last.end() < len(normal) or re.search(f"[{SINGLE}{SPACELESS}]", last[0]):
+    if last is None or last.end() < len(normal) or _WITHOUT_SPACES.search(last[0]):
         return None
     return last[0].lower() if len(last[0]) >= MIN_PREFIX else None
 
@@ -261,7 +262,6 @@ MAX_SCANNED = 200_000  # maximum number of characters to scan, which takes 20 ms
 _WORD = re.compile(rf"(?:[^\W_]+|[{SYMBOLS}])(?:[{EXTENDING}{SYMBOLS}]+[^\W_]*)*")
 _JOINT = re.compile(r"\s*|_+|\s?°\s?|[-^'’＇.,:/·]")
 _HANGUL = re.compile(f"[{HANGUL}]")
-_WITHOUT_SPACES = re.compile(f"[{SINGLE}{SPACELESS}]")
 _PLAIN_WORD = re.compile(r"[^\W_]+")
 """For texts without joining characters, twice as fast as `_WORD`."""
 _ASCII_WORDS = "".join(chr(code).lower() if chr(code).isalnum() else " " for code in range(128))
