@@ -3,6 +3,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
+import neo4j
 import pytest
 
 from kg_api.client import KgClient
@@ -10,9 +11,18 @@ from kg_api.errors import NotFound
 from kg_api.graph.client import Graph
 from kg_api.graph.keys import AuditRecord, prune_audit, write_audit
 from tests.service.asking import ingest
+from tests.support.cypher import rows
 from tests.support.running import wait_until
 
 SECRET = "the owl sleeps in the mill"
+
+
+@pytest.fixture(autouse=True)
+def _written(http: httpx.Client, driver: neo4j.Driver) -> None:
+    """Wait for the entries of earlier tests, which the service writes in the background, and delete them."""
+    sent = http.post("/keys", json={"name": "last"}).headers["X-Request-ID"]
+    wait_until(lambda: sent in http.get("/audit").text, 20)
+    rows(driver, "MATCH (n:AuditEntry|ApiKey) DETACH DELETE n")
 
 
 @pytest.fixture
