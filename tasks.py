@@ -19,6 +19,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import venv
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -153,17 +154,30 @@ def _prepare(requirements: str) -> None:
     print(f"preparing {ENVIRONMENT.name} (once)", flush=True)
     if not (BIN / "python").exists():
         venv.create(ENVIRONMENT, with_pip=True)
-    pip = ("-m", "pip", "--disable-pip-version-check", "install", "--quiet")
-    hashed = (*pip, "--no-compile", "--no-deps", "--require-hashes", "-r")
-    newer = re.search(r"^pip==.+\n(?: .+\n)+", wanted.read_text(), re.MULTILINE)
-    if newer is not None:  # the pip of Python 3.11 would take twice the time for the rest
-        _tool("python", *hashed, "/dev/stdin", given=newer[0])
-    _tool("python", *hashed, str(wanted))
-    compile_most = ("-m", "compileall", "-qq", "-j", "0", "-x", "site-packages/.*/tests?/")
-    # In parallel, which pip cannot do. A file for another version of Python stays as it is
-    subprocess.run([BIN / "python", *compile_most, ENVIRONMENT / "lib"], cwd=ROOT, check=False)
-    _tool("python", *pip, "--no-deps", "--no-build-isolation", "--editable", ".")
+    try:
+        _install_by_uv(wanted)
+    except subprocess.CalledProcessError:  # it reads no mirror or certificate from pip's configuration
+        print("uv could not install the packages, so pip installs them, which takes longer", flush=True)
+        _pip("--no-deps", "--require-hashes", "-r", str(wanted))
+        _pip("--no-deps", "--no-build-isolation", "--editable", ".")
     stamp.write_text(pinned)
+
+
+def _install_by_uv(wanted: Path) -> None:
+    """Install the pinned packages and kg in a third of pip's time."""
+    pinned = (ROOT / "requirements" / "dev.txt").read_text()
+    (block,) = re.findall(r"^uv==.+\n(?: .+\n)+", pinned, re.MULTILINE)
+    with tempfile.TemporaryDirectory() as folder:
+        _pip("--no-deps", "--require-hashes", "--target", folder, "-r", "/dev/stdin", given=block)
+        uv = f"{folder}/bin/uv"
+        install = ("pip", "install", "--quiet", "--no-deps", "--python", str(BIN / "python"))
+        _tool(uv, *install, "--require-hashes", "--compile-bytecode", "-r", str(wanted))
+        _tool(uv, *install, "--no-build-isolation", "--editable", ".")
+
+
+def _pip(*arguments: str, given: str | None = None) -> None:
+    quiet = ("--disable-pip-version-check", "--quiet")
+    _tool("python", "-m", "pip", "install", *quiet, *arguments, given=given)
 
 
 def _check_and_test(*arguments: str) -> None:
