@@ -329,8 +329,7 @@ def _format_counts(found: schemas.Deleted | DeletedMatching) -> str:
 
 
 def print_deleted(deleted: schemas.Deleted | DeletedMatching, what: str = "") -> None:
-    for note in deleted.notes:
-        console.say(note)
+    console.note(*deleted.notes)
     if deleted.documents or not deleted.notes:
         console.say(f"deleted: {what}{_format_counts(deleted)}")
 
@@ -383,8 +382,7 @@ def delete_documents(
             console.say(f"  {each.ontology} / {each.document}")
         if more := found.documents - len(found.first):
             console.say(f"  and {pluralize(more, 'more document')}")
-        for note in found.notes:
-            console.say(note)
+        console.note(*found.notes)
         console.say(f"would be deleted: {_format_counts(found)}")
         options.confirm(f"Delete {pluralize(found.documents, 'document')}?")
     return kg.delete_documents(where, ontology=ontology, dry_run=False, expected_digest=found.digest)
