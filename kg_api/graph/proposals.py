@@ -222,12 +222,12 @@ def _read_page(graph: Reader, **given: Any) -> list[Proposal]:
     for row in graph.search("proposals/page", **given, quotes=MAX_QUOTES):
         if len(row["ends"]) < 2 or not all(end["source_id"] for end in row["ends"]):  # noqa: PLR2004 - both
             continue  # a concept may just have lost its last quote
-        ends = [_to_end(each) for each in row["ends"]]
+        ends = [_build_end(each) for each in row["ends"]]
         found.append(Proposal.model_validate({**convert_times(row["proposal"]), "ends": ends}))
     return found
 
 
-def _to_end(row: Row) -> ProposalEnd:
+def _build_end(row: Row) -> ProposalEnd:
     place = Place.model_validate(row)
     start = row["quote_start"] or 0
     end = len(place.full_text) if row["quote_end"] is None else row["quote_end"]

@@ -173,25 +173,25 @@ def select(found: Sequence[PieceHit], request: AugmentRequest) -> PassageSelecti
     passages = _merge(best, order)
     left_out["found_again"] = len(best) - len(passages)
     if request.deduplicate:
-        left_out["duplicates"], passages = _measure_shortening(passages, _without_duplicates(passages))
+        left_out["duplicates"], passages = _count_dropped(passages, _without_duplicates(passages))
     if request.per_document is not None:
         kept = limit_per_group(passages, lambda each: each.nearest.hit.document_id, request.per_document)
-        left_out["beyond_per_document"], passages = _measure_shortening(passages, kept)
-    left_out["beyond_limit"], passages = _measure_shortening(passages, passages[: request.limit])
+        left_out["beyond_per_document"], passages = _count_dropped(passages, kept)
+    left_out["beyond_limit"], passages = _count_dropped(passages, passages[: request.limit])
     return PassageSelection(passages, order, left_out)
 
 
 def _merge(found: Iterable[PieceHit], order: Order) -> list[MergedPassage]:
     together: dict[tuple[str | int, ...], list[PieceHit]] = {}
     for each in sorted(found, key=_get_nearness):
-        together.setdefault(_to_read_merge(each.hit), []).append(each)
+        together.setdefault(_build_merge_key(each.hit), []).append(each)
     passages = [MergedPassage(tuple(several)) for several in together.values()]
     if order == "similarity":
         return passages
     return sorted(passages, key=lambda passage: (passage.rank, *_get_nearness(passage.nearest)))
 
 
-def _to_read_merge(hit: SourceHit) -> tuple[str | int, ...]:
+def _build_merge_key(hit: SourceHit) -> tuple[str | int, ...]:
     """Build the key to merge a hit. Children use the same key if they have the same parent chunk."""
     parent = hit.parent
     return (hit.document_id, parent.start, parent.end) if parent else (hit.source_id,)
@@ -211,7 +211,7 @@ def _without_duplicates(passages: Sequence[MergedPassage]) -> list[MergedPassage
     ]
 
 
-def _measure_shortening(
+def _count_dropped(
     before: Sequence[MergedPassage], after: list[MergedPassage]
 ) -> tuple[int, list[MergedPassage]]:
     return len(before) - len(after), after

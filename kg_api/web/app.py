@@ -119,7 +119,7 @@ def create_app(
     openapi.complete_description(app, ROUTES)
     problems.install(app, ROUTES)
 
-    def limit_of(path: str) -> int:
+    def get_limit(path: str) -> int:
         has_files = path.startswith(WITH_FILES) or path == "/ui/documents"
         return settings.api.max_document_bytes if has_files else settings.api.max_request_bytes
 
@@ -134,7 +134,7 @@ def create_app(
             HeadRequests(DirectRoutes(inner, ROUTES)),
             door=door,
             rate=request_limit(settings.api.requests_per_minute),
-            bodies=BodyLimit(limit_of, large * settings.api.max_document_bytes),
+            bodies=BodyLimit(get_limit, large * settings.api.max_document_bytes),
             public=PublicPaths(ROUTES),
             required=app.state.keys_required,
         )

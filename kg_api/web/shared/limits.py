@@ -30,14 +30,14 @@ SMALL_BYTES = 1024 * 1024
 class BodyLimit:
     """Limit for request bodies. It can be used when there is no Content-Length."""
 
-    def __init__(self, limit_of: Callable[[str], int], together: int) -> None:
-        self._limit_of = limit_of
+    def __init__(self, get_limit: Callable[[str], int], together: int) -> None:
+        self._get_limit = get_limit
         self._together = together
         self._held = 0
 
     def check_announced(self, scope: Scope) -> None:
         """Check the Content-Length of a request."""
-        limit = self._limit_of(scope["path"])
+        limit = self._get_limit(scope["path"])
         announced = Headers(scope=scope).get("content-length", "0")
         if not announced.isdecimal() or int(announced[:20]) > limit:
             raise _build_too_large(limit)
@@ -45,7 +45,7 @@ class BodyLimit:
     @contextmanager
     def limited(self, scope: Scope, receive: Receive) -> Generator[Receive]:
         """Yield a `receive` that raises TooLarge, or TooBusy if all bodies together are too large."""
-        limit = self._limit_of(scope["path"])
+        limit = self._get_limit(scope["path"])
         seen = held = 0
 
         async def counted() -> Message:

@@ -114,12 +114,12 @@ def read_choice(condition: str) -> tuple[str, list[FieldValue]] | None:
     return read["field"], read["value"] if read["op"] == "in" else [read["value"]]
 
 
-def begun_conditions(fields: Sequence[str]) -> list[str]:
+def list_condition_prefixes(fields: Sequence[str]) -> list[str]:
     """List prefixes to write conditions on the fields, with `>=` and `<=` if they are ordered."""
-    begun = [
+    prefixes = [
         (each, sign) for each in fields for sign in ("=", *(ORDERED if each in (*OF_TIME, PAGE) else ()))
     ]
-    return [f"{_quote(field)}{sign}" for field, sign in begun if _can_be_named(field)]
+    return [f"{_quote(field)}{sign}" for field, sign in prefixes if _can_be_named(field)]
 
 
 def _can_be_named(field: str) -> bool:

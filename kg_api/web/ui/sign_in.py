@@ -55,12 +55,12 @@ def _can_be_got(routes: Sequence[BaseRoute], path: str) -> bool:
 
 def lead_to_page(request: Request) -> Response:
     """Redirect to a page, if you have opened the target of a form."""
-    return RedirectResponse(find_nearest_page(request, _own_path(request)), 303, NOT_KEPT)
+    return RedirectResponse(find_nearest_page(request, _quote_path(request)), 303, NOT_KEPT)
 
 
 def get_previous_page(request: Request) -> str:
     """Find the page to link back from an error, such as the page with the form."""
-    path = _own_path(request)
+    path = _quote_path(request)
     if request.method == "GET" and not request.scope["query_string"]:
         path = path.rpartition("/")[0]
     found = find_nearest_page(request, path) if is_page(path) else PAGES
@@ -68,27 +68,27 @@ def get_previous_page(request: Request) -> str:
 
 
 def redirect_to_sign_in(request: Request) -> Response:
-    to = address(LOGIN, next=_to_show_then(request))
+    to = address(LOGIN, next=_choose_next_page(request))
     if wants_part(request):
         return Response(status_code=401, headers={"HX-Redirect": to, **NOT_KEPT})
     if request.method == "GET" and request.headers.get("Sec-Fetch-Site") == "cross-site":
-        return render("session/again.html", {"wanted": _own_address(request)})
+        return render("session/again.html", {"wanted": _quote_address(request)})
     return RedirectResponse(to, 303, NOT_KEPT)
 
 
-def _to_show_then(request: Request) -> str:
+def _choose_next_page(request: Request) -> str:
     """Choose which page to show after sign-in: the requested page, or the page with a part or form."""
     if request.method == "GET" and not wants_part(request):
-        return choose_page(request, _own_address(request))
+        return choose_page(request, _quote_address(request))
     page_url = urlsplit(request.headers.get("HX-Current-URL") or request.headers.get("Referer", ""))
     path = own_path(page_url.path)
     return choose_page(request, f"{path}?{page_url.query}" if page_url.query else path)
 
 
-def _own_path(request: Request) -> str:
+def _quote_path(request: Request) -> str:
     return quote(request.scope["path"], safe="/:@!$&'()*+,;=~")
 
 
-def _own_address(request: Request) -> str:
+def _quote_address(request: Request) -> str:
     query = quote(request.scope["query_string"], safe="%/?:@!$&'()*+,;=~")
-    return f"{_own_path(request)}?{query}" if query else _own_path(request)
+    return f"{_quote_path(request)}?{query}" if query else _quote_path(request)

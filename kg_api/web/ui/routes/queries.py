@@ -42,8 +42,8 @@ from kg_api.web.ui.rendering import (
     Named,
     Question,
     Typing,
-    begun_conditions,
     day,
+    list_condition_prefixes,
     read_choice,
     render,
     render_pieces,
@@ -182,7 +182,7 @@ def search_page(
     if not is_part:
         context |= {
             "known_fields": KNOWN_FIELDS,
-            "fields": begun_conditions(KNOWN_FIELDS),
+            "fields": list_condition_prefixes(KNOWN_FIELDS),
             "with_hits": False,
         }
         return render("search/page.html", {**context, "ways": WAYS, "kinds": KINDS, "is_paid": is_paid})
@@ -255,12 +255,13 @@ def facets(container: Open, question: AskedQuestion, *, typing: Typing = "") -> 
     if question.is_blank:
         list_searched_ontologies(container.graph, [question.ontology] if question.ontology else None)
         return render(
-            "search/facets.html", {"facets": [], "fields": begun_conditions(KNOWN_FIELDS), "with_hits": True}
+            "search/facets.html",
+            {"facets": [], "fields": list_condition_prefixes(KNOWN_FIELDS), "with_hits": True},
         )
     found = sample(question)
     seen = {format_metadata_field(key) for hit in found.sources for key in hit.metadata if key.strip()}
     fields = sorted(seen, key=lambda each: (each not in USUAL_FACETS, each))
-    offered = begun_conditions([*fields, *KNOWN_FIELDS])
+    offered = list_condition_prefixes([*fields, *KNOWN_FIELDS])
     choices = list[FacetChoices]()
     for name in dict.fromkeys([*USUAL_FACETS[:2], *fields, *filter(None, map(get_field, question.where))]):
         hits = sample(question.open(name)).sources if question.chosen(name) else found.sources
