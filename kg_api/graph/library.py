@@ -150,7 +150,7 @@ def change_by_name(
     """Edit a document, given its id, a prefix of the id, or its name."""
     identity = identify_document(graph, identifier, ontology)
     job_id = change_document(graph, identity, change)
-    rows = graph.read("documents/of_ids", document_ids=[identity])
+    rows = drop_deleted_rows(graph.read("documents/of_ids", document_ids=[identity]), DocumentSummary)
     if not rows:
         raise NotFound(f"the document {identifier!r} was deleted at this moment")
     about = _to_fields(rows[0])

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from kg_api.errors import Conflict, NotFound
-from kg_api.graph.client import Graph, Reader, Row, Transaction
+from kg_api.graph.client import Graph, Reader, Row, Transaction, drop_deleted_rows
 from kg_api.graph.names import identify_proposal, report_unknown_ontology
 from kg_api.graph.reach import get_visible_ontologies, resolve_ontology
 from kg_api.graph.rows import convert_times
@@ -220,9 +220,10 @@ def _read_one(graph: Reader, proposal_id: str) -> Proposal:
 def _read_page(graph: Reader, **given: Any) -> list[Proposal]:
     found = list[Proposal]()
     for row in graph.search("proposals/page", **given, quotes=MAX_QUOTES):
-        if len(row["ends"]) < 2 or not all(end["source_id"] for end in row["ends"]):  # noqa: PLR2004 - both
-            continue  # a concept may just have lost its last quote
-        ends = [_build_end(each) for each in row["ends"]]
+        complete = drop_deleted_rows(row["ends"], Place)  # a concept may just have lost its last quote
+        if len(complete) < 2 or not drop_deleted_rows([row["proposal"]], Proposal):  # noqa: PLR2004 - both
+            continue
+        ends = [_build_end(each) for each in complete]
         found.append(Proposal.model_validate({**convert_times(row["proposal"]), "ends": ends}))
     return found
 

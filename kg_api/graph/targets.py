@@ -19,7 +19,7 @@ import numpy as np
 from neo4j.vector import Vector
 from numpy.typing import NDArray
 
-from kg_api.graph.client import Graph, Reader, Row, Transaction
+from kg_api.graph.client import Graph, Reader, Row, Transaction, drop_deleted_rows
 from kg_api.graph.jobs import CONCEPT_EMBEDDING, EDGE_EMBEDDING, IMAGE_EMBEDDING, SOURCE_EMBEDDING
 from kg_api.graph.relations import build_edge_text
 from kg_api.graph.search import Filters, NearestPassages, find_by_vector
@@ -151,7 +151,9 @@ def list_pending(graph: Graph, wanted: PendingQuery, *, after: str, limit: int) 
     """List the next items to embed, sorted by id. `after` is the id of the previous item."""
     place = {"after": after, "after_paragraph": -1}
     rows = graph.read("embedding/due", **wanted.parameters(), **place, limit=limit)
-    return [_build_item(wanted.mark.label, row) for row in rows]
+    label = wanted.mark.label
+    always = (TARGETS[label].identity, TARGETS[label].text_hash)
+    return [_build_item(label, row) for row in drop_deleted_rows(rows, always)]
 
 
 def sample_texts(graph: Graph, kind: EmbeddedKind, ontology: str, limit: int) -> list[str]:

@@ -108,7 +108,7 @@ def list_pending_sources(
     document, paragraph = after if after[0] >= wanted.within[0] else (wanted.within[0], -1)
     place = {"after": document, "after_paragraph": paragraph}
     rows = graph.read("embedding/due", **wanted.parameters(), **place, limit=limit)
-    return [build_source_text(row) for row in rows]
+    return [build_source_text(row) for row in drop_deleted_rows(rows, SOURCE_COLUMNS)]
 
 
 def count_due(graph: Graph, wanted: PendingQuery) -> int:

@@ -9,6 +9,7 @@ from neo4j.time import DateTime
 from kg_api.errors import Unavailable
 from kg_api.graph.client import Graph, Row
 from kg_api.graph.library import find_document
+from kg_api.graph.proposals import read_proposals_page
 from kg_api.graph.search import (
     ChunkText,
     Filters,
@@ -19,8 +20,9 @@ from kg_api.graph.search import (
     read_chunk_texts,
     read_concepts_of_sources,
 )
-from kg_api.graph.spaces import Space
-from kg_api.graph.vectors import list_document_sources
+from kg_api.graph.spaces import EmbeddedLabel, Fingerprint, Space
+from kg_api.graph.targets import list_pending
+from kg_api.graph.vectors import PendingQuery, list_document_sources, list_pending_sources
 from kg_api.schemas.search import CarriedConcept
 from tests.support.embedders import small_embedder
 
@@ -143,8 +145,56 @@ def test_document_changed_during_read_is_read_again(parts: list[str | None]) -> 
         find_document(ChangingGraph(changed), "0" * 32)
 
 
+SOURCE: Row = {
+    "source_id": "s1",
+    "document_id": "d1",
+    "paragraph": 0,
+    "heading": [],
+    "start": 0,
+    "full_text": "A lease.",
+    "content_hash": "h",
+    "block_kinds": None,
+    "block_starts": None,
+}
+
+
 def test_sources_of_document_omit_deleted_ones() -> None:
-    stored: Row = {"source_id": "s1", "document_id": "d1", "paragraph": 0, "heading": [], "start": 0}
-    stored |= {"full_text": "A lease.", "content_hash": "h", "block_kinds": None, "block_starts": None}
-    graph = RowsGraph(**{"sources/of_document": [stored, dict.fromkeys(stored)]})
+    graph = RowsGraph(**{"sources/of_document": [SOURCE, dict.fromkeys(SOURCE)]})
     assert [each.source_id for each in list_document_sources(graph, "d1")] == ["s1"]
+
+
+def find_pending(label: EmbeddedLabel) -> PendingQuery:
+    return PendingQuery(
+        "notes", Fingerprint(label, "embedded_with", "m", "embedded_at", "r"), "embedded_with"
+    )
+
+
+def test_pending_sources_omit_deleted_ones() -> None:
+    graph = RowsGraph(**{"embedding/due": [SOURCE, dict.fromkeys(SOURCE)]})
+    found = list_pending_sources(graph, find_pending("Source"), after=("", -1), limit=2)
+    assert [each.source_id for each in found] == ["s1"]
+
+
+def test_pending_concepts_omit_deleted_ones() -> None:
+    stored: Row = {"concept_id": "c1", "label": "lease", "description": "", "search_terms": []}
+    stored |= {"text_hash": "h"}
+    graph = RowsGraph(**{"embedding/due": [stored, dict.fromkeys(stored)]})
+    found = list_pending(graph, find_pending("Concept"), after="", limit=2)
+    assert [each.identity for each in found] == ["c1"]
+
+
+@pytest.mark.parametrize("deleted", ["end", "proposal"])
+def test_proposals_omit_those_with_deleted_nodes(deleted: str) -> None:
+    place: Row = {"source_id": "s1", "ontology": "notes", "document": "a.md", "document_id": "d1"}
+    place |= {"paragraph": 0, "heading": [], "start": 0, "end": 8, "full_text": "A lease.", "ocr": False}
+    end: Row = {**place, "concept_id": None, "label": None, "quote_start": None, "quote_end": None}
+    proposal: Row = {"proposal_id": "p1", "ontology": "notes", "kind": "source", "state": "open"}
+    proposal |= {"score": 1.0, "similarity": 0.9, "reason": "", "created_at": DateTime(2026, 12, 1)}
+    torn = {
+        "end": {"ends": [end, {**end, "full_text": None}]},
+        "proposal": {"proposal": {**proposal, "state": None}},
+    }
+    stored: Row = {"proposal": proposal, "ends": [end, end]}
+    rows = {"proposals/page": [stored, {**stored, **torn[deleted]}], "proposals/count": list[Row]()}
+    found, _ = read_proposals_page(RowsGraph(**rows), ontology=None, kind=None, state=None, offset=0, limit=2)
+    assert [each.proposal_id for each in found] == ["p1"]
