@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
@@ -55,21 +56,31 @@ def name_pages(numbers: Sequence[int]) -> str:
 MAX_MARKS: Final = 24
 """Limit in code points. The longest emoji has 10, and more marks on a letter are abuse."""
 
+_OTHER_MARKS: Final = re.compile(
+    "[\u200d\u0e33\u0eb3\u1160-\u11ff\uff9e\uff9f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]"
+)
+"""Marks that Unicode counts as other characters: the joiner, `am` of Thai and Lao, later parts of Korean
+syllables, voiced sounds of narrow Katakana, skin tones, and the tags of regional flags."""
+_FLAG_LETTERS: Final = frozenset(map(chr, range(0x1F1E6, 0x1F200)))
+
 
 def continues_letter(character: str) -> bool:
     """Check for a mark such as a vowel sign of Hindi, a joiner, or a later part of a Korean syllable."""
-    is_joined = character == "\u200d" or "\u1160" <= character <= "\u11ff"
-    return is_joined or unicodedata.category(character)[0] == "M"
+    return unicodedata.category(character)[0] == "M" or _OTHER_MARKS.match(character) is not None
 
 
 def find_letter_start(text: str, at: int) -> int:
-    """Return the position, or the start of a letter with marks or of a joined emoji around it."""
+    """Return the position, or the start of a letter with marks, a joined emoji, or a flag around it."""
     start = at
     while max(0, at - MAX_MARKS) < start < len(text) and (
         continues_letter(text[start]) or text[start - 1] == "\u200d"
     ):
         start -= 1
-    return start
+    flags = start
+    if start < len(text) and text[start] in _FLAG_LETTERS:  # of two letters each, without a separator
+        while flags > 0 and text[flags - 1] in _FLAG_LETTERS:
+            flags -= 1
+    return start - (start - flags) % 2
 
 
 def shorten(text: str, size: int) -> str:

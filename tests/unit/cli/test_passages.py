@@ -290,6 +290,17 @@ def test_excerpts_fit_their_columns_and_keep_letters_whole() -> None:
     assert shorten("a👩\u200d👧b", 3) == "a…"
 
 
+@pytest.mark.parametrize(
+    "letter",
+    ["👍🏽", "🇩🇪", "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f", "นำ", "ກຳ", "ｶﾞ"],
+)
+def test_shortened_text_keeps_letter_whole(letter: str) -> None:
+    text = letter * 4
+    size = len(letter)
+    for at in range(len(text)):
+        assert shorten(text, at) == f"{letter * (at // size)}…"
+
+
 def test_title_keeps_the_paragraph_behind_wide_names() -> None:
     place = make_place("s", "x", heading=["日本語の文書" * 3], document="日本語の文書.md")
     for width in (20, 30, 40):
