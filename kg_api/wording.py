@@ -61,6 +61,7 @@ _OTHER_MARKS: Final = re.compile(
 )
 """Marks that Unicode counts as other characters: the joiner, `am` of Thai and Lao, later parts of Korean
 syllables, voiced sounds of narrow Katakana, skin tones, and the tags of regional flags."""
+_VIRAMA: Final = 9  # combining class
 _FLAG_LETTERS: Final = frozenset(map(chr, range(0x1F1E6, 0x1F200)))
 
 
@@ -69,11 +70,16 @@ def continues_letter(character: str) -> bool:
     return unicodedata.category(character)[0] == "M" or _OTHER_MARKS.match(character) is not None
 
 
+def _joins(mark: str, character: str) -> bool:
+    """Check for a joiner, or a virama that joins two consonants, as in Hindi `kṣa`."""
+    return mark == "\u200d" or (unicodedata.combining(mark) == _VIRAMA and character.isalpha())
+
+
 def find_letter_start(text: str, at: int) -> int:
     """Return the position, or the start of a letter with marks, a joined emoji, or a flag around it."""
     start = at
     while max(0, at - MAX_MARKS) < start < len(text) and (
-        continues_letter(text[start]) or text[start - 1] == "\u200d"
+        continues_letter(text[start]) or _joins(text[start - 1], text[start])
     ):
         start -= 1
     flags = start

@@ -18,6 +18,7 @@ from pydantic import Field
 from kg_api.errors import Conflict, InvalidInput
 from kg_api.schemas.base import Body, CursorForm, digest_cursors
 from kg_api.schemas.search import SourcePlace
+from kg_api.wording import find_letter_start
 
 _FORM = re.compile(r"(?P<source>[^#\s]{1,100})(?:#(?P<start>\d{1,10})-(?P<end>\d{1,10}))?")
 
@@ -196,7 +197,7 @@ def fill(items: Sequence[Item], position: Position, room: int) -> tuple[list[Ite
 
 
 def _count_fitting(found: Item, room: int) -> int | None:
-    """Count the code points of a passage that fit, up to a word boundary. None means no split."""
+    """Count the code points of a passage that fit, up to a word or letter boundary. None means no split."""
     if "text" not in found:
         return None
     text: str = found["text"]
@@ -209,7 +210,7 @@ def _count_fitting(found: Item, room: int) -> int | None:
     if low == len(text):
         return None
     blank = max(text.rfind(" ", low // 2, low), text.rfind("\n", low // 2, low))
-    return low if blank < 0 else blank + 1
+    return find_letter_start(text, low) if blank < 0 else blank + 1
 
 
 # Paging of lists within the token budget

@@ -292,7 +292,7 @@ def test_excerpts_fit_their_columns_and_keep_letters_whole() -> None:
 
 @pytest.mark.parametrize(
     "letter",
-    ["👍🏽", "🇩🇪", "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f", "นำ", "ກຳ", "ｶﾞ"],
+    ["👍🏽", "🇩🇪", "क्षे", "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f", "นำ", "ກຳ", "ｶﾞ"],
 )
 def test_shortened_text_keeps_letter_whole(letter: str) -> None:
     text = letter * 4

@@ -59,6 +59,14 @@ def test_pages_return_everything_once_in_order(given: list[str], room: int) -> N
         assert whole[cited.start : cited.end] == part["text"]
 
 
+@pytest.mark.parametrize("letter", ["👩\u200d👩\u200d👧\u200d👦", "क्षे", "🇩🇪", "กำ"])
+@pytest.mark.parametrize("room", range(MIN_ROOM, MIN_ROOM + 8))
+def test_passage_without_spaces_is_split_between_letters(letter: str, room: int) -> None:
+    parts = [part["text"] for step in walked(passages([letter * 60]), room) for part in step]
+    assert len(parts) > 1
+    assert all(part == letter * (len(part) // len(letter)) for part in parts)
+
+
 @pytest.mark.parametrize("text", ["x", "eyJhIjoxfQ", "A" * 55, "é" * 10, "=", " "])
 def test_invalid_cursor_is_rejected(text: str) -> None:
     with pytest.raises(InvalidInput, match="invalid or changed"):
