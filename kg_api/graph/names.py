@@ -14,7 +14,7 @@ from kg_api.graph.client import Graph, Reader, Row
 from kg_api.graph.reach import get_visible_ontologies, is_visible, resolve_ontologies, resolve_ontology
 from kg_api.schemas.base import ID_DIGITS, build_alias_scope, build_document_id, list_spellings
 from kg_api.suggestions import describe_unknown_ontology, find_nearest, format_suggestion
-from kg_api.wording import describe_missing_paragraph
+from kg_api.wording import describe_missing_paragraph, pluralize
 
 
 def list_ontology_names(graph: Reader) -> list[str]:
@@ -29,8 +29,14 @@ def list_searched_ontologies(graph: Reader, ontologies: Sequence[str] | None) ->
 
 
 def report_unknown_ontology(graph: Reader, ontology: str | Sequence[str]) -> NotFound:
-    """Build an error for an unknown ontology, to suggest similar names."""
+    """Build an error for an ontology without documents. It suggests similar names, or the review."""
     wanted = [ontology] if isinstance(ontology, str) else ontology
+    for row in graph.read("waiting/count", ontologies=[each for each in wanted if is_visible(each)]):
+        pending = pluralize(row["waiting"], "document waits", "documents wait")
+        return NotFound(
+            f"ontology {row['ontology']!r} not found: its {pending} for approval. "
+            f"See `kg documents waiting --ontology {row['ontology']!r}`"
+        )
     message = describe_unknown_ontology(wanted, list_ontology_names(graph))
     return NotFound(f"{message}. `kg ontologies` lists the existing ones")
 

@@ -73,8 +73,11 @@ def test_pending_document_is_searchable_after_approval(http: httpx.Client, kg: K
     assert not found(http, "wait")
     assert [each.document for each in kg.waiting("birds").documents] == ["a/b.md", "c.md", "d.md"]
     assert kg.ontologies().waiting == {"birds": 3}
-    with pytest.raises(NotFound, match=r"^ontology 'birds' not found"):
+    pending = r"^ontology 'birds' not found: its 3 documents wait for approval.*waiting --ontology 'birds'"
+    with pytest.raises(NotFound, match=pending):
         kg.documents("birds")
+    assert kg.approve(ontology="birds", documents=["none.md"]).unknown == ["none.md"]
+    assert kg.reject(ontology="birds", documents=["none.md"]).unknown == ["none.md"]
     approved = kg.approve(ontology="birds", documents=["a/b.md"])
     assert approved.outcomes[0].ingested is not None
     assert approved.outcomes[0].ingested.job_id is not None

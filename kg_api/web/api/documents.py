@@ -518,7 +518,7 @@ def approve_documents(container: Open, review: Annotated[Approval, _BODY]) -> Ap
     With `all`, repeat this with `after` = `next` until `next` is null.
     """
     approved = container.review.approve(review)
-    if not approved.outcomes:
+    if not approved.outcomes and not count_waiting(container.graph, review.ontology):
         require_ontologies(container.graph, review.ontology)
     return approved
 
@@ -530,7 +530,7 @@ def reject_documents(container: Open, review: Annotated[Review, _BODY]) -> Rejec
     With `all`, it rejects up to 1,000. Changed files will be pending again.
     """
     rejected = container.review.reject(review)
-    if not rejected.rejected:
+    if not rejected.rejected and not rejected.waiting:
         require_ontologies(container.graph, review.ontology)
     return rejected
 
