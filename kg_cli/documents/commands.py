@@ -11,7 +11,7 @@ import typer
 from kg_api.errors import Forbidden, NotFound
 from kg_api.schemas.formats import OcrMode
 from kg_api.schemas.vocabulary import DEFAULT_PAGE_WIDTH, MAX_FACET_VALUES, MAX_PAGE_WIDTH, MIN_PAGE_WIDTH
-from kg_api.wording import pluralize
+from kg_api.wording import pluralize, shorten
 from kg_cli.search.images import write_file
 from kg_cli.terminal import console, options
 from kg_cli.terminal.answers import Table, command, make_group, note_all, print_rows, short_id
@@ -33,6 +33,7 @@ delete = make_group("Delete a document, the documents of a filter, or an ontolog
 
 LAST_NAME = "\U0010ffff"  # sorts after the name of every document
 BEGINNING = 100  # characters of a pending document in a list
+MAX_PENDING_READ = 1000  # names to compare with an unknown name
 
 WaitOption = Annotated[bool, option("Wait until everything is embedded.", "--wait")]
 ListsOption = Annotated[
@@ -430,7 +431,7 @@ AllOption = Annotated[bool, option("Use all pending documents in the ontology.",
 
 def _format_waiting(each: schemas.WaitingDocument) -> Shown:
     change = " (changed)" if each.replaces else ""
-    beginning = " ".join(each.beginning.split())[:BEGINNING]
+    beginning = shorten(" ".join(each.beginning.split()), BEGINNING)
     name: Part = (f"{each.ontology} / {each.document}", "bold")
     return [name, change, (f"\n{beginning}", "dim")]
 
@@ -478,12 +479,13 @@ def approve(
         while everything and done.next:
             done = client.approve(ontology=ontology, all=True, after=done.next)
             outcomes += done.outcomes
+        notes = _describe_unknown(client, ontology, done.unknown)
     if as_json:
         fields = [each.model_dump(mode="json") for each in outcomes]
         console.print_json({"outcomes": fields, "unknown": done.unknown})
     else:
         _print_approved(outcomes, ontology)
-        _print_unknown(done.unknown)
+        _print_lines(notes)
     if done.unknown or any(each.problem for each in outcomes):
         raise typer.Exit(options.SOME_FAILED)
 
@@ -525,11 +527,12 @@ def reject(
         while everything and done.waiting and done.rejected:
             done = client.reject(ontology=ontology, all=True)
             rejected += done.rejected
+        notes = _describe_unknown(client, ontology, done.unknown)
     if as_json:
         console.print_json({"rejected": rejected, "unknown": done.unknown})
     else:
         console.line(f"{ontology}: {pluralize(rejected, 'document')} rejected")
-        _print_unknown(done.unknown)
+        _print_lines(notes)
     if done.unknown:
         raise typer.Exit(options.SOME_FAILED)
 
@@ -539,6 +542,15 @@ def _check(names: Sequence[str] | None, *, everything: bool) -> None:
         raise typer.BadParameter("name documents, or pass --all: one of the two")
 
 
-def _print_unknown(unknown: Sequence[str]) -> None:
-    for each in unknown:
-        console.line(f"  no pending document is named {each}", "red")
+def _describe_unknown(client: KgClient, ontology: str, unknown: Sequence[str]) -> list[str]:
+    """Describe names without a pending document, and suggest similar names."""
+    from kg_api.suggestions import format_suggestion
+
+    pending = client.waiting(ontology, limit=MAX_PENDING_READ).documents if unknown else []
+    names = [each.document for each in pending]
+    return [f"no pending document is named {each!r}{format_suggestion(each, names)}" for each in unknown]
+
+
+def _print_lines(notes: Sequence[str]) -> None:
+    for each in notes:
+        console.line(f"  {each}", "red")

@@ -5,10 +5,11 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
+import typer
 
 from kg_api.client import KgClient
 from kg_api.errors import DatabaseUnavailable, InvalidInput, KgError
-from kg_api.schemas.documents import EmbeddingStatus, Rejected
+from kg_api.schemas.documents import Approved, EmbeddingStatus, Rejected, WaitingDocument
 from kg_api.schemas.embedding import Build, Finding, SpaceBuilding, SpaceCheck
 from kg_api.schemas.filters import DeletedMatching
 from kg_api.schemas.languages import OntologyLanguage, Synonyms
@@ -133,6 +134,31 @@ def test_rejecting_nothing_needs_no_confirmation(
     monkeypatch.setattr(review, "open_client", lambda: nullcontext(client))
     review.reject(ontology="notes", everything=True)
     assert capsys.readouterr().out == "notes: 0 documents rejected\n"
+
+
+@pytest.mark.parametrize("decide", [review.approve, review.reject])
+def test_unknown_pending_name_gets_a_suggestion(
+    decide: Callable[..., None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pending = SimpleNamespace(documents=[SimpleNamespace(document=each) for each in ("हिन्दी.md", "plan.md")])
+    client = SimpleNamespace(
+        waiting=lambda *_, **__: pending,
+        approve=lambda **_: Approved(outcomes=[], unknown=["हिन्दि.md"]),
+        reject=lambda **_: Rejected(rejected=0, unknown=["हिन्दि.md"], waiting=2),
+    )
+    monkeypatch.setattr(review, "open_client", lambda: nullcontext(client))
+    with pytest.raises(typer.Exit):
+        decide(["हिन्दि.md"], ontology="notes")
+    expected = "  no pending document is named 'हिन्दि.md' (did you mean 'हिन्दी.md'?)\n"
+    assert capsys.readouterr().out.endswith(expected)
+
+
+def test_beginning_of_a_pending_document_keeps_letters_whole() -> None:
+    waiting = WaitingDocument.model_construct(
+        ontology="notes", document="a.md", replaces=False, beginning="क्षे" * 75
+    )
+    beginning = review._format_waiting(waiting)[2][0]
+    assert beginning == f"\n{'क्षे' * 25}…"
 
 
 def test_notes_on_a_filter_precede_the_confirmation(
