@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,8 +18,10 @@ from kg_api.graph.text_analysis import build_row_scope, build_source_scope, dete
 from kg_api.schemas.base import Body
 from kg_api.schemas.documents import DocumentChange, DocumentRecord, SourceRecord, StoredChange
 from kg_api.schemas.embedding import Chunking, select_context_fields
+from kg_api.schemas.filters import format_metadata_field
 from kg_api.schemas.metadata import Metadata, MetadataValue
 from kg_api.schemas.problems import validate
+from kg_api.suggestions import format_suggestion
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +299,18 @@ def note_same_words(form: str, change: DocumentChange) -> list[str]:
             "description"
         )
     ]
+
+
+def note_keys(before: Collection[str], change: DocumentChange) -> list[str]:
+    """Add notes on deleted keys that do not exist, and on keys that have the name of a field."""
+    notes: list[str] = []
+    for key, value in change.metadata.items():
+        field = format_metadata_field(key)
+        if value is None and key not in before:
+            notes.append(f"no metadata {key!r} to delete{format_suggestion(key, before)}")
+        elif value is not None and field != key:
+            notes.append(f"{key!r} is also a field of kg. To filter by this metadata, write {field!r}")
+    return notes
 
 
 class _Changed(Body):

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from kg_api.errors import NotFound, Unavailable
 from kg_api.graph.client import Graph, Reader, Row, drop_deleted_rows
-from kg_api.graph.documents import change_document, note_same_words
+from kg_api.graph.documents import change_document, note_keys, note_same_words
 from kg_api.graph.filters import find_matching_documents, note_matches
 from kg_api.graph.names import (
     identify_document,
@@ -149,12 +149,14 @@ def change_by_name(
 ) -> DocumentChanged:
     """Edit a document, given its id, a prefix of the id, or its name."""
     identity = identify_document(graph, identifier, ontology)
+    before = graph.read("documents/of_ids", document_ids=[identity])
+    keys = {key for row in before for key in _to_fields(row)["metadata"]}
     job_id = change_document(graph, identity, change)
     rows = drop_deleted_rows(graph.read("documents/of_ids", document_ids=[identity]), DocumentSummary)
     if not rows:
         raise NotFound(f"the document {identifier!r} was deleted at this moment")
     about = _to_fields(rows[0])
-    notes = note_same_words(about["format"], change)
+    notes = [*note_same_words(about["format"], change), *note_keys(keys, change)]
     return DocumentChanged.model_validate({**about, "job_id": job_id, "notes": notes})
 
 

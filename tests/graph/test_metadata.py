@@ -181,7 +181,8 @@ def test_edited_keys_survive_another_ingest(graph: Graph, driver: neo4j.Driver) 
     change = DocumentChange(title="Pumps", metadata={"tags": ["ops"], "draft": None})
     changed = change_by_name(graph, "a.md", change)
     wanted = {"author": "Ada", "tags": ["ops"]}
-    assert (changed.title, changed.metadata, changed.job_id) == ("Pumps", wanted, None)
+    assert (changed.title, changed.metadata, changed.job_id, changed.notes) == ("Pumps", wanted, None, [])
+    assert change_by_name(graph, "a.md", change).notes == ["no metadata 'draft' to delete"]
     store_document(graph, told("one", "two"))
     again = find_document(graph, "a.md")
     assert (again.title, again.metadata, again.uri) == ("Pumps", wanted, None)

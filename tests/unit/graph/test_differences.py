@@ -6,8 +6,8 @@ import pytest
 
 from kg_api.graph import documents
 from kg_api.graph.client import Row
-from kg_api.graph.documents import build_source_row, find_difference
-from kg_api.schemas.documents import DocumentRecord
+from kg_api.graph.documents import build_source_row, find_difference, note_keys
+from kg_api.schemas.documents import DocumentChange, DocumentRecord
 from tests.support.records import record
 
 OLD = record("a.md", ["one", "two"])
@@ -49,3 +49,12 @@ def test_edit_starts_embedding_unless_off_or_paused(
     configuration: Any = SimpleNamespace(texts=texts, **stored)
     documents._request_reembedding(tx, "d", "notes", configuration)
     assert asked == requested
+
+
+def test_missing_keys_and_keys_like_fields_are_noted() -> None:
+    change = DocumentChange(metadata={"auther": None, "tags": None, "page": None, "document": "y", "date": 1})
+    assert note_keys({"author", "tags"}, change) == [
+        "no metadata 'auther' to delete (did you mean 'author'?)",
+        "no metadata 'page' to delete",
+        "'document' is also a field of kg. To filter by this metadata, write 'metadata.document'",
+    ]
