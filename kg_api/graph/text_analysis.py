@@ -27,7 +27,7 @@ from rapidfuzz.distance import OSA
 from stop_words import AVAILABLE_LANGUAGES, get_stop_words
 
 from kg_api.graph.client import Row, Transaction
-from kg_api.normal_form import ARMENIAN, fold_letters, normalise_text
+from kg_api.normal_form import ARMENIAN, fold_letters, normalise_text, normalise_width
 from kg_api.schemas.base import build_alias_scope, build_document_scope, build_ontology_scope
 from kg_api.schemas.metadata import find_aliases
 
@@ -578,7 +578,7 @@ def detect_language(text: str) -> str | None:
     The script decides first, because a few Latin names in a Greek text look like another language.
     """
     counts = Counter[str]()
-    for each, count in Counter("" if text.isascii() else text[:1000]).items():
+    for each, count in Counter("" if text.isascii() else normalise_width(text[:1000])).items():
         if each.isalpha():
             counts[unicodedata.name(each, "").partition(" ")[0]] += count
     script = max(counts, key=counts.__getitem__, default="LATIN")

@@ -48,9 +48,13 @@ SPANISH = "Los jugadores de la selección han ganado en el estadio de la ciudad.
         ("Η κατσίκα και το τυρί της Ηπείρου: Feta, made in Greece", "greek"),
         ("Київ — столиця України, і це її найбільше місто", "ukrainian"),
         ("მთავარი ქალაქი", "georgian"),
+        ("ｶﾀｶﾅ", "japanese"),
         ("def f(t, p): return f(t, d) if d in t else f(p, t)", "english"),
         ("copy(dir, dir)  # the dir or dir", "english"),
-        *((text, None) for text in ("f(t, p); f(t, d);", "20 de enero de 2025 acta", "1,000 €", "")),
+        *(
+            (text, None)
+            for text in ("𝑓(𝑥) ∈ ℝ", "ＡＰＩ", "f(t, p); f(t, d);", "20 de enero de 2025 acta", "1,000 €", "")
+        ),
     ],
 )
 def test_detected_language_follows_script_and_stop_words(text: str, language: str | None) -> None:
