@@ -45,7 +45,7 @@ from kg_api.schemas.vocabulary import (
     SearchMode,
     SourceKind,
 )
-from kg_api.wording import pluralize
+from kg_api.wording import pluralize, shorten
 
 if TYPE_CHECKING:
     from kg_api.mcp.library import Library
@@ -205,7 +205,7 @@ def hybrid_search(library: Library, arguments: HybridArguments, pager: Pager) ->
             concept_id=each.concept_id,
             label=each.label,
             ontology=each.ontology,
-            description=each.description[:200] or None,
+            description=shorten(each.description, 200) or None,
             sources=each.sources,
             unverified=not each.verified or None,
         )

@@ -61,6 +61,7 @@ class MemoryLibrary(Library):
         self.failing: Exception | None = None
         self.thumbnails: dict[str, bytes] = {}
         self.pages = 2
+        self.description = "An insect."
         self.bytes_a_pixel = 1
 
     def add(self, ontology: str, document: str, paragraphs: Sequence[str]) -> list[Place]:
@@ -105,7 +106,7 @@ class MemoryLibrary(Library):
         found = self.search(SourceSearch(query_text=request.query_text, limit=request.source_limit))
         bee = CarriedConcept(concept_id="c1", label="bee")
         hits = [each.model_copy(update={"concepts": [bee], "through": [bee]}) for each in found.sources]
-        known = {"ontology": "o", "description": "An insect.", "search_terms": ["honeybee"], "sources": 2}
+        known = {"ontology": "o", "description": self.description, "search_terms": ["honeybee"], "sources": 2}
         concept = ConceptHit.model_validate({**bee.model_dump(), **known, "similarity": None, "score": 1.0})
         return HybridHits(
             query_text=request.query_text,

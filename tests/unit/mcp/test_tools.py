@@ -75,6 +75,15 @@ def test_hybrid_search_pages_continue(server: Server[Any], library: MemoryLibrar
     assert later["hits"][0]["text"] not in {hit["text"] for hit in first["hits"]}
 
 
+def test_long_description_of_a_concept_is_shortened(server: Server[Any], library: MemoryLibrary) -> None:
+    library.description = "क्षे" * 60
+    found = answer(call(server, "hybrid_search", query="dance"))
+    assert found["concepts"][0]["description"] == f"{'क्षे' * 50}…"
+    library.description = f"a{library.description}"
+    found = answer(call(server, "hybrid_search", query="dance"))
+    assert found["concepts"][0]["description"] == f"a{'क्षे' * 49}…"
+
+
 @pytest.mark.parametrize(
     ("begin", "end", "told"), [(0, 13, False), (0, 11, False), (0, 10, True), (1, 13, True)]
 )
