@@ -45,6 +45,7 @@ from kg_api.graph.search import (
 )
 from kg_api.graph.similar import NearestPictures
 from kg_api.graph.text_analysis import suggest_words
+from kg_api.providers.embedding_port import knows_language
 from kg_api.schemas.base import build_name_id, normalize_concept_name
 from kg_api.schemas.search import Degradation, MatchedChunk, Place, Ranks, Respelling
 from kg_api.schemas.spaces import USUAL, SimilarityCalibration
@@ -270,6 +271,7 @@ UNSPACED_NAME = range(2, 13)
 MAX_UNSPACED = 100
 """Number of characters to use from the question, to find names."""
 
+_LATIN = regex.compile(r"\p{Latin}")
 _UNSPACED = regex.compile(rf"[{UNSPACED}ー]")
 _RUN = regex.compile(rf"[{UNSPACED}ー]+(?: [{UNSPACED}ー]+)*")
 
@@ -356,10 +358,10 @@ class ConceptLane:
         Args:
             plan: Search scope and query vectors.
             seeds: Concepts of the question.
-            best: Best hits of vectors and keywords. If empty, start from the seeds only. In a script without
-                spaces, hits are expanded only if the question names a concept.
+            best: Best hits of vectors and keywords. If empty, start from the seeds only. If only names count,
+                hits are expanded only if the question names a concept.
         """
-        if best and not seeds and is_unspaced(plan.text):
+        if best and not seeds and _needs_names(plan):
             return []
         passages = [
             SeedPassage(found.source.source_id, PASSAGE / math.sqrt(rank))
@@ -390,10 +392,9 @@ class ConceptLane:
     def find_seeds(self, plan: SearchPlan) -> list[Seed]:
         """Find the concepts that are named in the question, or similar to it.
 
-        Runs in parallel to the other retrievers. For a script without spaces, only named concepts count: a
-        model
-        that does not know the language finds all concepts similar (ADR 73). A concept-only search has no such
-        limit.
+        Runs in parallel to the other retrievers. In a script without spaces or an unknown script, only named
+        concepts count: a model that does not know the language finds all concepts similar (ADR 73). A
+        concept-only search has no such limit.
         """
         meanings, names = list_meanings(plan), plan.scope.names
         told = [
@@ -418,15 +419,15 @@ class ConceptLane:
     ) -> dict[str, float]:
         """Find weights for concepts that are named or similar, by concept id."""
         ids = list(_list_name_ids(names, plan.scope.names))
-        unspaced = is_unspaced(plan.text)
-        asked = () if unspaced and not plan.concepts_alone else meanings
+        only_names = _needs_names(plan)
+        asked = () if only_names and not plan.concepts_alone else meanings
         lookups = [
             build_name_lookup(ids, [], MAX_NAMED),
             *(build_vector_lookup(each, NEAREST) for each in asked),
         ]
         found, *nearest = look_up_concepts(self._graph, lookups)
         named = {each.concept.concept_id: NAMED for each in _keep_longest(found)}
-        if unspaced and named:
+        if only_names and named:
             return named
         near = {
             hit.concept.concept_id: _to_weight(hit, each.space.calibration or USUAL)
@@ -434,6 +435,13 @@ class ConceptLane:
             for hit in hits
         }
         return near | named
+
+
+def _needs_names(plan: SearchPlan) -> bool:
+    """Check if only names lead to concepts, because no model can read the script of the question."""
+    language, models = plan.wording.language, [space.identity.model for space in plan.scope.models]
+    is_unknown = language is not None and not any(knows_language(model, language) for model in models)
+    return is_unspaced(plan.text) or (is_unknown and not _LATIN.search(plan.text))
 
 
 def _report_too_many_words(names: Sequence[str], ontologies: Sequence[str]) -> bool:

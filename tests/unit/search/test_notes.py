@@ -1,15 +1,17 @@
-from typing import Any
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
-from kg_api.graph.search import ConceptLaneHit
+from kg_api.graph.search import ConceptLaneHit, Meaning
 from kg_api.schemas.base import build_name_id
 from kg_api.schemas.concepts import Concept
 from kg_api.schemas.search import CarriedConcept, Degradation
 from kg_api.schemas.spaces import SimilarityCalibration
 from kg_api.search import retrieve
 from kg_api.search.notes import Notes
-from kg_api.search.plan import describe_concept_degradations
+from kg_api.search.plan import SearchPlan, Wording, describe_concept_degradations
 from kg_api.search.question import QueryVector
 from kg_api.search.rank import fuse_lanes, join_further
 from kg_api.search.retrieve import (
@@ -25,6 +27,8 @@ from kg_api.search.scope import Scope
 from kg_api.spaces.snapshot import get_snapshots
 from tests.unit.search.canned import CannedGraph
 from tests.unit.search.found import SPACE, found, lanes, plan
+
+SMALL = "bge-small-en-v1.5"  # knows English only
 
 
 def note(effect: str) -> Degradation:
@@ -68,9 +72,38 @@ def test_names_without_spaces_use_consecutive_characters() -> None:
     assert {"neo4j", "数据库"} <= set(iterate_candidate_names("什么是 Neo4j 数据库？"))
 
 
-def test_question_without_spaces_or_concepts_adds_no_concept_hits() -> None:
-    lane = ConceptLane(CannedGraph(), get_snapshots(CannedGraph()))
-    assert lane.retrieve(plan(query_text="球队在哪个城市"), [], [found("a", 1)]) == []
+def plan_for(text: str, language: str | None, model: str) -> SearchPlan:
+    space = replace(SPACE, identity=replace(SPACE.identity, model=model))
+    scope = cast("Scope", SimpleNamespace(models=[space], names=["notes"]))
+    return replace(plan(query_text=text), wording=Wording(language=language), scope=scope)
+
+
+@pytest.mark.parametrize(("text", "language"), [("球队在哪个城市", "chinese"), ("김치 발효", "korean")])
+def test_question_in_an_unknown_script_adds_no_concept_hits(
+    text: str, language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lookups = list[Any]()
+    monkeypatch.setattr(retrieve, "look_up_concepts", lambda _, given: lookups.extend(given) or [[]])
+    lane, asked = ConceptLane(CannedGraph(), get_snapshots(CannedGraph())), plan_for(text, language, SMALL)
+    assert lane._find_seeds(asked, [text], [Meaning(SPACE, [1.0], ["notes"])]) == {}
+    assert len(lookups) == 1, "only names are looked up"
+    assert lane.retrieve(asked, [], [found("a", 1)]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "model", "needed"),
+    [
+        ("김치 발효", "korean", SMALL, True),
+        ("김치 발효", "korean", "a model that kg does not know", False),
+        ("Kafka 발효", "korean", SMALL, False),
+        ("wer leitet die Bahn", "german", SMALL, False),
+        ("42", None, SMALL, False),
+    ],
+)
+def test_question_in_an_unknown_script_needs_names(
+    text: str, language: str | None, model: str, *, needed: bool
+) -> None:
+    assert retrieve._needs_names(plan_for(text, language, model)) == needed
 
 
 def test_concept_hits_are_fused_by_rank() -> None:
