@@ -16,7 +16,7 @@ from typing import Final
 from rapidfuzz import process, utils
 from rapidfuzz.distance import OSA
 
-from kg_api.wording import continues_letter, find_letter_start
+from kg_api.wording import find_letter_start
 
 _SAME = str.maketrans(
     {
@@ -53,7 +53,7 @@ class FoldedText:
     def to_origin(self, start: int, end: int) -> tuple[int, int]:
         """Return the span in the origin, including the marks of its last letter."""
         last = self.places[end - 1] + 1
-        while last < len(self.origin) and continues_letter(self.origin[last]):
+        while find_letter_start(self.origin, last) != last:
             last += 1
         return self.places[start], last
 
@@ -90,7 +90,7 @@ def is_cut(text: str, at: int) -> bool:
     if not before.isalnum():
         return False
     spaced = not (WITHOUT_BLANKS.match(before) or WITHOUT_BLANKS.match(behind))
-    return continues_letter(behind) or (spaced and behind.isalnum())
+    return find_letter_start(text, at) != at or (spaced and behind.isalnum())
 
 
 def _unify(character: str) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
-import re
-import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import Final
+
+import regex
 
 # Plurals
 
@@ -53,40 +53,22 @@ def name_pages(numbers: Sequence[int]) -> str:
 
 # Letters
 
-MAX_MARKS: Final = 24
+MAX_LETTER: Final = 24
 """Limit in code points. The longest emoji has 10, and more marks on a letter are abuse."""
-
-_OTHER_MARKS: Final = re.compile(
-    "[\u200d\u0e33\u0eb3\u1160-\u11ff\uff9e\uff9f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]"
-)
-"""Marks that Unicode counts as other characters: the joiner, `am` of Thai and Lao, later parts of Korean
-syllables, voiced sounds of narrow Katakana, skin tones, and the tags of regional flags."""
-_VIRAMA: Final = 9  # combining class
-_FLAG_LETTERS: Final = frozenset(map(chr, range(0x1F1E6, 0x1F200)))
-
-
-def continues_letter(character: str) -> bool:
-    """Check for a mark such as a vowel sign of Hindi, a joiner, or a later part of a Korean syllable."""
-    return unicodedata.category(character)[0] == "M" or _OTHER_MARKS.match(character) is not None
-
-
-def _joins(mark: str, character: str) -> bool:
-    """Check for a joiner, or a virama that joins two consonants, as in Hindi `kṣa`."""
-    return mark == "\u200d" or (unicodedata.combining(mark) == _VIRAMA and character.isalpha())
+_LETTER: Final = regex.compile(r"\X")
+_TWO_LETTERS: Final = regex.compile(r"\p{Grapheme_Cluster_Break=Other}{2}")
+"""Two characters without marks, which are quicker to recognize."""
 
 
 def find_letter_start(text: str, at: int) -> int:
-    """Return the position, or the start of a letter with marks, a joined emoji, or a flag around it."""
-    start = at
-    while max(0, at - MAX_MARKS) < start < len(text) and (
-        continues_letter(text[start]) or _joins(text[start - 1], text[start])
-    ):
-        start -= 1
-    flags = start
-    if start < len(text) and text[start] in _FLAG_LETTERS:  # of two letters each, without a separator
-        while flags > 0 and text[flags - 1] in _FLAG_LETTERS:
-            flags -= 1
-    return start - (start - flags) % 2
+    """Return the position, or the start of the user-perceived character around it (UAX 29).
+
+    This is a letter with its marks, such as the vowel signs of Hindi, an emoji with a skin tone, or a flag.
+    """
+    if not 0 < at < len(text) or _TWO_LETTERS.match(text, at - 1):
+        return at
+    *_, last = _LETTER.finditer(text, max(0, at - MAX_LETTER), at + 1)
+    return last.start()
 
 
 def shorten(text: str, size: int) -> str:
