@@ -11,6 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice, pairwise
 from statistics import median
 from typing import Any
@@ -351,7 +352,7 @@ class _Reader:
         if from_right := sum(map(is_from_right, codes)):
             blanks = sum(code in BLANKS and bool(object_of(page, i)) for i, code in enumerate(codes))
             self.has_blanks = blanks > _BLANK_SHARE * from_right
-        for i in order_letters(codes, self._get_place):
+        for i in order_letters(codes, partial(get_place, page, styles)):
             code = codes[i]
             text_object = object_of(page, i)
             if not text_object or (code in BLANKS and not is_ligature(page, code, i)):
@@ -373,16 +374,6 @@ class _Reader:
                     self.open.unmapped += 1
         self._close()
         return self.found
-
-    def _get_place(self, i: int) -> Place | None:
-        """Get the place of an upright letter, or None for others and for spaces that PDFium inserts."""
-        if not raw.FPDFText_GetTextObject(self.page, i) or self.styles.get_turn(i):
-            return None
-        raw.FPDFText_GetLooseCharBox(self.page, i, self.box)
-        left, right = self.box.left, self.box.right
-        x, y = ctypes.c_double(), ctypes.c_double()
-        raw.FPDFText_GetCharOrigin(self.page, i, x, y)
-        return Place(left, right, y.value, self.styles.get_size(i), x.value)
 
     def _is_unmapped(self, i: int) -> bool:
         """Check if the file does not define the letter. Then kg checks every letter of the font."""
@@ -476,6 +467,16 @@ def open_text(page: pdfium.PdfPage, texts: Iterable[Any]) -> pdfium.PdfTextPage:
             raw.FPDFTextObj_SetTextRenderMode(item, raw.FPDF_TEXTRENDERMODE_FILL_STROKE)
             raw.FPDFPageObj_TransformF(item, _UNMOVED)
     return page.get_textpage()
+
+
+def get_place(page: Any, styles: Styles, i: int) -> Place | None:
+    """Get the place of an upright letter, or None for others and for spaces that PDFium inserts."""
+    if not raw.FPDFText_GetTextObject(page, i) or styles.get_turn(i):
+        return None
+    box, x, y = raw.FS_RECTF(), ctypes.c_double(), ctypes.c_double()
+    raw.FPDFText_GetLooseCharBox(page, i, box)
+    raw.FPDFText_GetCharOrigin(page, i, x, y)
+    return Place(box.left, box.right, y.value, styles.get_size(i), x.value)
 
 
 def read(page: pdfium.PdfPage, objects: PageObjects) -> PageText:

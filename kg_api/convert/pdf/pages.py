@@ -9,20 +9,22 @@ from __future__ import annotations
 import ctypes
 import io
 import math
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from itertools import islice
+from functools import lru_cache, partial
+from itertools import islice, pairwise
 from typing import Any, NamedTuple, cast
 
 import pypdfium2 as pdfium
 from PIL import Image, ImageChops, ImageDraw
 from pypdfium2 import raw
 
-from kg_api.convert.pdf.characters import is_ligature, open_text
+from kg_api.convert.pdf.characters import get_place, is_ligature, open_text
+from kg_api.convert.pdf.direction import order_letters
 from kg_api.convert.pdf.document import open_document
-from kg_api.convert.pdf.letters import BLANKS, decode_letters, list_objects
+from kg_api.convert.pdf.letters import BLANKS, Styles, decode_letters, join_letters, list_objects
 from kg_api.convert.pdf.scans import MAX_PIXELS
 from kg_api.errors import UnreadableDocument
 from kg_api.schemas.images import DrawnPage, PageBox, PageToDraw
@@ -172,6 +174,7 @@ def _count_equal(one: str, other: str) -> int:
 MAX_LETTERS = 200_000  # per page (a newspaper page: 30,000)
 _GAP, _OVERLAP = 1.0, 0.5  # in box heights: maximum gap of words in one box, and minimum vertical overlap
 _SCALE = 10_000
+_FIRST_HALF, _SECOND_HALF = re.compile("[\ud800-\udbff]"), re.compile("[\udc00-\udfff]")
 
 
 class Box(NamedTuple):
@@ -198,11 +201,16 @@ class PageLetters:
     def from_page(cls, page: pdfium.PdfPage, size: tuple[int, int]) -> PageLetters:
         text_page = open_text(page, list_objects(page).texts)
         count = min(raw.FPDFText_CountChars(text_page.raw), MAX_LETTERS)
-        codes = (raw.FPDFText_GetUnicode(text_page.raw, number) for number in range(count))
-        stream = LetterStream.from_letters(
-            " " if code in BLANKS and not is_ligature(text_page.raw, code, number) else decode_letters(code)
-            for number, code in enumerate(codes)
-        )
+        codes = [raw.FPDFText_GetUnicode(text_page.raw, number) for number in range(count)]
+        order = order_letters(codes, partial(get_place, text_page.raw, Styles(text_page.raw)))
+        letters = [
+            " "
+            if codes[i] in BLANKS and not is_ligature(text_page.raw, codes[i], i)
+            else decode_letters(codes[i])
+            for i in order
+        ]
+        stream = LetterStream.from_letters(_join_surrogates(letters))
+        stream.origin = [order[at] for at in stream.origin]
         return cls(page, text_page, size, stream)
 
     def get_boxes(self, words: Iterable[Sequence[int]]) -> list[Box]:
@@ -222,6 +230,15 @@ class PageLetters:
             across.append(int(left.value))
             down.append(int(top.value))
         return Box(min(across), min(down), max(across), max(down))
+
+
+def _join_surrogates(letters: Sequence[str]) -> Iterator[str]:
+    """Yield a character for the first half of its surrogate pair, and nothing for the second half."""
+    is_second = False
+    for letter, following in pairwise([*letters, ""]):
+        is_first = bool(_FIRST_HALF.match(letter) and _SECOND_HALF.match(following))
+        yield "" if is_second else join_letters([letter, following]) if is_first else letter
+        is_second = is_first
 
 
 def convert_boxes(boxes: Iterable[PageBox], size: tuple[int, int]) -> list[Box]:

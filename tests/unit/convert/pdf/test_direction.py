@@ -1,9 +1,12 @@
+import re
 from collections.abc import Sequence
 
 import pytest
 
 from kg_api.convert.pdf import convert
 from kg_api.convert.pdf.direction import Place, order_letters
+from kg_api.convert.pdf.pages import draw_page
+from kg_api.schemas.images import PageToDraw
 from tests.unit.convert.pdf.raw_pdf import page, stream
 
 _WIDTH = 7.2  # of a letter of Courier at 12 points
@@ -44,8 +47,12 @@ def test_right_to_left_letters_are_read_in_order(shown: str, read: str, order: s
         ends = [sum(len(word) + 1 for word in words[:at]) for at in range(len(words))]
         parts = [places[begin : begin + len(word) + 1] for begin, word in zip(ends, words, strict=True)]
         places = [at for part in reversed(parts) for at in part]
-    made = convert(_write(shown, places))
-    assert (made.text, made.notes) == ("".join(_HEBREW.get(letter, letter) for letter in read), ())
+    data, text = _write(shown, places), "".join(_HEBREW.get(letter, letter) for letter in read)
+    made = convert(data)
+    assert (made.text, made.notes) == (text, ())
+    words = re.findall(r"\w+", text)
+    assert draw_page(PageToDraw(1, 800, text), data).boxed == len(words)
+    assert draw_page(PageToDraw(1, 800, words=(words[0],)), data).boxed == 1
 
 
 def _place(*pieces: tuple[float, float, str]) -> bytes:

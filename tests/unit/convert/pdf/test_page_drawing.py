@@ -16,6 +16,7 @@ from kg_api.ingest.records import Incoming, to_record
 from kg_api.schemas.images import DrawnPage, PageToDraw
 from tests.support.hostile_files import pdf as pdf_of
 from tests.support.hostile_files import pdf_of_loops, pdf_of_pages
+from tests.unit.convert.pdf import raw_pdf
 
 DATA = Path(__file__).parents[3] / "data"
 ONE_PAGE = {1: "<< /Type /Catalog /Pages 2 0 R >>", 2: "<< /Type /Pages /Kids [3 0 R] /Count 1 >>"}
@@ -70,6 +71,22 @@ def test_words_are_boxed_at_their_position() -> None:
     assert one.boxed == 1
     assert extent(one)[0] > 0.25
     assert extent(one)[2] < 0.46
+
+
+def test_letters_beyond_the_basic_plane_are_boxed() -> None:
+    letters = (
+        "/CIDInit /ProcSet findresource begin 12 dict begin begincmap\n"
+        "1 begincodespacerange <00> <FF> endcodespacerange\n"
+        "1 beginbfchar <46> <D835DD3D> endbfchar\n"
+        "2 beginbfrange <20> <20> <0020> <61> <7A> <0061> endbfrange\nendcmap end end"
+    )
+    font = b"<< /Type /Font /Subtype /Type1 /BaseFont /Courier /ToUnicode 8 0 R >>"
+    content = b"BT /F2 12 Tf 72 700 Td (the field F has few elements) Tj ET"
+    data = raw_pdf.page(content, more=[font, raw_pdf.stream(letters.encode())], fonts="/F2 7 0 R")
+    text = convert(data).text
+    assert text == "the field 𝔽 has few elements"
+    assert draw_page(PageToDraw(1, 800, text), data).boxed == 6
+    assert draw_page(PageToDraw(1, 800, words=("𝔽",)), data).boxed == 1
 
 
 @pytest.mark.parametrize(("rotate", "where"), [(90, "right"), (180, "bottom"), (270, "left")], ids=str)
