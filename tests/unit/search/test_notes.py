@@ -2,6 +2,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from kg_api.graph.search import ConceptLaneHit, Meaning
@@ -85,7 +86,7 @@ def test_question_in_an_unknown_script_adds_no_concept_hits(
     lookups = list[Any]()
     monkeypatch.setattr(retrieve, "look_up_concepts", lambda _, given: lookups.extend(given) or [[]])
     lane, asked = ConceptLane(CannedGraph(), get_snapshots(CannedGraph())), plan_for(text, language, SMALL)
-    assert lane._find_seeds(asked, [text], [Meaning(SPACE, [1.0], ["notes"])]) == {}
+    assert lane._find_seeds(asked, [text], [Meaning(SPACE, np.ones(3, np.float32), ["notes"])]) == {}
     assert len(lookups) == 1, "only names are looked up"
     assert lane.retrieve(asked, [], [found("a", 1)]) == []
 
