@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -467,9 +468,8 @@ class ProposalService:
         if not self._settings.enabled:
             off = " (KG_PROPOSALS__ENABLED is false, so workers do not search automatically)"
         if stored.proposed_for is None and stored.searched_at is None:
-            return (
-                f"kg has not searched for links in {name} yet{off}: `kg proposals search --ontology {name}`"
-            )
+            command = f"kg proposals search --ontology {shlex.quote(name)}"
+            return f"kg has not searched for links in {name} yet{off}: `{command}`"
         at = f"on {stored.searched_at:%Y-%m-%d %H:%M} UTC" if stored.searched_at else "in part"
         text = f"kg searched for links in {name} {at}"
         if stored.proposed_for is None and stored.searched_at:

@@ -7,6 +7,7 @@ removed concept fails to lock the concept, and looks up the name again.
 from __future__ import annotations
 
 import json
+import shlex
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
@@ -198,7 +199,7 @@ def unmerge_concepts(graph: Graph, ontology: str, merge_id: str, by: str | None)
     if not _read_merges(graph, ontology, 0, 1, merge_id=merge_id).merges:
         raise NotFound(
             f"concept merge {merge_id!r} not found in {ontology}. `kg admin concepts merges "
-            f"--ontology {ontology}` lists the merges"
+            f"--ontology {shlex.quote(ontology)}` lists the merges"
         )
     graph.transaction(lambda tx: _undo(tx, ontology, merge_id, by))
     return _read_merges(graph, ontology, 0, 1, merge_id=merge_id).merges[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -163,7 +164,7 @@ def unmerge_types(graph: Graph, ontology: str, merge_id: str, by: str | None) ->
     if not _read_merges(graph, ontology, 0, 1, merge_id).merges:
         raise NotFound(
             f"merge of relationship types {merge_id!r} not found in {ontology}. `kg admin "
-            f"relationship-types merges --ontology {ontology}` lists the merges"
+            f"relationship-types merges --ontology {shlex.quote(ontology)}` lists the merges"
         )
     parameters = {"merge_id": merge_id, "ontology": ontology, "by": by}
     graph.transaction(lambda tx: tx.run("relations/unmerge_types", **parameters))
@@ -204,7 +205,7 @@ def report_unknown_type(ontology: str, names: Sequence[str]) -> NotFound:
     quoted_names = ", ".join(map(repr, names))
     return NotFound(
         f"relationship type {quoted_names} not found in {ontology}. `kg admin relationship-types list "
-        f"--ontology {ontology}` shows the existing ones"
+        f"--ontology {shlex.quote(ontology)}` shows the existing ones"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -373,6 +374,6 @@ def _describe_other_vectors(wanted: BundledOntology, *, created: bool) -> str:
     new = wanted.space
     return (
         f"{reason}: kg re-embeds its sources. To import the vectors instead, configure the model, run "
-        f"`kg delete ontology {wanted.ontology}` and `kg admin spaces create {new.slug} --provider "
-        f"{new.provider} --model {new.model} --dimensions {new.dimensions}`, and import again"
+        f"`kg delete ontology {shlex.quote(wanted.ontology)}` and `kg admin spaces create {new.slug} "
+        f"--provider {new.provider} --model {new.model} --dimensions {new.dimensions}`, and import again"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,7 +25,7 @@ def _print_language(answer: OntologyLanguage) -> None:
     if answer.indexed:
         console.say(f"{pluralize(answer.indexed, 'source')} checked")
     if not answer.complete:
-        again = f"kg admin language {answer.language} --ontology {answer.ontology}"
+        again = f"kg admin language {answer.language} --ontology {shlex.quote(answer.ontology)}"
         console.note(f"not all sources are indexed in this language. Continue with: {again}")
 
 

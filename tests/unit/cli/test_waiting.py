@@ -215,3 +215,8 @@ def test_language_is_set_until_all_sources_are_indexed() -> None:
     answer = inspect.unwrap(languages.language)(client, "de", ontology="notes")
     assert (answer.complete, answer.indexed) == (True, 10)
     assert not [*given]
+
+
+def test_command_to_continue_quotes_the_ontology(capsys: pytest.CaptureFixture[str]) -> None:
+    languages._print_language(OntologyLanguage(ontology="my notes", language="de", complete=False, indexed=2))
+    assert "kg admin language de --ontology 'my notes'" in " ".join(capsys.readouterr().err.split())

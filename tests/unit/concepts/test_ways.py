@@ -12,6 +12,7 @@ from kg_api.concepts.network import find_both_ends, find_related, find_shortest_
 from kg_api.concepts.search import _fuse, merge_passages
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.concepts import Appearance, ReachedConcept
+from kg_api.graph.relations import report_unknown_type
 from kg_api.graph.search import ConceptLaneHit, Meaning
 from kg_api.schemas.concepts import Concept, ConceptHit, Evidence, Fits, RelatedConcept
 from kg_api.schemas.search import Place
@@ -271,3 +272,8 @@ def test_equal_ranks_are_ordered_by_similarity_then_sources() -> None:
     assert [each.label for each in hits] == ["z", "b", "a", "d", "e", "c"]
     assert [each.space for each in hits] == ["default"] * 3 + [None] * 3
     assert [each.score for each in hits] == pytest.approx([2 / 61, *[1 / 61] * 5])
+
+
+@pytest.mark.parametrize(("ontology", "quoted"), [("notes", "notes"), ("my notes", "'my notes'")])
+def test_command_for_unknown_types_quotes_the_ontology(ontology: str, quoted: str) -> None:
+    assert f"relationship-types list --ontology {quoted}`" in str(report_unknown_type(ontology, ["needs"]))
