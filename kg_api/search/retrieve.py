@@ -271,7 +271,6 @@ UNSPACED_NAME = range(2, 13)
 MAX_UNSPACED = 100
 """Number of characters to use from the question, to find names."""
 
-_LATIN = regex.compile(r"\p{Latin}")
 _UNSPACED = regex.compile(rf"[{UNSPACED}ー]")
 _RUN = regex.compile(rf"[{UNSPACED}ー]+(?: [{UNSPACED}ー]+)*")
 
@@ -392,8 +391,8 @@ class ConceptLane:
     def find_seeds(self, plan: SearchPlan) -> list[Seed]:
         """Find the concepts that are named in the question, or similar to it.
 
-        Runs in parallel to the other retrievers. In a script without spaces or an unknown script, only named
-        concepts count: a model that does not know the language finds all concepts similar (ADR 73). A
+        Runs in parallel to the other retrievers. In a script without spaces or an unknown language, only
+        named concepts count: a model that does not know the language finds all concepts similar (ADR 73). A
         concept-only search has no such limit.
         """
         meanings, names = list_meanings(plan), plan.scope.names
@@ -438,10 +437,10 @@ class ConceptLane:
 
 
 def _needs_names(plan: SearchPlan) -> bool:
-    """Check if only names lead to concepts, because no model can read the script of the question."""
+    """Check if only names lead to concepts, because no model knows the language of the question."""
     language, models = plan.wording.language, [space.identity.model for space in plan.scope.models]
     is_unknown = language is not None and not any(knows_language(model, language) for model in models)
-    return is_unspaced(plan.text) or (is_unknown and not _LATIN.search(plan.text))
+    return is_unspaced(plan.text) or is_unknown
 
 
 def _report_too_many_words(names: Sequence[str], ontologies: Sequence[str]) -> bool:

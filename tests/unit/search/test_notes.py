@@ -80,7 +80,7 @@ def plan_for(text: str, language: str | None, model: str) -> SearchPlan:
 
 
 @pytest.mark.parametrize(("text", "language"), [("球队在哪个城市", "chinese"), ("김치 발효", "korean")])
-def test_question_in_an_unknown_script_adds_no_concept_hits(
+def test_question_in_an_unknown_language_adds_no_concept_hits(
     text: str, language: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lookups = list[Any]()
@@ -96,12 +96,13 @@ def test_question_in_an_unknown_script_adds_no_concept_hits(
     [
         ("김치 발효", "korean", SMALL, True),
         ("김치 발효", "korean", "a model that kg does not know", False),
-        ("Kafka 발효", "korean", SMALL, False),
-        ("wer leitet die Bahn", "german", SMALL, False),
+        ("Kafka 발효", "korean", SMALL, True),
+        ("wer leitet die Bahn", "german", SMALL, True),
+        ("who leads the railway", "english", SMALL, False),
         ("42", None, SMALL, False),
     ],
 )
-def test_question_in_an_unknown_script_needs_names(
+def test_question_in_an_unknown_language_needs_names(
     text: str, language: str | None, model: str, *, needed: bool
 ) -> None:
     assert retrieve._needs_names(plan_for(text, language, model)) == needed
