@@ -134,8 +134,6 @@ def get_source_kind(place: SourcePlace) -> str | None:
 def cut(found: Item, start: int, end: int) -> Item:
     """Cut a part of a passage with its own citation. `start` and `end` are code points of the text."""
     text: str = found["text"]
-    if (start, end) == (0, len(text)):
-        return found
     cited = read_citation(found["citation"])[1]
     text, goes_on = text[start:end], end < len(text)
     part: Item = {

@@ -344,16 +344,7 @@ get_source_context. To find a passage, use search_sources.""",
 def read_document(library: Library, arguments: ReadArguments, pager: Pager) -> Item:
     name, _ = parse_citation(arguments.document)
     first = arguments.start if arguments.cursor is None else pager.page_start
-    try:
-        part = library.reading(name, arguments.ontology, first, MAX_TOKEN_BUDGET)
-    except InvalidInput:
-        if arguments.cursor is None:
-            raise
-        effect = (
-            "the document has changed since the cursor was created, and is shorter. Call again without "
-            "the cursor"
-        )
-        raise Conflict(effect) from None
+    part = library.reading(name, arguments.ontology, first, MAX_TOKEN_BUDGET)
     record = part.document
     frame = build_item(
         ontology=record.ontology,

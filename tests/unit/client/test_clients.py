@@ -22,6 +22,7 @@ from kg_api.errors import ConfigurationError, KgError, ServiceUnreachable
 from kg_api.local.processes import find_free_port
 from kg_api.schemas.answers import AnswerRequest
 from kg_api.schemas.documents import DocumentUpload
+from kg_api.schemas.search import SourceHits, SourceSearch
 from kg_api.web.middleware import RequestLog
 
 
@@ -124,6 +125,30 @@ def test_async_stream_raises_the_error_of_the_service(status: int, sent: bytes, 
 
     with pytest.raises(KgError, match=r"^8 event streams"):
         asyncio.run(follow())
+
+
+async def search_all(search: SourceSearch | str) -> list[SourceHits]:
+    async with AsyncKgClient("http://127.0.0.1:1") as kg:
+        return [page async for page in kg.source_pages(search)]
+
+
+@pytest.mark.parametrize("search", ["bees", SourceSearch(query_text="bees", limit=1)])
+def test_both_clients_follow_cursors(search: SourceSearch | str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def respond(_: object, method: str, path: str, *, json: dict[str, Any], **__: object) -> httpx.Response:
+        page = {"query_text": "bees", "mode": "text", "space": None, "sources": [], "timings_ms": {}}
+        cursor = None if json.get("cursor") else "next"
+        sent = {**page, "degraded": [], "next_cursor": cursor}
+        return httpx.Response(200, json=sent, request=httpx.Request(method, f"http://127.0.0.1:1{path}"))
+
+    async def respond_async(*arguments: Any, **options: Any) -> httpx.Response:
+        return respond(*arguments, **options)
+
+    monkeypatch.setattr(httpx.Client, "request", respond)
+    monkeypatch.setattr(httpx.AsyncClient, "request", respond_async)
+    with KgClient("http://127.0.0.1:1") as kg:
+        pages = list(kg.source_pages(search))
+    assert [page.next_cursor for page in pages] == ["next", None]
+    assert asyncio.run(search_all(search)) == pages
 
 
 def test_unreachable_service_message_hides_the_password() -> None:

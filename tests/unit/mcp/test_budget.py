@@ -67,6 +67,11 @@ def test_passage_without_spaces_is_split_between_letters(letter: str, room: int)
     assert all(part == letter * (len(part) // len(letter)) for part in parts)
 
 
+@pytest.mark.parametrize("first", [{"name": "n" * 500}, {"citation": "c" * 500, "text": "a"}])
+def test_item_that_cannot_be_split_is_returned_whole(first: Item) -> None:
+    assert fill([first, {"name": "x"}], Position(), MIN_ROOM) == ([first], Position(1))
+
+
 @pytest.mark.parametrize("text", ["x", "eyJhIjoxfQ", "A" * 55, "é" * 10, "=", " "])
 def test_invalid_cursor_is_rejected(text: str) -> None:
     with pytest.raises(InvalidInput, match="invalid or changed"):

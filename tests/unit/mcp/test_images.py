@@ -49,6 +49,17 @@ def test_text_search_shows_images_with_positions(server: Server[Any], boats: lis
     assert "not_shown" not in answer
 
 
+def test_images_that_are_not_shown_are_counted(
+    server: Server[Any], library: MemoryLibrary, boats: list[str]
+) -> None:
+    del library.thumbnails[boats[0]]
+    answer, pictures = told(call(server, "search_images", query="boat", image_bytes=1000))
+    assert pictures == [SMALL + b"c"]
+    assert [hit.get("shown") for hit in answer["hits"]] == [None, None, 1]
+    assert "1 thumbnail omitted" in answer["not_shown"]
+    assert "1 thumbnail missing" in answer["not_shown"]
+
+
 def test_image_and_passage_find_images(server: Server[Any], library: MemoryLibrary, boats: list[str]) -> None:
     answer, pictures = told(call(server, "search_images", like=f"{boats[0]}#0-6"))
     assert len(pictures) == 2

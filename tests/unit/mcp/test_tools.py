@@ -8,9 +8,12 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, ImageContent, ListToolsResult
 
+from kg_api.client import KgClient
 from kg_api.errors import DatabaseUnavailable, InvalidInput
+from kg_api.local.processes import find_free_port
 from kg_api.mcp.answers import estimate_tokens, parse_citation
-from kg_api.mcp.tools import build_hit
+from kg_api.mcp.remote import RemoteService
+from kg_api.mcp.tools import TOOLS, build_hit
 from kg_api.schemas.search import Degradation, MatchedChunk, SourceSearch
 from tests.support.library import PARAGRAPHS, MemoryLibrary
 from tests.support.mcp import MODES, SNAPSHOT, answer, call, failure, talk, told
@@ -167,6 +170,13 @@ def test_page_image_fits_the_agent_limit(
     assert len(shown.data) < 1_000_000
 
 
+def test_page_image_beyond_the_limit_is_an_error(server: Server[Any], library: MemoryLibrary) -> None:
+    library.bytes_a_pixel = 5000
+    place = next(iter(library.places.values()))[1]
+    said = failure(call(server, "get_source_context", citation=place.source_id, page=2))
+    assert "the image of this page is too large" in said
+
+
 def test_moved_paragraph_is_found_by_its_citation(server: Server[Any], library: MemoryLibrary) -> None:
     before = next(iter(library.places.values()))[3]
     library.add("nature", "bees.txt", ["New: ", *PARAGRAPHS])
@@ -175,6 +185,16 @@ def test_moved_paragraph_is_found_by_its_citation(server: Server[Any], library: 
     now = f"{before.source_id}#{before.start + 5}-{before.end + 5}"
     assert read["quote"] == {"citation": now, "text": PARAGRAPHS[3]}
     assert read["moved"] == now
+
+
+@pytest.mark.parametrize(("begin", "end", "said"), [(0, 3, "Its paragraph is"), (-1, 99, "It ends at")])
+def test_citation_of_changed_document_is_an_error(
+    server: Server[Any], library: MemoryLibrary, begin: int, end: int, said: str
+) -> None:
+    last = next(iter(library.places.values()))[-1]
+    begin, end = (begin, end) if begin == 0 else (last.start + begin, last.end + end)
+    citation = f"{last.source_id}#{begin}-{end}"
+    assert said in failure(call(server, "get_source_context", citation=citation))
 
 
 @pytest.mark.parametrize("citation", ["nothing", "nothing#1-2", "a b", "x#5-5"])
@@ -212,6 +232,17 @@ def test_unknown_tool_is_a_protocol_error(server: Server[Any], mode: str) -> Non
     with pytest.raises(MCPError, match="unknown tool 'delete_ontology'") as caught:
         call(server, "delete_ontology", mode, ontology="nature")
     assert caught.value.code == INVALID_PARAMS
+
+
+def test_forwarded_call_reconnects_after_a_failure() -> None:
+    clients = [KgClient(f"http://127.0.0.1:{find_free_port()}") for _ in range(2)]
+    waiting = iter(clients)
+    service = RemoteService(lambda: next(waiting))
+    for _ in clients:
+        assert "kg up" in failure(service.call(TOOLS["list_ontologies"], {}))
+    assert next(waiting, None) is None
+    for each in clients:
+        each.close()
 
 
 def test_kg_error_explains_the_fix(server: Server[Any], library: MemoryLibrary) -> None:
