@@ -52,11 +52,8 @@ def _find_delimiter(sample: str) -> str:
     """Find the delimiter that gives most lines equally many columns. `csv.Sniffer` may return a letter."""
     best, most = ",", 0.2  # below about a third of the lines, the text is prose with punctuation
     for delimiter in _DELIMITERS:
-        try:
-            rows = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
-            widths = Counter(len(row) for row in rows if row)
-        except csv.Error:
-            continue
+        rows = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
+        widths = Counter(len(row) for row in rows if row)
         for width, count in widths.items():
             alike = count / widths.total()
             if width > 1 and width * alike * alike > most:

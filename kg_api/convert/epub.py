@@ -67,8 +67,6 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
         else:
             left_out += found
     del left_out[NAVIGATION]  # the table of contents repeats the chapter titles
-    if not writer.text():
-        raise UnreadableDocument("the file contains no text. Nothing was stored")
     properties: dict[str, list[str]] = {}
     for each in package.iter():
         if str(each.tag).startswith("{http://purl.org/dc/elements/1.1/}") and (each.text or "").strip():
@@ -136,18 +134,14 @@ class _Book:
 
         try:
             chapter = read_entry(self._archive, name)
-            text, _ = decode_declared(chapter, find_declared_encoding(chapter))
+            tree = parse(decode_declared(chapter, find_declared_encoding(chapter))[0])
         except UnreadableDocument:
             return None
-        try:
-            tree = parse(text)
-            sheets = list[str]()
-            for address in (each.get("href", "") for each in tree.iter("link")):
-                if address.endswith(".css"):  # defines struck and raised text
-                    place = posixpath.join(posixpath.dirname(name), address)
-                    if place not in self._sheets:
-                        self._sheets[place] = (find(address) or b"").decode("utf-8", "replace")
-                    sheets.append(self._sheets[place])
-            return write_chapter(tree, self.writer, read_image, sheets)
-        except UnreadableDocument as error:
-            return Counter() if "no text" in str(error) else None  # a chapter without text is not an error
+        sheets = list[str]()
+        for address in (each.get("href", "") for each in tree.iter("link")):
+            if address.endswith(".css"):  # defines struck and raised text
+                place = posixpath.join(posixpath.dirname(name), address)
+                if place not in self._sheets:
+                    self._sheets[place] = (find(address) or b"").decode("utf-8", "replace")
+                sheets.append(self._sheets[place])
+        return write_chapter(tree, self.writer, read_image, sheets)

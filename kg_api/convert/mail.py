@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from email import policy
-from email.errors import HeaderParseError, MessageError
+from email.errors import HeaderParseError
 from email.header import decode_header
 from email.message import EmailMessage
 from email.utils import getaddresses
@@ -109,10 +109,7 @@ def _read(data: bytes) -> EmailMessage:
         raise UnreadableDocument(
             "the file is not an e-mail message: it does not start with lines such as From: and Subject:"
         )
-    try:
-        return email.message_from_bytes(data, policy=policy.default)
-    except (MessageError, ValueError, LookupError, RecursionError) as error:
-        raise UnreadableDocument(f"the file is not an e-mail message, or is damaged: {error}") from error
+    return email.message_from_bytes(data, policy=policy.default)
 
 
 def _get_header(message: EmailMessage, name: str) -> str:

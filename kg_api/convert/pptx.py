@@ -61,10 +61,6 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
         part = cast("Any", pptx).package.Package.open(io.BytesIO(data)).main_document_part
         slides = list(part.presentation.slides)
         slide_texts = [deck.write_slide(slide) for slide in slides]
-    except RecursionError as error:
-        raise UnreadableDocument(
-            "the shapes are nested too deeply. Ungroup the shapes and save the file again"
-        ) from error
     except Exception as error:  # python-pptx passes on errors of keys, XML, and types
         raise UnreadableDocument(
             f"the file is not {_KIND}, or is damaged ({error!r:.200}). Save the file again"

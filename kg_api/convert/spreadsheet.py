@@ -84,8 +84,6 @@ def _report_damage(what: str) -> Generator[None]:
         yield
     except UnreadableDocument:
         raise
-    except python_calamine.PasswordError as error:
-        raise UnreadableDocument("the file is encrypted. Save the file without a password") from error
     except BaseException as error:
         if isinstance(error, Exception) or "Panic" in type(error).__name__:
             raise UnreadableDocument(

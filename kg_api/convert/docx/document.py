@@ -73,12 +73,7 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
         raise UnreadableDocument(f"the file is a ZIP archive but not {_KIND}: word/document.xml is missing")
     writer = MarkdownWriter()
     document = _Document(package, part, writer, images)
-    try:
-        document.write()
-    except RecursionError as error:
-        raise UnreadableDocument("the document is nested too deeply. Save a simpler version") from error
-    if not writer.text():
-        raise UnreadableDocument("the file contains no text. Nothing was stored")
+    document.write()
     title, about = read_core_properties(archive)
     text = writer.text()
     # Count comments, and distinct texts of page headers and footers.

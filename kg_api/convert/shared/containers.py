@@ -10,7 +10,7 @@ import xml.etree.ElementTree as ET
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
-from datetime import date, datetime
+from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, cast
 
@@ -32,8 +32,6 @@ def build_metadata(**said: object) -> dict[str, MetadataValue]:
 
 
 def _normalize_value(value: object) -> MetadataValue:
-    if isinstance(value, datetime | date):
-        return value.isoformat()
     if isinstance(value, list | tuple):
         words = dict.fromkeys(_shorten(str(each)) for each in cast("list[object]", value))
         return [word for word in words if word][:_MAX_VALUES]
