@@ -29,7 +29,7 @@ from kg_api.providers.embedding_port import (
 )
 from kg_api.providers.local_embedding import OnnxText, Pooling, build_text_inputs, pool_states
 from kg_api.providers.model_files import TOKENIZER, hash_file
-from kg_api.providers.pixels import CHANNELS, require_rendered
+from kg_api.providers.pixels import CHANNELS
 from kg_api.providers.tokens import Bytes
 from kg_api.schemas.spaces import ModelChoice, SpaceIdentity
 from kg_api.settings import Settings
@@ -241,7 +241,6 @@ class OnnxImageEmbedder(TokenizedEmbedder):
         return _BATCH
 
     def embed_images(self, images: Sequence[Pixels]) -> Vectors:
-        require_rendered(images, self._rendering)
         vectors = np.empty((len(images), self._identity.dimensions), dtype=np.float32)
         for i, vector in enumerate(self._pool.map(self._embed, images)):
             vectors[i] = vector

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from kg_api.errors import ConfigurationError, InvalidInput
+from kg_api.errors import ConfigurationError
 from kg_api.providers.embedding_port import Pixels, Rendering, Vectors, normalize_vector
 from kg_api.schemas.spaces import SpaceIdentity
 
@@ -167,21 +167,10 @@ CHANNELS = 3
 
 def fits(shape: tuple[int, ...], rendering: Rendering) -> bool:
     """Check if an image with this shape can be used for a rendering."""
-    if len(shape) != CHANNELS or shape[2] != CHANNELS:
-        return False
     height, width = shape[:2]
     if rendering.fit == "within":
         return 1 <= width <= rendering.width and 1 <= height <= rendering.height
     return (width, height) == (rendering.width, rendering.height)
-
-
-def require_rendered(images: Sequence[Pixels], rendering: Rendering) -> None:
-    """Raise an error if images have another size than the rendering."""
-    for number, image in enumerate(images):
-        if image.dtype != np.uint8 or not fits(image.shape, rendering):
-            raise InvalidInput(
-                f"image {number} has shape {image.shape} ({image.dtype}) instead of {rendering}"
-            )
 
 
 # Histogram model: offline, deterministic, without semantics
@@ -222,7 +211,6 @@ class HistogramEmbedder:
     batch_size = BATCH
 
     def embed_images(self, images: Sequence[Pixels]) -> Vectors:
-        require_rendered(images, RENDERING)
         vectors = np.empty((len(images), DIMENSIONS), dtype=np.float32)
         for i, image in enumerate(images):
             weighted = [WEIGHTS[name] * block for name, block in compute_blocks(image).items()]

@@ -32,7 +32,6 @@ from kg_api.providers.embedding_port import (
     spend,
 )
 from kg_api.providers.http import MIB, Service
-from kg_api.providers.pixels import require_rendered
 from kg_api.providers.retrying import Limiter, RejectedText, RetryableError, RetryPolicy
 from kg_api.providers.tokens import Bytes, Tokenizer, fits
 from kg_api.schemas.spaces import SpaceIdentity
@@ -361,7 +360,6 @@ class RemoteImageEmbedder(TokenizedEmbedder):
         self.batch_size = batch_size
 
     def embed_images(self, images: Sequence[Pixels]) -> Vectors:
-        require_rendered(images, RENDERING)
         vectors, rejected = self._pictures.embed([encode_jpeg(image) for image in images], [1] * len(images))
         if rejected:
             raise RejectedPictures(rejected)
@@ -478,6 +476,4 @@ def _parse_numbers(value: object) -> NDArray[np.float64]:
             array = np.asarray(value, dtype=np.float64)
     except (ValueError, TypeError, OverflowError):
         raise EmbeddingFailed("a vector in the reply is not a list of numbers") from None
-    if array.ndim == 0:
-        raise EmbeddingFailed("a vector in the reply is not a list of numbers")
     return array[0] if array.ndim > 1 and len(array) == 1 else array

@@ -195,7 +195,5 @@ _OTHER_FORM = {400, 422}  # statuses for a missing or unknown field
 def open_endpoint(settings: Settings, policy: RetryPolicy = POLICY) -> RemoteReranker:
     """Open the reranker without a request."""
     own = settings.rerank
-    if own.base_url is None:
-        raise ConfigurationError("KG_RERANK__BASE_URL is not set. Set it to the address of the server")
-    provider = Provider(RERANKING, ENDPOINT_VARIABLES, own.model or "", own.base_url, own.api_key)
+    provider = Provider(RERANKING, ENDPOINT_VARIABLES, own.model or "", own.base_url or "", own.api_key)
     return RemoteReranker(provider, "/rerank", own, policy, fields={}, speaks_tei=None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -255,6 +255,3 @@ class Subgraph(Answer):
     note: str | None = None
     degraded: list[Degradation]
     timings_ms: dict[str, float]
-
-    def of_kind(self, *kinds: str) -> list[Any]:
-        return [node for node in self.nodes if node.kind in kinds]

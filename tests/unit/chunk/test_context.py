@@ -56,6 +56,8 @@ def test_context_is_short_and_repeats_no_heading() -> None:
     assert fill_usual_template(title, (heading,), {}) == f"{title} > {heading}"
     assert len(fill_usual_template(title, (heading,), {"author": "Ada"})) <= MAX_LINE_LENGTH
     assert len(fill_own_template(LINE, "T" * 900, ["h" * 900] * 3, {"author": "a" * 900})) <= MAX_LINE_LENGTH
+    assert fill_usual_template("T", ("H" * 200, "I" * 200, "J" * 200, "K"), {}) == f"T > … > {'J' * 200} > K"
+    assert fill_usual_template("T", ("H",), {"author": ["Ada", "Bob"]}) == "T > H (Ada, Bob)"
     assert fill_own_template("{heading}", "Book", ("Part", "Setup"), {}, "## Setup\n\nInstall it.") == "Part"
 
 

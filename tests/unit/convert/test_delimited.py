@@ -36,6 +36,15 @@ def test_unusable_bytes_are_rejected(data: bytes, told: str) -> None:
         convert(data)
 
 
+def test_enormous_field_is_rejected() -> None:
+    before = csv.field_size_limit(70_000)
+    try:
+        with pytest.raises(UnreadableDocument, match="line 2 of the file is not valid CSV"):
+            convert(b"a,b\n" + b"c" * 80_000)
+    finally:
+        csv.field_size_limit(before)
+
+
 SITES = "| Site | Load | Owner |\n| --- | --- | --- |\n| Harbour | 40 | Team A |\n| Airport | 55 | Team B |\n"
 COMMAS = "Site,Load,Owner\nHarbour,40,Team A\nAirport,55,Team B\n"
 DECLARED = {

@@ -58,6 +58,7 @@ LIST = (
     '<w:dropDownList w:lastValue="2"><w:listItem w:displayText="Red" w:value="1"/>'
     '<w:listItem w:displayText="Blue 5" w:value="2"/></w:dropDownList>'
 )
+MATH = "<m:sSup><m:e><m:r><m:t>x</m:t></m:r></m:e><m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup>"
 LINES: dict[str, tuple[str, str]] = {
     "power": (run("about 10") + run("6", RAISED) + run(" cells"), "about 10⁶ cells"),
     "power over two runs": (run("10") + run("1", RAISED) + run("2", RAISED), "10¹²"),
@@ -88,6 +89,7 @@ LINES: dict[str, tuple[str, str]] = {
     "choice of a control": (run("Colour: ") + control("", LIST), "Colour: Blue 5"),
     "date of a control": (control("", '<w:date w:fullDate="2024-05-06T00:00:00Z"/>'), "2024-05-06"),
     "form box": (form_field("FORMCHECKBOX", "<w:checkBox><w:checked/></w:checkBox>") + run(" paid"), "☒ paid"),
+    "form box without data": (form_field("FORMCHECKBOX", ""), "☐"),
     "form box off": (
         form_field("FORMCHECKBOX", '<w:checkBox><w:default w:val="1"/><w:checked w:val="0"/></w:checkBox>'),
         "☐",
@@ -113,6 +115,7 @@ LINES: dict[str, tuple[str, str]] = {
         "<w:r><w:t>well</w:t><w:noBreakHyphen/><w:t>known</w:t><w:tab/><w:t>x</w:t><w:cr/><w:t>y</w:t><w:softHyphen/><w:t>z</w:t></w:r>",
         "well-known x yz",
     ),
+    "formula": (run("if ") + f"<m:oMath>{MATH}</m:oMath>", "if x²"),
     "word art": ('<w:r><w:pict><v:shape><v:textpath string="DRAFT 5"/></v:shape></w:pict></w:r>', "DRAFT 5"),
 }  # fmt: skip
 
@@ -386,6 +389,27 @@ def test_text_box_in_a_cell_is_included() -> None:
         for name, value in (("Name", "Load"), ("Crane", "40 tons"))
     )
     assert read(f"<w:tbl>{rows}</w:tbl>").text == "| Name | Load |\n| --- | --- |\n| Crane | 40 tons |\n"
+
+
+def test_formulas_controls_and_breaks_outside_paragraphs_are_read() -> None:
+    formula = f"<m:oMathPara><m:oMath>{MATH}</m:oMath></m:oMathPara>"
+    outside = formula + control("", BOX.format(1))
+    rows = "".join(f"<w:tr>{f'<w:tc>{each}</w:tc>' * 2}</w:tr>" for each in (paragraph(run("end")), outside))
+    made = read(f"{outside}<w:tbl>{rows}</w:tbl>")
+    assert made.text == "x²\n\n☒\n\n| end | end |\n| --- | --- |\n| x² ☒ | x² ☒ |\n"
+    assert read(f"<w:tbl>{rows.partition('</w:tr>')[0]}</w:tr></w:tbl>").text == "end end\n"
+    made = read(paragraph("<w:r><w:t>a</w:t><w:br/><w:br/><w:t>b</w:t></w:r>"))
+    assert made.text == "a\n\nb\n"
+
+
+def test_paragraphs_of_a_code_style_are_one_block() -> None:
+    def code(text: str) -> str:
+        return paragraph(run(text), "Code")
+
+    style = '<w:style w:type="paragraph" w:styleId="Code"><w:name w:val="HTML Preformatted"/></w:style>'
+    body = code("a:") + code("  b") + paragraph(run("then")) + code("c") + paragraph("") + code("d")
+    text = convert(word_file(body, styles=style)).text
+    assert text == "```\na:\n  b\n```\n\nthen\n\n```\nc\n```\n\n```\nd\n```\n"
 
 
 def test_table_around_a_table_is_opened() -> None:

@@ -152,6 +152,33 @@ def test_text_after_an_empty_element_is_read(tag: str) -> None:
     assert convert(page.encode()).text == "Ships of the port\n\n## Anna\n\nBuilt in 1881\n"
 
 
+@pytest.mark.parametrize(
+    ("page", "text", "skipped"),
+    [
+        ("<del>a <p>b</p> c</del>", "~~a~~\n\n~~b~~\n\n~~c~~\n", ""),
+        ("<p>x<sup>2<img alt=y>3</sup></p>", "x² y ³\n", ""),
+        ("<p><ruby><rb>東京</rb><rt>とうきょう</rt></ruby></p>", "東京(とうきょう)\n", ""),
+        ("<h2>One<div>Two</div></h2>", "## One Two\n", ""),
+        ("<pre>a\n<span hidden>b <b>c</b></span>d</pre>", "```\na\nd\n```\n", "hidden parts (2 words)"),
+        ("<h1 title>t</h1><p>x</p><div epub:type=toc>y</div>", "# t\n\nx\n", "navigation"),
+        (
+            "<table border=1><tr><td>a<td>b<tr><td hidden>c<td>d<tbody hidden><tr><td>e</table>",
+            "| a | b |\n| --- | --- |\n|  | d |\n",
+            "hidden parts (2 words)",
+        ),
+        (
+            "<table border=1><tr><td>a<td>b<tr><td>c<td>d <i hidden><b>e</b></i></table>",
+            "| a | b |\n| --- | --- |\n| c | d |\n",
+            "hidden parts (1 word)",
+        ),
+    ],
+)
+def test_rare_elements_read_as_browsers_show_them(page: str, text: str, skipped: str) -> None:
+    made = convert(page.encode())
+    assert made.text == text
+    assert skipped in "; ".join(made.notes)
+
+
 def test_a_page_may_have_thousands_of_line_break_opportunities() -> None:
     assert convert(f"<p>{'a<wbr>' * 5000}</p><p>end</p>".encode()).text == f"{'a' * 5000}\n\nend\n"
 

@@ -21,6 +21,7 @@ from kg_api.convert.pptx import convert as convert_pptx
 from kg_api.ingest.reader import place_images
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.schemas.documents import Converted, SourceRecord
+from kg_api.settings import ConversionSettings
 from tests.support.images import drawn, encoded, png_of
 from tests.unit.convert.test_epub import book
 from tests.unit.convert.test_notebook import new
@@ -85,6 +86,12 @@ def test_there_is_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     assert made.notes == ("skipped: images beyond the first 2 (3)",)
 
 
+def test_images_can_be_omitted() -> None:
+    settings = ConversionSettings(images_within=False)
+    made = convert_html(page(f'<p>The bay.</p><img alt="A boat" src="{uri(BOAT)}">'), settings)
+    assert (made.text, made.images, made.notes) == ("The bay.\n\nA boat\n", (), ())
+
+
 def test_images_of_an_epub_are_read() -> None:
     chapter = (
         '<p>The boat.</p><img alt="Red" src="../images/red%20boat.jpg"/><p>No more.</p>'
@@ -116,6 +123,17 @@ def test_images_of_a_word_document_are_read() -> None:
         "The harbour.",
         "The end.",
     )
+
+
+def test_image_in_a_word_table_follows_the_table() -> None:
+    made, document = io.BytesIO(), docx.Document()
+    table = document.add_table(2, 2)
+    for at, text in enumerate(("Name", "Look", "Boat")):
+        table.cell(at // 2, at % 2).text = text
+    table.cell(1, 1).paragraphs[0].add_run().add_picture(io.BytesIO(BOAT), Inches(2))
+    document.save(made)
+    found = convert_docx(made.getvalue())
+    assert found.text == "| Name | Look |\n| --- | --- |\n| Boat |  |\n\n![Boat](image1)\n"
 
 
 def test_images_of_slides_are_read_with_their_slide() -> None:
@@ -164,6 +182,11 @@ def test_html_mail_shows_its_embedded_images() -> None:
     (found,) = made.images
     assert made.text[found.start : found.end] == "![A boat](image)"
     assert [each.image.content_type for each in sources(made, "email") if each.image] == ["image/jpeg"]
+
+
+def test_html_mail_shows_images_in_its_text() -> None:
+    made = convert_mail(message("", f'<p>Look.</p><img alt="A boat" src="{uri(BOAT)}">').as_bytes())
+    assert words(made.text) == ["Look.", "![A boat](image)"]
 
 
 def test_attached_images_keep_their_position() -> None:

@@ -128,6 +128,8 @@ def test_forwarded_messages_are_read_and_deep_ones_end() -> None:
         b"Date: never",
         b"Content-Type: text/plain; charset=\xff",
         b"Subject: =?utf-8?b?////?=",
+        b"Subject: =?utf-8?b?a?=",
+        b"Subject: =?utf-8?q?a=00b?=",
         b"Content-Disposition: inline; filename*=''%ff",
     ],
 )

