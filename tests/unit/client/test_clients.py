@@ -127,6 +127,32 @@ def test_async_stream_raises_the_error_of_the_service(status: int, sent: bytes, 
         asyncio.run(follow())
 
 
+@pytest.mark.parametrize(
+    ("sent", "kind", "told"),
+    [
+        (b"", "text/event-stream", "the answer was cut off"),
+        (b"data: {}\n\n", "text/event-stream", "the answer was cut off"),
+        (b"<html>", "text/html", "is not this kg"),
+    ],
+    ids=["empty", "event", "page"],
+)
+def test_broken_answer_stream_is_reported(sent: bytes, kind: str, told: str) -> None:
+    url, headers = "http://127.0.0.1:1", {"content-type": kind}
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, content=sent, headers=headers))
+
+    async def ask() -> None:
+        async with AsyncKgClient(url) as client:
+            client._http = httpx.AsyncClient(base_url=url, transport=transport)
+            await client.answer("why?")
+
+    with KgClient(url) as client:
+        client._http = httpx.Client(base_url=url, transport=transport)
+        with pytest.raises(ServiceUnreachable, match=told):
+            client.answer("why?")
+    with pytest.raises(ServiceUnreachable, match=told):
+        asyncio.run(ask())
+
+
 async def search_all(search: SourceSearch | str) -> list[SourceHits]:
     async with AsyncKgClient("http://127.0.0.1:1") as kg:
         return [page async for page in kg.source_pages(search)]
