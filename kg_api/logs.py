@@ -29,12 +29,6 @@ class ForgivingStream(io.TextIOBase):
             self._stream.flush()
         return len(text)
 
-    def flush(self) -> None:
-        """Do nothing. Each write flushes."""
-
-    def isatty(self) -> bool:
-        return self._stream.isatty()
-
 
 # Configuration of structlog
 

@@ -491,8 +491,6 @@ def enqueue_slot(graph: Graph, kind: str, slot: str | None = None, *, every_seco
 def add_parts(graph: Graph, owner: Owner, kind: str, ontology: str, parts: Sequence[str]) -> None:
     """Split a running job into parts that any worker can claim. Idempotent."""
     # Progress of a part also counts for the parent. When the parent ends, its parts end.
-    if not parts:
-        return
     rows = [
         {"part": part, "unique_key": f"part:{owner.job_id}:{part}", "fresh": build_new_job(kind, ontology)}
         for part in parts

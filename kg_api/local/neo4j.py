@@ -140,29 +140,23 @@ class DiskRoom:
     folder: Path
     reserve_bytes: int  # for Neo4j's own writes, such as checkpoints: kg does not write below this
 
-    def free_bytes(self) -> int | None:
-        there = next((path for path in (self.folder, *self.folder.parents) if path.exists()), None)
-        try:
-            return None if there is None else shutil.disk_usage(there).free
-        except OSError:
-            return None
+    def free_bytes(self) -> int:
+        there = next(path for path in (self.folder, *self.folder.parents) if path.exists())
+        return shutil.disk_usage(there).free
 
     def is_little(self) -> bool:
         """Check if to warn the user about the free space."""
-        free = self.free_bytes()
-        return free is not None and free < max(LITTLE_BYTES, self.reserve_bytes)
+        return self.free_bytes() < max(LITTLE_BYTES, self.reserve_bytes)
 
     def describe_missing_space(self) -> str | None:
         """Return a message about the space that a start needs, or None if there is enough."""
-        free = self.free_bytes()
-        if free is None or free >= START_BYTES:
+        if self.free_bytes() >= START_BYTES:
             return None
         return f"{START_BYTES // MIB} MiB of room at {self.folder}: the disk is full, free some space"
 
     def describe_shortage(self) -> str | None:
         """Return a message if the disk is too full to write, or None."""
-        free = self.free_bytes()
-        if free is None or free >= self.reserve_bytes:
+        if (free := self.free_bytes()) >= self.reserve_bytes:
             return None
         return (
             f"the disk is full: {free / MIB:.0f} MiB are left at {self.folder}, and writes need more "

@@ -341,12 +341,7 @@ def _answers(port: int, host: str) -> bool:
 
 
 def find_free_port() -> int:
-    for port in random.sample(_BELOW_EPHEMERAL, 50):
-        if is_free(port):
-            return port
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        return int(probe.getsockname()[1])
+    return next(filter(is_free, random.sample(_BELOW_EPHEMERAL, 50)))
 
 
 def choose_port(

@@ -537,11 +537,6 @@ class ImageEmbedder(Protocol):
     def rendering(self) -> Rendering: ...
 
     @property
-    def reads_text(self) -> bool:
-        """Whether the model embeds texts in the same space, so that a text can find images."""
-        ...
-
-    @property
     def batch_size(self) -> int:
         """Images to use in a call. Larger calls are divided."""
         ...

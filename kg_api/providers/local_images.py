@@ -233,10 +233,6 @@ class OnnxImageEmbedder(TokenizedEmbedder):
         return self._rendering
 
     @property
-    def reads_text(self) -> bool:
-        return self._text is not None
-
-    @property
     def batch_size(self) -> int:
         return _BATCH
 

@@ -207,7 +207,6 @@ class HistogramEmbedder:
 
     identity = SpaceIdentity("histogram", MODEL, REVISION, DIMENSIONS, max_tokens=0, modality="image")
     rendering = RENDERING
-    reads_text = False
     batch_size = BATCH
 
     def embed_images(self, images: Sequence[Pixels]) -> Vectors:

@@ -349,7 +349,6 @@ class RemoteImageEmbedder(TokenizedEmbedder):
     """
 
     rendering = RENDERING
-    reads_text = True
 
     def __init__(
         self, pictures: Batches[bytes], words: Batches[str], identity: SpaceIdentity, batch_size: int

@@ -379,10 +379,7 @@ class AnswerService:
             ConfigurationError: The language model is unusable.
         """
         with closing(self.begin(request)) as writing:
-            for event in writing:
-                if isinstance(event, Answered):
-                    return event
-        raise LlmFailed("the answer has no end")
+            return next(event for event in writing if isinstance(event, Answered))
 
     def begin(self, request: AnswerRequest) -> Writing:
         """Search, and return the answer to write. The caller must close it.

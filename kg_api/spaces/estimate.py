@@ -10,7 +10,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Literal
 
-from kg_api.errors import ConfigurationError, Conflict, InvalidInput, KgError
+from kg_api.errors import ConfigurationError, InvalidInput, KgError
 from kg_api.graph.client import Graph
 from kg_api.graph.spaces import (
     Space,
@@ -237,8 +237,6 @@ class ModelService:
     def add(self, new: NewSpace) -> SpaceInfo:
         try:
             opened = self._images.add(new) if new.modality == "image" else self._spaces.add(new)
-        except Conflict:
-            raise
         except ConfigurationError as error:
             raise InvalidInput(str(error)) from error
         uses = _uses(read_configurations(self._graph))

@@ -25,11 +25,6 @@ class OpenImageSpace(WatchedModel[ImageEmbedder]):
         """Image format that the model requires. Raises the errors of `get_embedder`."""
         return self.get_embedder().rendering
 
-    @property
-    def reads_text(self) -> bool:
-        """True if the model embeds text. Raises the errors of `get_embedder`."""
-        return self.get_embedder().reads_text
-
     @staticmethod
     def answer_probe(embedder: ImageEmbedder) -> NDArray[np.float32]:
         return embedder.embed_images([draw_probe_image(embedder.rendering)])[0]

@@ -72,18 +72,14 @@ class Service(FastAPI):
 
 
 def create_app(
-    settings: Settings,
-    on_hopeless: Callable[[KgError], None],
-    *,
-    opened: bool = False,
-    warms_up: bool = False,
+    settings: Settings, on_hopeless: Callable[[KgError], None], *, opened: bool = False
 ) -> FastAPI:
     """Create the application. `on_hopeless` is called if a failure is permanent, such as a newer schema.
 
     With `opened`, the application accepts requests only when the service is ready. Otherwise `/health`
-    answers at once. With `warms_up`, it searches once it is ready, so that the first request need not wait.
+    answers at once. Each process searches once it is ready, so that the first request need not wait.
     """
-    opening = StartUp(settings, on_hopeless, warms_up=warms_up)
+    opening = StartUp(settings, on_hopeless)
     home = Home(settings.home)
     mcp = McpMount(opening, settings.api)
     writer = AuditWriter(lambda: opening.container().graph)

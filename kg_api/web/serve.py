@@ -40,7 +40,6 @@ from kg_api.web.app import create_app
 from kg_api.web.shared.connections import Connection, Connections, choose_connection_limits
 from kg_api.web.shared.forwarded import Forwarded
 from kg_api.web.shared.security import warn_if_open
-from kg_api.wording import is_loopback
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 """Seconds until a dead process is restarted. This is doubled, unless the process lived long enough."""
@@ -150,12 +149,7 @@ def serve(settings: Settings, *, managed: bool = False) -> None:
         hopeless.append(error)
         server.should_exit = True
 
-    server = _build_server(settings, create_app(settings, give_up, warms_up=True))
-    if not is_loopback(settings.api.host):
-        log.info(
-            "the service listens on a public address, so every request needs an API key",
-            host=settings.api.host,
-        )
+    server = _build_server(settings, create_app(settings, give_up))
     warn_if_open(settings.api)
     with closing(_listen(settings, home, managed=managed)) as listening:
         port = listening.getsockname()[1]
@@ -185,7 +179,7 @@ def serve_when_ready(settings: Settings, listening: socket) -> None:
         del error  # the first process reports it
         server.should_exit = True
 
-    app = create_app(settings, give_up, opened=True, warms_up=True)
+    app = create_app(settings, give_up, opened=True)
     server = _build_server(settings, app)
     server.end_others = app.state.opening.stop  # opening may wait for the database
     with tracing(settings.otel.exporter_otlp_endpoint, SERVICE):

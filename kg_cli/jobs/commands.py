@@ -19,12 +19,9 @@ JobArgument = Annotated[str, argument("Id of the job.")]
 def read_state(value: str) -> JobState:
     """Return the state, also for its name until kg 0.2."""
     try:
-        state = JobState(value)
+        return JobState(value)
     except ValueError:
         raise typer.BadParameter(f"{value!r} is not one of {', '.join(JobState)}") from None
-    if state != value:
-        console.say(f"{value!r} is an old name: the state is now {str(state)!r}")
-    return state
 
 
 group = make_group("List, watch, cancel and retry background work.")

@@ -106,12 +106,12 @@ class ProcessHealth:
         )
 
     def _disk(self) -> Check | None:
-        room = build_disk_room(self._home, self._settings)
-        if self._settings.neo4j.uri is not None or (free := room.free_bytes()) is None:
+        if self._settings.neo4j.uri is not None:
             return None
+        room = build_disk_room(self._home, self._settings)
         shortage = room.describe_shortage()
         little = ", which is little" if room.is_little() else ""
-        detail = shortage or f"{free / GIB:.1f} GiB left for the database{little}"
+        detail = shortage or f"{room.free_bytes() / GIB:.1f} GiB left for the database{little}"
         return Check(name="disk", ok=shortage is None, detail=detail)
 
 

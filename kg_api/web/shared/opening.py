@@ -20,10 +20,9 @@ RETRY_SECONDS = 1.0
 
 
 class StartUp:
-    """Container that is opened in a thread, with retries, and then searched once if `warms_up`."""
+    """Container that is opened in a thread, with retries, and then searched once."""
 
-    def __init__(self, settings: Settings, on_hopeless: Callable[[KgError], None], *, warms_up: bool) -> None:
-        self._warms_up = warms_up
+    def __init__(self, settings: Settings, on_hopeless: Callable[[KgError], None]) -> None:
         self._settings = settings
         self._on_hopeless = on_hopeless
         self._container: Container | None = None
@@ -99,8 +98,6 @@ class StartUp:
                 return
 
     def _warm_up(self, container: Container) -> None:
-        if not self._warms_up:
-            return
         try:
             with limit_visible_ontologies(None):
                 container.search.warm_up(self._closing.is_set)

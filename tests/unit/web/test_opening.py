@@ -51,8 +51,8 @@ def container(monkeypatch: pytest.MonkeyPatch) -> RecordedContainer:
     return recorded
 
 
-def start_up(*, warms_up: bool = True) -> StartUp:
-    return StartUp(load_settings(), lambda error: pytest.fail(str(error)), warms_up=warms_up)
+def start_up() -> StartUp:
+    return StartUp(load_settings(), lambda error: pytest.fail(str(error)))
 
 
 def test_each_process_warms_up(

@@ -31,7 +31,6 @@ def coloured(name: str) -> Image.Image:
 
 def test_text_finds_image_of_its_colour(folder: Path) -> None:
     embedder = open_image_embedder(settings(folder))
-    assert embedder.reads_text
     pictures = [as_rendered(coloured(name), embedder.rendering) for name in COLOURS]
     stored = embedder.embed_images(pictures)
     for at, name in enumerate(COLOURS):
@@ -56,7 +55,6 @@ def test_towers_of_every_kind_are_described(tmp_path: Path, *, states: bool, hal
 def test_model_without_text_tower_embeds_only_images(tmp_path: Path) -> None:
     write_model(tmp_path / "m", text=False)
     embedder = open_image_embedder(settings(tmp_path))
-    assert not embedder.reads_text
     assert embedder.identity.max_tokens == 0
     assert embedder.embed_images([as_rendered(coloured("red"), embedder.rendering)]).shape == (1, DIMENSIONS)
     with pytest.raises(ConfigurationError, match="cannot embed text"):

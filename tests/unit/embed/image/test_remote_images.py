@@ -84,7 +84,7 @@ def test_text_finds_images(server: ImageServer, embedder: RemoteImageEmbedder) -
         assert (stored @ embedder.embed_query(f"a {name} boat")).argmax() == at
     assert {each.headers["authorization"] for each in server.requests} == {f"Bearer {CANARY}"}
     assert embedder.identity.modality == "image"
-    assert embedder.reads_text
+    assert embedder.identity.max_tokens > 0
 
 
 def test_nothing_of_the_stored_file_goes_out(server: ImageServer, embedder: RemoteImageEmbedder) -> None:
