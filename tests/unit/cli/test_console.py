@@ -87,5 +87,21 @@ def test_file_without_json_object_is_rejected(text: str, told: str, tmp_path: Pa
         console.read_object(tmp_path / "steps.json")
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"a": 1}\n{', "line 2 is not valid JSON"),
+        ("[" * 100_000, "nested too deeply"),
+        ("[7]", "an item is not a message"),
+        (None, "cannot be read: No such file"),
+    ],
+)
+def test_file_without_messages_is_rejected(text: str | None, told: str, tmp_path: Path) -> None:
+    if text is not None:
+        (tmp_path / "chat.json").write_text(text, "utf-8")
+    with pytest.raises(InvalidInput, match=f"chat.json.*{told}"):
+        console.read_messages(tmp_path / "chat.json")
+
+
 def test_progress_is_no_output() -> None:
     assert console.progress().console is console.stderr()

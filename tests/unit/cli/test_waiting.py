@@ -107,6 +107,20 @@ def test_wait_for_embedding_ends_without_a_job(
         report.wait_until_embedded(cast("KgClient", client), "notes", [])
 
 
+@pytest.mark.parametrize(("paused", "told"), [(True, "paused, because"), (False, "off at ingestion")])
+def test_stopped_embedding_is_not_waited_for(
+    capsys: pytest.CaptureFixture[str], *, paused: bool, told: str
+) -> None:
+    client = SimpleNamespace(
+        embedding_status=lambda _: SimpleNamespace(building=False),
+        embedding_config=lambda _: SimpleNamespace(
+            paused=paused, config=SimpleNamespace(embed_on_ingest=paused)
+        ),
+    )
+    report.wait_until_embedded(cast("KgClient", client), "notes", [])
+    assert told in " ".join(capsys.readouterr().err.split())
+
+
 BUILD = Build.model_construct(ontology="notes", job_id="a")
 
 

