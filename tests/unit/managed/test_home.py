@@ -104,6 +104,23 @@ def test_interrupted_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytes
     assert path.read_text(encoding="utf-8") == "old"
 
 
+def test_full_disk_keeps_rewritten_json_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    processes.write_json(path := tmp_path / "file", {"long": "value " * 20})
+
+    def fail(*_: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr(processes, "write_json", fail)
+    processes.rewrite_json(path, {"a": 1})
+    assert processes.read_json(path) == {"a": 1}
+
+
+def test_home_below_a_file_is_rejected(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigurationError, match="cannot be used: Not a directory"):
+        Home(tmp_path / "file" / "kg").create()
+
+
 def test_instance_differs_between_homes_and_copies(home: Home, tmp_path: Path) -> None:
     assert home.read_instance() == Home(home.path).create().read_instance()
     assert Home(tmp_path / "never").read_instance() is None

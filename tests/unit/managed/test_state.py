@@ -1,5 +1,9 @@
+import errno
 import os
 import socket
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import psutil
@@ -149,6 +153,45 @@ def test_service_without_proof_is_another(
     answer = processes.ask_ready("http://127.0.0.1:8420", home=home)
     assert not answer.reached
     assert told in (answer.waiting_for or "")
+
+
+def test_service_of_another_home_is_detected() -> None:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+
+    with HTTPServer((processes.LOOPBACK, 0), Handler) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        with pytest.raises(processes.OtherHomeError):
+            processes.exchange(f"http://127.0.0.1:{server.server_port}", "/", {}, timeout=5, instance="own")
+
+
+@pytest.mark.parametrize(
+    ("program", "told"), [("/nowhere", "/nowhere: No such file"), (sys.executable, "x.pid: no space")]
+)
+def test_role_that_cannot_start_leaves_no_process(
+    home: Home, monkeypatch: pytest.MonkeyPatch, program: str, told: str
+) -> None:
+    started = list[ProcessId]()
+
+    def fail(_: Path, process: ProcessId) -> None:
+        started.append(process)
+        raise OSError(errno.ENOSPC, "no space")
+
+    monkeypatch.setattr(processes, "save", fail)
+    role = processes.Role(
+        name="x",
+        argv=(program, "-c", "import time; time.sleep(60)"),
+        env={},
+        cwd=home.path,
+        log=home.log_file("x"),
+        pid_file=home.get_pid_file("x"),
+        waiting_for=lambda: None,
+    )
+    with pytest.raises(ManagedProcessError, match=f"^x cannot be started: .*{told}"):
+        processes.start(role)
+    assert all(each.wait(10) for each in started)
 
 
 class Process:
