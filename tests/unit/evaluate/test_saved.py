@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from kg_api.errors import Forbidden, InvalidInput, NotFound
+from kg_api.evaluation import saved
 from kg_api.evaluation.comparing import compare
 from kg_api.evaluation.saved import SavedResults, sort_worst_first
 from kg_api.graph.reach import limit_visible_ontologies
@@ -98,6 +99,17 @@ def test_invisible_result_is_not_named(results: SavedResults) -> None:
             with pytest.raises(NotFound, match=rf"result '{name}' not found{hint}\. See the list"):
                 results.find(name)
         assert results.find("hybrid").config["ontology"] == "bees"
+
+
+def test_large_comparisons_and_files_are_rejected(
+    results: SavedResults, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(saved, "MAX_COMPARED_QUESTIONS", 5)
+    with pytest.raises(InvalidInput, match="3 questions of 2 results are too many"):
+        results.compare(["text", "hybrid"], "first")
+    monkeypatch.setattr(saved, "MAX_BYTES", 10)
+    (unreadable, *_) = SavedResults(tmp_path).list_results(None, 0, 50).unreadable
+    assert unreadable.reason == "has more than 10 bytes"
 
 
 def test_comparison_reads_changed_results(results: SavedResults, tmp_path: Path) -> None:

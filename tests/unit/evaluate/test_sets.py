@@ -53,6 +53,28 @@ def test_a_set_of_long_texts_and_spans(tmp_path: Path) -> None:
     assert found.documents[0].format == "markdown"
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("leases.pdf", b"", r"leases.pdf: only .* are read"),
+        ("leases.txt", b"", "another file is called 'leases'"),
+        ("other.md", b"a\0b", "U\\+0000"),
+    ],
+)
+def test_unusable_file_of_corpus_is_rejected(tmp_path: Path, name: str, content: bytes, told: str) -> None:
+    (tmp_path / "corpora").mkdir()
+    (tmp_path / "corpora" / "leases.md").write_text("x")
+    (tmp_path / "corpora" / ".hidden").write_bytes(b"\xff")
+    (tmp_path / "corpora" / name).write_bytes(content)
+    with pytest.raises(InvalidInput, match=told):
+        read_set(tmp_path)
+
+
+def test_empty_documents_are_reported(tmp_path: Path) -> None:
+    found = read_set(write(tmp_path, corpus=[*CORPUS, {"_id": "void", "text": " "}]))
+    assert found.notes == ("1 documents are empty and cannot be found: void",)
+
+
 def test_skipped_questions_are_reported(tmp_path: Path) -> None:
     more = [*QUERIES, {"_id": "q3", "text": "who knows"}]
     found = read_set(write(tmp_path, queries=more))
@@ -166,6 +188,9 @@ def test_the_quotes_of_both_are_the_answer() -> None:
     assert found is not None
     assert (found.text, dict(found.relevant)) == ("heron, copper ring", {"a": 1})
     assert found.references == (Reference("a", 2, 9), Reference("a", 33, 44))
+    found = build_pair_query(concept("heron", ("a", 2, 16)), concept("estuary", ("a", 9, 24)), ["of a"])
+    assert found is not None
+    assert found.references == (Reference("a", 2, 24),)
 
 
 def test_question_uses_a_name_absent_from_the_passage() -> None:
@@ -180,6 +205,7 @@ def test_question_with_several_answers_is_omitted() -> None:
     assert build_pair_query(one, other, ["of a", "of b"]) is None
     assert build_pair_query(one, other, ["of a"]) is not None
     assert build_pair_query(one, other, ["of c"]) is None
+    assert build_pair_query(one, concept("Heron nest", ("a", 33, 44)), ["of a"]) is None
 
 
 class Concepts:
