@@ -19,6 +19,7 @@ from kg_api.search.answer import (
     as_text,
     build_prompt,
     choose_threshold,
+    explain_unproven,
     list_passages,
 )
 from tests.support.embedders import small_embedder
@@ -65,6 +66,23 @@ def test_further_statements_are_skipped_and_reported() -> None:
     for count, notes in ((MAX_STATEMENTS, 0), (MAX_STATEMENTS + 1, 1)):
         statements, proving = proved([item("True.", ("2-bb", "flour, water, salt"))] * count)
         assert (len(statements), len(proving.notes)) == (MAX_STATEMENTS, notes)
+
+
+def test_incomplete_output_is_reported() -> None:
+    proving = Proving(SHOWN)
+    good, odd = json.dumps(item("True.", ("2-bb", "flour, water, salt"))), '{"text": 7}'
+    assert len(list(proving.read([f'{{"statements": [{good}, {odd}, {{"te']))) == 1
+    assert [each.partition(":")[0] for each in proving.notes] == [
+        "1 of 2 entries skipped",
+        "the answer is cut off or not JSON after 2 entries, which kg used",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("items", "reason"), [([item("A lie.")], "no_valid_citation"), ([], "not_in_passages")]
+)
+def test_missing_statements_have_a_reason(items: list[Any], reason: str) -> None:
+    assert explain_unproven(proved(items)[1]) == reason
 
 
 @pytest.mark.parametrize(

@@ -359,3 +359,12 @@ def test_parcels_are_as_large_as_allowed(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "lines").write_bytes(b"1\n2\n3\n44\n55\n666666\n7\n")
     parcels = [b"".join(each) for each in split_to_parcels(tmp_path / "lines")]
     assert parcels == [b"1\n2\n", b"3\n44\n", b"55\n", b"666666\n", b"7\n"]
+
+
+@pytest.mark.parametrize("end", [0, 1000])
+def test_quote_beyond_its_source_is_rejected(end: int) -> None:
+    line = bundles.BundledPassages.model_validate(lines()[PASSAGES])
+    line.passages[0].evidence[0].concepts[0].quotes[0].end = end
+    stored: Any = {at: SimpleNamespace(text=SimpleNamespace(full_text=text)) for at, text in enumerate(TEXTS)}
+    with pytest.raises(InvalidInput, match="a quote is not within its source"):
+        check_passages(line, stored)

@@ -20,6 +20,7 @@ def test_queue_gauges_accompany_process_metrics() -> None:
     assert "kg_workers 0.0" in told
     assert "# TYPE kg_jobs gauge" in told
     assert any(line.startswith("python_info") for line in told)
+    assert "kg_jobs" not in render_metrics(QueueGauges(None)).decode(), "0 would mean that all is well"
 
 
 @pytest.fixture

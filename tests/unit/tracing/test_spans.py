@@ -38,6 +38,11 @@ def test_without_collector_the_trace_is_forwarded() -> None:
         assert build_new_job("test", "notes")["traceparent"] == GIVEN
 
 
+def test_invalid_header_gives_logs_no_trace() -> None:
+    with root_span("x", SpanKind.SERVER, "00-invalid"):
+        assert trace_of_log() is None
+
+
 def test_threads_inherit_the_trace() -> None:
     with root_span("x", SpanKind.SERVER, GIVEN), ThreadPoolExecutor(1) as pool:
         assert pool.submit(copy_context().run, get_traceparent).result() == GIVEN

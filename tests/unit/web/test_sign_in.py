@@ -25,7 +25,7 @@ def request_() -> Request:
         "javascript:alert(1)", "/\\evil.example", "\\\\evil.example", "/ui\\@evil.example", "/ui/\\evil",
         "http:ui", "evil/ui", "/ui\r\nSet-Cookie: a=b", "/ui\n", "\t/ui", " /ui", "/ui /x", "/ui/../keys",
         "/ui/%2e%2e/keys", "/uid", "/keys", "/docs", "/ui/login", "/ui/logout", "", "ui", "/ui/\u00e9",
-        "/ui?" + "a" * 9000, "//[/ui", "///ui/search", "///ui/", "////ui",
+        "/ui?" + "a" * 9000, "//[/ui", "http://[/ui", "///ui/search", "///ui/", "////ui",
     ],
 )  # fmt: skip
 def test_redirects_stay_within_the_pages(request_: Request, wanted: str) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.web.shared import limits
-from kg_api.web.shared.limits import MAX_DEPTH, MAX_VALUES, check_bounds, parse
+from kg_api.web.shared.limits import MAX_DEPTH, MAX_KEYS, MAX_VALUES, check_bounds, parse
 
 SCALARS = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | st.text()
 VALUES = st.recursive(
@@ -42,6 +42,7 @@ def test_any_body_is_parsed_or_rejected(content: bytes) -> None:
         (b"NaN", "NaN is not a JSON value"),
         (b"[1, Infinity]", "Infinity"),
         (b'{"a": -Infinity}', "-Infinity"),
+        (json.dumps(dict.fromkeys(map(str, range(MAX_KEYS + 1)))).encode(), "more than 1,000 keys"),
         (b'{"a": 1, "a": 2}', "duplicate key"),
         (b'[{"b": {"a": 1, "\\u0061": 2}}]', "duplicate key"),
         *((content, "not JSON") for content in (b"{'a': 1}", b"", b"9" * 5000, b"{} {}")),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kg_api.graph.jobs import compute_speed
 from kg_api.schemas.filters import Condition, parse_conditions
-from kg_api.web.ui.rendering import Question, pace, read_choice, time_left, write_condition
+from kg_api.web.ui.rendering import Question, as_text, duration, pace, read_choice, time_left, write_condition
 from kg_api.web.ui.routes.library import read_edited_metadata
 from kg_api.web.ui.routes.queries import FACET_VALUES, count_values
 
@@ -125,3 +125,19 @@ def test_remaining_time_follows_the_rate(moved: int, left: int, seconds: float) 
     assert told_rest >= rest * 0.99
     assert told_rest <= max(rest * 1.5 + 1, 1)
     assert told_rate == pytest.approx(rate, rel=0.06)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"), [(90, "90 seconds"), (300, "5 minutes"), (3600, "1 hour"), (172_800, "2 days")]
+)
+def test_duration_has_the_largest_unit_that_fits(seconds: int, told: str) -> None:
+    assert duration(seconds) == told
+
+
+def test_list_of_metadata_is_separated_by_commas() -> None:
+    assert as_text(["Ada", None, 7]) == "Ada, 7"
+
+
+def test_condition_that_cannot_be_written_or_read_is_none() -> None:
+    assert write_condition('it\'s "x"', ["a"]) is None
+    assert read_choice("a=") is None
