@@ -19,7 +19,7 @@ from kg_api.graph.concepts import (
 from kg_api.graph.relations import MAX_QUOTE, find_text_between
 from kg_api.schemas.base import normalize_concept_name
 from kg_api.schemas.concepts import ExtractedConcept, ExtractedRelation, Extraction, Quote
-from kg_api.suggestions import NamePlaces, fold
+from kg_api.suggestions import NamedPair, NamePlaces, fold
 
 TEXTS = {"s1": "bees dance on flowers", "s2": "wasps and bees"}
 LABELS = st.sampled_from(["bees", "Bees", "dance", "flowers", "wasps", "PEP 8", "", "\x00"])
@@ -155,6 +155,12 @@ def test_quote_is_verbatim_and_as_short_as_possible(subject: list[Quoted], targe
         assert len(quote) == min(b - a for a, b in near), "both concepts' nearest spans are in it"
     else:
         assert (start, end) in (*subject, *target)
+
+
+def test_name_within_the_other_name_does_not_match() -> None:
+    places = NamePlaces(lambda: fold("Python Software Foundation, not Python"))
+    assert places.pair("python", "python software foundation") == NamedPair([(32, 38)], [(0, 26)])
+    assert places.pair("python software foundation", "python") == NamedPair([(0, 26)], [(32, 38)])
 
 
 def test_sentence_naming_both_concepts_is_the_quote() -> None:
