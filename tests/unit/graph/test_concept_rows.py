@@ -177,3 +177,7 @@ def test_sentence_naming_both_concepts_is_the_quote() -> None:
         0,
         len(text),
     )
+
+
+def test_span_of_a_name_includes_its_variation_selector() -> None:
+    assert [*fold("I ❤\ufe0f owls").find_all("❤")] == [(2, 4)]
