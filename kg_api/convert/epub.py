@@ -67,6 +67,8 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
         else:
             left_out += found
     del left_out[NAVIGATION]  # the table of contents repeats the chapter titles
+    if not writer.text():
+        raise UnreadableDocument("the file contains no text. Nothing was stored")
     properties: dict[str, list[str]] = {}
     for each in package.iter():
         if str(each.tag).startswith("{http://purl.org/dc/elements/1.1/}") and (each.text or "").strip():
@@ -134,7 +136,10 @@ class _Book:
 
         try:
             chapter = read_entry(self._archive, name)
-            tree = parse(decode_declared(chapter, find_declared_encoding(chapter))[0])
+            text, _ = decode_declared(chapter, find_declared_encoding(chapter))
+            if not text.strip():
+                return Counter()  # a chapter without text is not an error
+            tree = parse(text)
         except UnreadableDocument:
             return None
         sheets = list[str]()

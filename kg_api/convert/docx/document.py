@@ -74,6 +74,8 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     writer = MarkdownWriter()
     document = _Document(package, part, writer, images)
     document.write()
+    if not writer.text():
+        raise UnreadableDocument("the file contains no text. Nothing was stored")
     title, about = read_core_properties(archive)
     text = writer.text()
     # Count comments, and distinct texts of page headers and footers.

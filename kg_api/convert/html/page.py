@@ -296,6 +296,8 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
     part, body = find_content(tree), tree.find("body")
     walk = PageWalk(writer, find_inline_images(images))
     walk.write(part)
+    if not writer.text():
+        raise UnreadableDocument("the file contains no text. Nothing was stored")
     left_out = walk.left_out
     if body is not None and part is not body:
         around = count_words_by_reason(body, without=part)

@@ -57,6 +57,12 @@ def test_chapters_follow_the_spine_without_repetition() -> None:
     assert kinds(got.text) == ["heading", "paragraph", "paragraph"] * 2
 
 
+def test_chapter_without_text_is_not_missing() -> None:
+    got = convert(book(more={"OEBPS/text/two.xhtml": "\n"}))
+    assert got.text.startswith("# Tea")
+    assert got.notes == ()
+
+
 def test_missing_chapters_are_counted() -> None:
     got = convert(book(package=PACKAGE.replace('idref="c"', 'idref="d"')))
     assert_in_order(got, ["Water", "Tea"])
