@@ -55,7 +55,7 @@ def name_pages(numbers: Sequence[int]) -> str:
 
 MAX_LETTER: Final = 24
 """Limit in code points. The longest emoji has 10, and more marks on a letter are abuse."""
-_LETTER: Final = regex.compile(r"\X")
+LETTER: Final = regex.compile(r"\X")
 _TWO_LETTERS: Final = regex.compile(r"\p{Grapheme_Cluster_Break=Other}{2}")
 """Two characters without marks, which are quicker to recognize."""
 
@@ -67,7 +67,7 @@ def find_letter_start(text: str, at: int) -> int:
     """
     if not 0 < at < len(text) or _TWO_LETTERS.match(text, at - 1):
         return at
-    *_, last = _LETTER.finditer(text, max(0, at - MAX_LETTER), at + 1)
+    *_, last = LETTER.finditer(text, max(0, at - MAX_LETTER), at + 1)
     return last.start()
 
 

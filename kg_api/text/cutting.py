@@ -7,10 +7,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, pairwise
 
-import regex
-
 from kg_api.text.lines import NEWLINE, is_blank
 from kg_api.text.sentences import find_sentence_borders
+from kg_api.wording import LETTER, MAX_LETTER
 
 # Measured on 240 parallel paragraphs (XQuAD): an English word corresponds to 1.95 characters of Chinese and
 # 5.7 of Thai, or to 0.8 to 1.4 words in languages with spaces.
@@ -47,9 +46,6 @@ Span = tuple[int, int]
 _WORD = re.compile(r"\S+\s*")
 _WORDS_OF_A_WRAPPED_LINE = 30  # with more words per line, each line is a paragraph
 _CLUSTER_STEP = 50  # characters between possible splits of a long word
-_CLUSTER = regex.compile(r"\X")
-_MAX_CLUSTER_LENGTH = 24
-"""Limit in code points. The longest emoji has 10, and longer clusters are abuse of combining marks."""
 
 
 def find_blank_line_borders(text: str, start: int, end: int) -> Iterator[int]:
@@ -74,13 +70,13 @@ def find_cut_boundaries(text: str, start: int, end: int) -> Iterator[int]:
 def split_clusters(text: str, start: int, end: int, longest: int) -> Iterator[Span]:
     """Split between user-perceived characters, into pieces of `longest` code points or one character."""
     begin = start
-    for cluster in _CLUSTER.finditer(text, start, end):
+    for cluster in LETTER.finditer(text, start, end):
         if cluster.end() - begin > longest and cluster.start() > begin:
             yield begin, cluster.start()
             begin = cluster.start()
-        while cluster.end() - begin > max(longest, _MAX_CLUSTER_LENGTH):
-            yield begin, begin + _MAX_CLUSTER_LENGTH
-            begin += _MAX_CLUSTER_LENGTH
+        while cluster.end() - begin > max(longest, MAX_LETTER):
+            yield begin, begin + MAX_LETTER
+            begin += MAX_LETTER
     if begin < end:
         yield begin, end
 
