@@ -149,8 +149,7 @@ def change_by_name(
 ) -> DocumentChanged:
     """Edit a document, given its id, a prefix of the id, or its name."""
     identity = identify_document(graph, identifier, ontology)
-    before = graph.read("documents/of_ids", document_ids=[identity])
-    keys = {key for row in before for key in _to_fields(row)["metadata"]}
+    keys = {key for before in read_summaries(graph, [identity]) for key in before.metadata}
     job_id = change_document(graph, identity, change)
     rows = drop_deleted_rows(graph.read("documents/of_ids", document_ids=[identity]), DocumentSummary)
     if not rows:
